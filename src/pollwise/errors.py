@@ -1,0 +1,47 @@
+"""Every error that pollwise raises on purpose.
+
+::
+
+    PollwiseError
+    ├── InputError (ValueError)        an argument or an input line that cannot be used
+    │   └── TraceError                 a recorded history that cannot be replayed
+    ├── StoreError (OSError)           the database file cannot be read or written
+    │   └── StoreVersionError          ... was written by another version of pollwise
+    └── StateError (ValueError)        learned state that does not fit the policy it is loaded into
+
+Every message names the input, the place and the mend, in one line.
+What the web does wrong is no error: it is an `Observation` with the outcome FAILED.
+"""
+
+__all__ = [
+    "InputError",
+    "PollwiseError",
+    "StateError",
+    "StoreError",
+    "StoreVersionError",
+    "TraceError",
+]
+
+
+class PollwiseError(Exception):
+    """The root: catch this to catch everything that pollwise raises on purpose."""
+
+
+class InputError(PollwiseError, ValueError):
+    """An argument, option or input line that cannot be used."""
+
+
+class TraceError(InputError):
+    """A recorded history that cannot be replayed, such as a table without its columns."""
+
+
+class StoreError(PollwiseError, OSError):
+    """The database cannot be opened, read or written."""
+
+
+class StoreVersionError(StoreError):
+    """The database was written by a version of pollwise whose format this one does not know."""
+
+
+class StateError(PollwiseError, ValueError):
+    """Learned state that does not fit the policy or scheduler it is loaded into."""

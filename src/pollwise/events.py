@@ -1,0 +1,124 @@
+"""What goes into the scheduler and what comes out; also the format of the event log.
+
+An event log is a sequence of lines, one JSON array each, as `encode` writes and `decode` reads
+them: the kind of the event, then its fields in the order of its class. Fed to a scheduler in
+the same initial state, the events of a log give the same commands again.
+"""
+
+import json
+from dataclasses import astuple, dataclass
+
+from pollwise.errors import InputError
+from pollwise.types import Observation, Outcome, Page
+
+__all__ = [
+    "Added",
+    "Command",
+    "Event",
+    "HostBlocked",
+    "HostPaced",
+    "Poll",
+    "Polled",
+    "Removed",
+    "Tick",
+    "WakeAt",
+    "decode",
+    "encode",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed; nothing else happened."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """Polls have ended, well or badly."""
+
+    now: float
+    observations: tuple[Observation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Pages to watch from now on."""
+
+    now: float
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Pages to watch no longer."""
+
+    now: float
+    page_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostBlocked:
+    """A politeness scope that must be left alone until a time (429 or 503 with Retry-After)."""
+
+    now: float
+    scope: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostPaced:
+    """A politeness scope that asked for a delay in seconds between polls (Crawl-delay)."""
+
+    now: float
+    scope: str
+    delay: float
+
+
+Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """Poll this page now; it is leased until it is observed or the lease runs out."""
+
+    page_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """Send a `Tick` at this time, unless another event comes first (infinite: none is needed)."""
+
+    time: float
+
+
+Command = Poll | WakeAt
+
+_KINDS = {kind.__name__: kind for kind in (Tick, Polled, Added, Removed, HostBlocked, HostPaced)}
+
+
+def encode(event: Event) -> str:
+    """One line of the event log; `decode` gives the equal event back."""
+    return json.dumps([type(event).__name__, *astuple(event)], separators=(",", ":"))
+
+
+def decode(line: str) -> Event:
+    """The event of one line of the log; `InputError` where the line is no event."""
+    try:
+        kind, *fields = json.loads(line)
+        if kind == "Polled":
+            now, rows = fields
+            return Polled(now, tuple(Observation(r[0], r[1], Outcome(r[2]), *r[3:]) for r in rows))
+        if kind == "Added":
+            now, rows = fields
+            return Added(now, tuple(Page(*row) for row in rows))
+        if kind == "Removed":
+            now, page_ids = fields
+            return Removed(now, tuple(page_ids))
+        return _KINDS[kind](*fields)
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise InputError(
+            f"not an event: {line[:80]!r} ({error}); expected a JSON array such as"
+            ' ["Tick",1.5]: is this an event log of pollwise?'
+        ) from error

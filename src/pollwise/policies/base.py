@@ -1,0 +1,60 @@
+"""The contract between a policy and whoever asks it, in prose and as a protocol.
+
+A policy decides *which* pages to poll. It reads no clock, opens no socket, and draws random
+numbers only from the `numpy.random.Generator` that it was given, so the same calls always give
+the same answers. `pollwise.testing.PolicyContract` holds an implementation to these rules:
+
+1.  Time never runs backwards for a policy: `now` of successive `select` calls never falls.
+2.  `select(now, limit)` gives at most `limit` different pages, all of them added and not
+    discarded, none of them leased. It leases the pages that it gives.
+3.  A leased page is not given again until `observe` is told of it, or `defer` gives it back.
+4.  `observe` takes any number of observations, late, out of order, doubled, of pages that are
+    not leased or no longer there. An observation that is not newer than what the policy knows of
+    the page teaches nothing; it ends the lease all the same. FAILED and GONE teach nothing about
+    the change rate.
+5.  `defer(page_ids, until)` says that the world could not poll leased pages (their host is busy):
+    the leases end, and the pages are not given again before `until`.
+6.  `state_dict(page_ids)` is what was learned, `load_state_dict` puts it back into a policy of
+    the same class and options whose pages were added before. Leases are not part of it.
+7.  The cost of one decision does not grow with the number of pages.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["Policy", "StateDict"]
+
+StateDict = dict[str, NDArray[np.generic]]
+"""Flat arrays by name. Those whose name starts with `page.` have one row per page, in the order
+of the array `page_ids`; the others hold what all pages share."""
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What a scheduler needs of a policy; the rules are in the module's docstring."""
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages (their ids new to the policy)."""
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+
+    def select(self, now: float, limit: int) -> Selection:
+        """At most `limit` pages to poll at `now`, best first; they are leased."""
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """What was learned of these pages (None: of all) and what all pages share."""
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit."""

@@ -1,0 +1,79 @@
+"""The values that pass between policy, scheduler and world: frozen, without behaviour.
+
+Times are float seconds of UTC since 1970 (in the papers' worlds one time step is one second).
+"""
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Budget", "Observation", "Outcome", "Page", "Selection"]
+
+
+class Outcome(enum.IntEnum):
+    """What a poll found, against the copy of the poll before it."""
+
+    UNCHANGED = 0
+    CHANGED = 1
+    GONE = 2
+    """The server says that there is no such page (404, 410); asked again later, ever more rarely."""
+    FAILED = 3
+    """No answer that says anything about the page: time-out, 5xx, 429, refused by robots.txt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page to watch.
+
+    `id` is a dense integer (0, 1, 2, ...), never used again for another page. `scope` is the
+    politeness scope (usually the host) whose crawl delay the page shares. `weight` says what a
+    change of this page is worth, `cost` what a poll takes from the budget. `seen_at` is the time
+    of the copy at hand; None: there is no copy yet, so the first poll says nothing of change.
+    """
+
+    id: int
+    url: str = ""
+    scope: str = ""
+    weight: float = 1.0
+    cost: float = 1.0
+    seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one poll told.
+
+    `polled_at` is the time at which the server's answer was current; `last_changed_at` the time
+    of the latest change, where the server tells it; `n_items` the number of new items of a feed;
+    `cost` the cost units that the poll really took.
+    """
+
+    page_id: int
+    polled_at: float
+    outcome: Outcome
+    last_changed_at: float | None = None
+    n_items: int | None = None
+    cost: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Pages to poll now, best first, and when the policy next wants to be asked.
+
+    `wake_at` matters only where fewer pages than the limit were selected; infinite: not before
+    the next observation or new page.
+    """
+
+    page_ids: NDArray[np.int64]
+    wake_at: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """`rate` cost units per second on average; at most `burst` cost units at once."""
+
+    rate: float
+    burst: float = 1.0
