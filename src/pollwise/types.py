@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Budget", "Observation", "Outcome", "Page", "Selection"]
+__all__ = ["Budget", "Observation", "Outcome", "Page", "PageMemory", "Selection", "Version"]
 
 
 class Outcome(enum.IntEnum):
@@ -77,3 +77,29 @@ class Budget:
 
     rate: float
     burst: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageMemory:
+    """What the robot remembers of a page from one poll to the next.
+
+    The validators that its server sent (`etag`, `last_modified`: the header values, verbatim) and
+    the fingerprints of the copy at hand: hexadecimal hashes of the body and of the visible text.
+    All None: there is no copy yet.
+    """
+
+    etag: str | None = None
+    last_modified: str | None = None
+    body_hash: str | None = None
+    text_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A new version of a page, as fetched at `seen_at` (body decompressed)."""
+
+    page_id: int
+    seen_at: float
+    content_type: str
+    body: bytes
+    body_hash: str
