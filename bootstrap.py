@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""From a fresh clone to a running pollwise, with nothing but Python 3.11 or later.
+
+    python3 bootstrap.py demo [ARGUMENT...]   pollwise demo
+    python3 bootstrap.py test [ARGUMENT...]   pytest
+
+Makes `.venv` next to this file, installs the locked requirements and pollwise itself (editable)
+into it, and runs the command with the further arguments. The installation is skipped while
+`requirements.lock` and `pyproject.toml` are those of the last one.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "pollwise-installed"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
+
+
+def main(arguments: "list[str]") -> int:
+    """Run one command; gives its exit status (2: called wrongly, 1: not installed)."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
+    if not arguments or arguments[0] not in ("demo", "test"):
+        given = repr(arguments[0]) if arguments else "none"
+        print(f"bootstrap: no such command: {given}; {USAGE}", file=sys.stderr)
+        return 2
+    if sys.version_info < (3, 11):
+        version = ".".join(map(str, sys.version_info[:2]))
+        print(
+            f"bootstrap: this is Python {version}, pollwise needs 3.11 or later;"
+            " run this script with a newer python3",
+            file=sys.stderr,
+        )
+        return 1
+    command, rest = arguments[0], arguments[1:]
+    try:
+        install()
+    except InstallError as error:
+        print(f"bootstrap: {error}", file=sys.stderr)
+        return 1
+    program = [str(BIN / "pytest")] if command == "test" else [str(BIN / "pollwise"), command]
+    return subprocess.call([*program, *rest], cwd=ROOT)
+
+
+class InstallError(Exception):
+    """The installation failed; the message says how to mend it."""
+
+
+def install() -> None:
+    """Make `.venv` hold what the lock file says, unless it does already."""
+    stamp = fingerprint()
+    if STAMP.is_file() and STAMP.read_text(encoding="utf-8") == stamp:
+        return
+    if not pip_works():
+        print("bootstrap: making .venv", file=sys.stderr)
+        made = subprocess.run(
+            [sys.executable, "-m", "venv", str(VENV)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if made.returncode != 0 or not pip_works():
+            reason = (made.stdout.strip().splitlines() or ["no reason given"])[0]
+            raise InstallError(
+                "cannot make .venv with pip in it; on Debian and Ubuntu install it with"
+                f" `apt install python3-venv`, then remove .venv and try again ({reason})"
+            )
+    print("bootstrap: installing the locked requirements (once)", file=sys.stderr)
+    pip("install", "--require-hashes", "-r", str(ROOT / "requirements.lock"))
+    pip("install", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
+    STAMP.write_text(stamp, encoding="utf-8")
+
+
+def fingerprint() -> str:
+    """What an installation depends on: the two files, the interpreter, the place."""
+    digest = hashlib.sha256()
+    for name in ("requirements.lock", "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    digest.update(f"{sys.version} {ROOT}".encode())
+    return digest.hexdigest()
+
+
+def pip_works() -> bool:
+    """Whether `.venv` is there and has pip."""
+    if not PYTHON.exists():
+        return False
+    return (
+        subprocess.run([str(PYTHON), "-m", "pip", "--version"], capture_output=True).returncode == 0
+    )
+
+
+def pip(*arguments: str) -> None:
+    """Run the pip of `.venv`, which prints what goes wrong."""
+    status = subprocess.call(
+        [str(PYTHON), "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    )
+    if status != 0:
+        raise InstallError("pip could not install (its message is above); mend that and try again")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
