@@ -10,7 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Budget", "Observation", "Outcome", "Page", "PageMemory", "Selection", "Version"]
+__all__ = [
+    "Budget",
+    "Observation",
+    "Outcome",
+    "Page",
+    "PageMemory",
+    "Selection",
+    "StateDict",
+    "Version",
+]
+
+StateDict = dict[str, NDArray[np.generic]]
+"""What a policy learned: flat arrays by name. Those whose name starts with `page.` have one row
+per page, in the order of the array `page_ids`; the others hold what all pages share."""
 
 
 class Outcome(enum.IntEnum):
@@ -19,7 +32,7 @@ class Outcome(enum.IntEnum):
     UNCHANGED = 0
     CHANGED = 1
     GONE = 2
-    """The server says that there is no such page (404, 410); asked again later, ever more rarely."""
+    """The server says there is no such page (404, 410); asked again later, ever more rarely."""
     FAILED = 3
     """No answer that says anything about the page: time-out, 5xx, 429, refused by robots.txt."""
 

@@ -22,16 +22,9 @@ the same answers. `pollwise.testing.PolicyContract` holds an implementation to t
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pollwise.types import Observation, Page, Selection
+from pollwise.types import Observation, Page, Selection, StateDict
 
 __all__ = ["Policy", "StateDict"]
-
-StateDict = dict[str, NDArray[np.generic]]
-"""Flat arrays by name. Those whose name starts with `page.` have one row per page, in the order
-of the array `page_ids`; the others hold what all pages share."""
 
 
 @runtime_checkable
