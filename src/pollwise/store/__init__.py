@@ -1,0 +1,32 @@
+"""What the live daemon keeps from one start to the next, in one SQLite file.
+
+>>> import tempfile, pathlib
+>>> folder = tempfile.TemporaryDirectory()
+>>> with Store.open(pathlib.Path(folder.name) / "pollwise.db") as store:
+...     [page] = store.add_pages([NewPage("https://example.org/", "example.org")], now=0.0)
+...     store.find_page("https://example.org/").page == page
+True
+>>> folder.cleanup()
+"""
+
+from pollwise.store.records import (
+    Batch,
+    NewPage,
+    PageRecord,
+    PollResult,
+    Run,
+    StoredVersion,
+    Totals,
+)
+from pollwise.store.sqlite import Store
+
+__all__ = [
+    "Batch",
+    "NewPage",
+    "PageRecord",
+    "PollResult",
+    "Run",
+    "Store",
+    "StoredVersion",
+    "Totals",
+]

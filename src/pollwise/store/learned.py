@@ -1,0 +1,105 @@
+"""Learned state as bytes: one packed row per page, and whole arrays for what pages share.
+
+A *layout* is a JSON text that names the columns of a row with dtype and shape, sorted by name:
+`[["page.alpha","<f8",[]],["page.window","<u2",[4]]]`. Rows are the columns' bytes in that order
+without padding, so that the rows of many pages, joined, are one structured array.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import StateError
+from pollwise.types import StateDict
+
+__all__ = ["pack_rows", "pack_shared", "unpack_rows", "unpack_shared"]
+
+_PAGE_IDS = "page_ids"
+_PREFIX = "page."
+# Kinds of dtype whose `str` says all that there is to say: not objects, not records.
+_KINDS = "biufcmMSU"
+
+
+def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
+    """The layout of a state's `page.*` arrays, and of each page its id and packed row.
+
+    `StateError` where an array has not one row per page, or holds objects or records.
+    """
+    page_ids = state.get(_PAGE_IDS, np.empty(0, dtype=np.int64))
+    if page_ids.ndim != 1 or page_ids.dtype.kind not in "iu":
+        raise StateError(
+            f"page_ids is an array of {page_ids.dtype} with {page_ids.ndim} dimensions;"
+            " expected a flat array of integers"
+        )
+    columns = {name: state[name] for name in sorted(state) if name.startswith(_PREFIX)}
+    for name, column in columns.items():
+        _check_dtype(name, column)
+        if column.shape[:1] != page_ids.shape:
+            raise StateError(
+                f"array {name!r} has the shape {column.shape};"
+                f" expected one row for each of {len(page_ids)} pages"
+            )
+    layout = [[name, column.dtype.str, column.shape[1:]] for name, column in columns.items()]
+    text = json.dumps(layout, separators=(",", ":"))
+    dtype = _row_dtype(text)
+    records = np.empty(len(page_ids), dtype=dtype)
+    for name, column in columns.items():
+        records[name] = column
+    data, size = records.tobytes(), dtype.itemsize
+    rows = [data[start * size : (start + 1) * size] for start in range(len(page_ids))]
+    return text, list(zip(page_ids.tolist(), rows, strict=True))
+
+
+def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
+    """`page_ids` and the `page.*` arrays of packed rows; `StateError` where a row does not fit."""
+    dtype = _row_dtype(layout)
+    if any(len(row) != dtype.itemsize for _, row in rows):
+        raise StateError(
+            f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
+            " forget it and learn anew"
+        )
+    data = b"".join(row for _, row in rows)
+    records: NDArray[np.void] = np.ndarray(len(rows), dtype=dtype, buffer=data)
+    state: StateDict = {_PAGE_IDS: np.array([page_id for page_id, _ in rows], dtype=np.int64)}
+    for name in dtype.names or ():
+        state[name] = records[name].copy()
+    return state
+
+
+def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:
+    """Name, dtype, shape (a JSON text) and bytes of each array that all pages share."""
+    rows = []
+    for name, array in state.items():
+        if name != _PAGE_IDS and not name.startswith(_PREFIX):
+            _check_dtype(name, array)
+            rows.append((name, array.dtype.str, json.dumps(array.shape), array.tobytes()))
+    return rows
+
+
+def unpack_shared(rows: Sequence[tuple[str, str, str, bytes]]) -> StateDict:
+    """The arrays that `pack_shared` packed; `StateError` where the bytes do not fit the shape."""
+    state: StateDict = {}
+    for name, dtype_text, shape_text, data in rows:
+        dtype, shape = np.dtype(dtype_text), tuple(json.loads(shape_text))
+        if len(data) != dtype.itemsize * math.prod(shape):
+            raise StateError(
+                f"the learned array {name!r} has {len(data)} bytes, not those of {dtype} {shape}:"
+                " forget it and learn anew"
+            )
+        state[name] = np.ndarray(shape, dtype=dtype, buffer=data).copy()
+    return state
+
+
+def _check_dtype(name: str, array: NDArray[np.generic]) -> None:
+    if array.dtype.kind not in _KINDS:
+        raise StateError(
+            f"array {name!r} holds {array.dtype}; expected numbers, truth values, times or text"
+        )
+
+
+def _row_dtype(layout: str) -> np.dtype[np.void]:
+    columns = [(name, text, tuple(shape)) for name, text, shape in json.loads(layout)]
+    return np.dtype(columns)

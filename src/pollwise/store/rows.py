@@ -1,0 +1,81 @@
+"""The rows of the tables as values, and the other way round."""
+
+from typing import Any
+
+from pollwise.store.records import PageRecord, PollResult, StoredVersion
+from pollwise.types import Observation, Outcome, Page, PageMemory
+
+__all__ = ["observation", "page_record", "poll_values", "storable", "stored_version"]
+
+Row = tuple[Any, ...]
+
+
+def page_record(row: Row) -> PageRecord:
+    """From the columns of the query `live_pages`."""
+    etag, last_modified, body_hash, text_hash = row[6:10]
+    added_at, polled_at, outcome, polls, changes, failures, error, changed_at, cost = row[10:]
+    return PageRecord(
+        page=Page(*row[:6]),
+        memory=PageMemory(_text(etag), _text(last_modified), body_hash, text_hash),
+        added_at=added_at,
+        polled_at=polled_at,
+        outcome=None if outcome is None else Outcome(outcome),
+        polls=polls,
+        changes=changes,
+        failures=failures,
+        error=_text(error),
+        last_changed_at=changed_at,
+        last_cost=cost,
+    )
+
+
+def observation(row: Row) -> Observation:
+    """From the columns of the query `recent_polls`."""
+    page_id, polled_at, outcome, last_changed_at, n_items, cost = row
+    return Observation(page_id, polled_at, Outcome(outcome), last_changed_at, n_items, cost)
+
+
+def stored_version(row: Row) -> StoredVersion:
+    """From the columns of the query `versions`."""
+    seen_at, content_type, body_hash, size = row
+    return StoredVersion(seen_at, _text(content_type), body_hash, size)
+
+
+def poll_values(poll: PollResult) -> dict[str, object]:
+    """The parameters of the queries that keep a poll."""
+    seen, memory = poll.observation, poll.memory
+    return {
+        "page_id": seen.page_id,
+        "polled_at": seen.polled_at,
+        "outcome": int(seen.outcome),
+        "changed": seen.outcome is Outcome.CHANGED,
+        "seen": seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
+        "failed": seen.outcome is Outcome.FAILED,
+        "last_changed_at": seen.last_changed_at,
+        "n_items": seen.n_items,
+        "cost": seen.cost,
+        "etag": storable(memory.etag),
+        "last_modified": storable(memory.last_modified),
+        "body_hash": memory.body_hash,
+        "text_hash": memory.text_hash,
+        "error": storable(poll.error),
+    }
+
+
+def storable(text: str | None) -> str | bytes | None:
+    """Text from the web as SQLite can hold it; the values above have it as it was.
+
+    A header with bytes that are no UTF-8 reaches us with lone surrogates. SQLite's text cannot
+    hold those, and the server wants its etag back as it was.
+    """
+    if text is None:
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
