@@ -1,0 +1,399 @@
+"""What a poll is worth: gain of a cycle, index of a waiting page, and the time at which it is due.
+
+A page changes as a Poisson process of `rate` λ and was last polled `elapsed` τ ago; a = λτ is the
+number of changes to be expected since. G(τ) is what a cycle of length τ between two polls is
+worth to a page of weight w; for the last two objectives of the table it is what the cycle costs,
+A(τ). With polls of cost c, the index of the page is the price at which polling now and waiting a
+little are equally good, [G(τ) - τ G′(τ)] / c, or [τ A′(τ) - A(τ)] / c:
+
+=========  ======================================  ===================================
+objective  G(τ), or cost A(τ)                      index
+=========  ======================================  ===================================
+detection  w (1 - e^-a)                            (w/c) [1 - e^-a (1 + a)]
+freshness  (w/λ) (1 - e^-a)                        (w/(cλ)) [1 - e^-a (1 + a)]
+ephemeral  w (λξ/μ) (1 - e^-μτ)                    (w λξ/(cμ)) [1 - e^-μτ (1 + μτ)]
+delay      w λτ²/2                                 w λτ²/(2c)
+age        w [τ²/2 - τ/λ + (1 - e^-a)/λ²]          (w/(cλ²)) [a²/2 + a e^-a - 1 + e^-a]
+=========  ======================================  ===================================
+
+All of them are of one form, which a learner with a distribution P over a grid of rates uses::
+
+    index = (w/c) Σ_j P_j rate_j**(-power) shape((decay or rate_j) * elapsed)
+
+`decay` is None except for ephemeral content, where time counts in lifetimes of an item (1/μ)
+instead of in times between two changes. `docs/theory.md` derives the table.
+
+References: Whittle (1988), the index; Cho and Garcia-Molina (2003), freshness and age; Avrachenkov
+and Borkar (2015, 2018), ephemeral content and the discrete form; Azar et al. (2018), prices of
+freshness; Kolobov et al. (2019), costs that grow with waiting time; titles in `docs/theory.md`.
+"""
+
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from pollwise.errors import InputError
+
+__all__ = [
+    "Age",
+    "Delay",
+    "Detection",
+    "Ephemeral",
+    "Freshness",
+    "Objective",
+    "discrete_detection_index",
+    "discrete_index",
+    "objective",
+]
+
+Floats = NDArray[np.float64]
+
+# rate**-2 of a smaller rate is no number that anything can be multiplied with; one change in
+# more than 1e92 years is none.
+_SMALLEST_RATE = 1e-100
+
+
+class Objective(Protocol):
+    """What is to be had of polls: the interface, and the parts that all objectives share.
+
+    All methods broadcast their arguments like numpy and give an array of float64 (a numpy float
+    where all arguments are scalars). Rates are per second and at least 0, times are seconds and
+    at least 0, weights at least 0, costs more than 0; this is not checked, because the methods
+    are called for every decision.
+    """
+
+    name: str
+    """The name by which `objective` finds it."""
+    power: float
+    """The power of 1/rate by which the index is scaled."""
+    decay: float | None
+    """The rate that `elapsed` is multiplied with for `shape`; None: the page's change rate."""
+    minimise: bool = False
+    """Whether `gain` is a cost, of which less is better."""
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """What a cycle of length `elapsed` brings: G(τ), or what it costs: A(τ)."""
+        ...
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """The index as a function of scaled time a, up to weight, cost and a power of the rate.
+
+        It grows from 0; relative error below 1e-9 everywhere, however small `a` is.
+        """
+        ...
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """The scaled time at which `shape` reaches y >= 0; infinite where it never does."""
+        ...
+
+    def index(
+        self,
+        rate: ArrayLike,
+        elapsed: ArrayLike,
+        weight: ArrayLike = 1.0,
+        cost: ArrayLike = 1.0,
+    ) -> Floats:
+        """The price of a poll, per cost unit, at which it is worth it now; 0 where rate is 0."""
+        rate, changing = _changing(rate)
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = self.shape(np.multiply(rate if self.decay is None else self.decay, elapsed))
+            index = np.divide(weight, cost) * (rate**-self.power * y)
+        return _floats(np.where(changing, index, 0.0))
+
+    def due(
+        self,
+        price: ArrayLike,
+        rate: ArrayLike,
+        weight: ArrayLike = 1.0,
+        cost: ArrayLike = 1.0,
+    ) -> Floats:
+        """The elapsed time at which the index reaches `price`: the inverse of `index`.
+
+        Infinite where it never does, 0 where `price` is not above 0.
+        """
+        rate, changing = _changing(rate)
+        price = np.asarray(price, np.float64)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            y = np.maximum(price, 0.0) * np.divide(cost, weight) * rate**self.power
+            time = self.shape_inverse(y) / (rate if self.decay is None else self.decay)
+        reached = changing & (np.asarray(weight) > 0)
+        return _floats(np.where(price <= 0, 0.0, np.where(reached, time, np.inf)))
+
+
+@dataclass(frozen=True)
+class Detection(Objective):
+    """Every change that is seen counts; of several changes between two polls, only one is seen.
+
+    >>> Detection().index(rate=1.0, elapsed=[0.0, 1.0, 2.0]).round(4)
+    array([0.    , 0.2642, 0.594 ])
+    """
+
+    name = "detection"
+    power = 0.0
+    decay = None
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """The probability of at least one change, times weight."""
+        rate, changing = _changing(rate)
+        seen = np.multiply(weight, -np.expm1(-np.multiply(rate, elapsed)))
+        return _floats(np.where(changing, seen, 0.0))
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """1 - e^-a (1 + a), the probability of two or more changes."""
+        return _two_or_more(a)
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Infinite for y >= 1."""
+        return _two_or_more_inverse(y)
+
+
+@dataclass(frozen=True)
+class Freshness(Objective):
+    """The time during which the copy equals the page counts.
+
+    A page that changes much faster than it can be polled has an index that never reaches the
+    price: it is best left alone (Cho and Garcia-Molina 2003).
+
+    >>> float(Freshness().due(price=2.0, rate=1.0))
+    inf
+    """
+
+    name = "freshness"
+    power = 1.0
+    decay = None
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """The expected seconds of a cycle before the first change, times weight."""
+        rate, changing = _changing(rate)
+        fresh = -np.expm1(-np.multiply(rate, elapsed)) / rate
+        return _floats(np.multiply(weight, np.where(changing, fresh, elapsed)))
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """1 - e^-a (1 + a), as for detection."""
+        return _two_or_more(a)
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Infinite for y >= 1."""
+        return _two_or_more_inverse(y)
+
+
+@dataclass(frozen=True)
+class Delay(Objective):
+    """Every change costs the seconds that it waits to be seen; none is overwritten.
+
+    >>> float(Delay().due(price=2.0, rate=1.0))
+    2.0
+    """
+
+    name = "delay"
+    power = 1.0
+    decay = None
+    minimise = True
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """The cost: the summed waiting times of the changes of a cycle, times weight."""
+        rate, changing = _changing(rate)
+        waited = np.multiply(weight, rate) * np.square(np.asarray(elapsed, np.float64)) / 2
+        return _floats(np.where(changing, waited, 0.0))
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """a²/2."""
+        return _floats(np.square(np.asarray(a, np.float64)) / 2)
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Finite everywhere."""
+        return _floats(np.sqrt(np.multiply(y, 2.0)))
+
+
+@dataclass(frozen=True)
+class Age(Objective):
+    """The copy costs, at any moment, the seconds since the first change that it lacks.
+
+    >>> Age().gain(rate=1.0, elapsed=[0.0, 1.0, 2.0]).round(4)
+    array([0.    , 0.1321, 0.8647])
+    """
+
+    name = "age"
+    power = 2.0
+    decay = None
+    minimise = True
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """The cost: the age of the copy summed over a cycle (square seconds), times weight."""
+        rate, changing = _changing(rate)
+        a = np.multiply(rate, elapsed)
+        with np.errstate(over="ignore", invalid="ignore"):
+            small = a**3 * np.polynomial.polynomial.polyval(np.minimum(a, 1.0), _AGE_COST_SERIES)
+            # a (a/2 - 1) instead of a²/2 - a: an infinite time costs infinitely much.
+            age = np.where(a < 0.5, small, a * (a / 2 - 1) - np.expm1(-a)) / rate**2
+        return _floats(np.multiply(weight, np.where(changing, age, 0.0)))
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """a²/2 + a e^-a - 1 + e^-a."""
+        a = np.asarray(a, np.float64)
+        with np.errstate(over="ignore"):
+            small = a**3 * np.polynomial.polynomial.polyval(np.minimum(a, 1.0), _AGE_SERIES)
+            return _floats(np.where(a < 0.5, small, a**2 / 2 - _two_or_more(a)))
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Finite everywhere; by Newton's method."""
+        y = np.asarray(y, np.float64)
+        # The shape is convex and lies below both a³/3 and a²/2, so this start is too small, the
+        # first step leads past the solution, and the further ones come down to it.
+        start = np.fmax(np.cbrt(3 * y), np.sqrt(2 * y))
+        inner = (start > 0) & np.isfinite(start)
+        a = np.where(inner, start, 1.0)
+        target = np.where(inner, y, self.shape(1.0))
+        for _ in range(6):
+            a -= (self.shape(a) - target) / (a * -np.expm1(-a))
+        return _floats(np.where(inner, a, start))
+
+
+@dataclass(frozen=True)
+class Ephemeral(Objective):
+    """New items count with their value when they appear, and less the later they are fetched.
+
+    A page (a feed, say) brings out items at its `rate`; the value of an item, `value` on average,
+    fades as e^(-decay * age). `decay` is per second and more than 0, `value` more than 0;
+    `InputError` otherwise.
+
+    >>> Ephemeral(decay=0.1).index(rate=2.0, elapsed=10.0).round(4)
+    np.float64(5.2848)
+    """
+
+    decay: float
+    value: float = 1.0
+    name = "ephemeral"
+    power = -1.0
+
+    def __post_init__(self) -> None:
+        for name in ("decay", "value"):
+            number = getattr(self, name)
+            if not 0 < number < math.inf:
+                raise InputError(
+                    f"Ephemeral: {name}={number!r} must be a finite number above 0;"
+                    " for items that do not fade use Detection or Delay"
+                )
+
+    def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
+        """The expected value of the items at the end of a cycle, times weight."""
+        kept = -np.expm1(-np.multiply(self.decay, elapsed)) * (self.value / self.decay)
+        return _floats(np.multiply(weight, rate) * kept)
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """(ξ/μ) [1 - e^-a (1 + a)] of time in units of 1/μ."""
+        return _floats(_two_or_more(a) * (self.value / self.decay))
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Infinite for y >= ξ/μ."""
+        return _two_or_more_inverse(np.multiply(y, self.decay / self.value))
+
+
+def objective(name: str, **parameters: float) -> Objective:
+    """The objective of this name; `ephemeral` takes the parameters `decay` and `value`.
+
+    `InputError` for an unknown name (it lists the names) or unfitting parameters.
+
+    >>> objective("freshness")
+    Freshness()
+    >>> objective("ephemeral", decay=0.5)
+    Ephemeral(decay=0.5, value=1.0)
+    """
+    if name not in _OBJECTIVES:
+        raise InputError(f"no such objective: {name!r}; choose one of {', '.join(_OBJECTIVES)}")
+    kind = _OBJECTIVES[name]
+    try:
+        inspect.signature(kind).bind(**parameters)
+    except TypeError as error:
+        takes = inspect.signature(kind).parameters
+        raise InputError(
+            f"objective {name!r}: {error}; its parameters: {', '.join(takes) or 'none'}"
+        ) from error
+    return kind(**parameters)
+
+
+def discrete_index(
+    state: ArrayLike, retention: float, inflow: ArrayLike, cost: ArrayLike = 1.0
+) -> Floats:
+    """The Whittle index γ(x) of a page that can be polled at regular epochs only.
+
+    `state` x is the value that waits at the page: from one epoch to the next it becomes
+    αx + u, with the `retention` α = e^(-μT) in (0, 1) and the `inflow` u = (Λξ/μ)(1 - α) > 0, and
+    a poll of `cost` C takes it all and leaves u. For x between u and u/(1 - α)::
+
+        γ(x) = (1/C) [η ((1 - α) x - u) + u (1 - α^η)/(1 - α)],  η = ⌈log⁺_α((u - (1 - α) x)/u)⌉
+
+    (Avrachenkov and Borkar 2015, theorem 1.) `InputError` if α is out of range.
+    """
+    if not 0 < retention < 1:
+        raise InputError(
+            f"discrete_index: retention={retention!r} must be between 0 and 1 (exclusive);"
+            " it is e^(-decay * epoch)"
+        )
+    x, u = np.asarray(state, np.float64), np.asarray(inflow, np.float64)
+    rise = u - (1 - retention) * x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        epochs = np.ceil(np.maximum(np.log(rise / u) / math.log(retention), 0.0))
+        total = u * (1 - retention**epochs) / (1 - retention)
+        # At the limit of the state, which no finite number of epochs reaches, rise is 0.
+        return _floats(np.divide(total - np.where(rise > 0, epochs * rise, 0.0), cost))
+
+
+def discrete_detection_index(
+    steps: ArrayLike,
+    change_probability: ArrayLike,
+    weight: ArrayLike = 1.0,
+    cost: ArrayLike = 1.0,
+) -> Floats:
+    """The Whittle index of detection in discrete time, `steps` n >= 0 steps after the last poll.
+
+    A page changes within one step with probability p = 1 - q. This is `discrete_index` with α = q
+    in the state w (1 - q^n)::
+
+        (w/c) [1 - q^n (1 + n p)] = (w/c) I_p(2, n)
+
+    the probability of two or more changes in n + 1 steps (I: the regularised incomplete beta
+    function, which does not suffer from cancellation).
+
+    >>> discrete_detection_index([0, 1, 2], 0.5)
+    array([0.  , 0.25, 0.5 ])
+    """
+    n = np.asarray(steps, np.float64)
+    shape = special.betainc(2.0, np.where(n > 0, n, 1.0), change_probability)
+    return _floats(np.divide(weight, cost) * np.where(n > 0, shape, 0.0))
+
+
+_OBJECTIVES: dict[str, type[Objective]] = {
+    kind.name: kind for kind in (Detection, Freshness, Delay, Age, Ephemeral)
+}
+
+# Both without the factor a³: the cost a²/2 - a + 1 - e^-a and the shape a²/2 + a e^-a - 1 + e^-a.
+_AGE_COST_SERIES = [(-1) ** (k + 1) / math.factorial(k) for k in range(3, 18)]
+_AGE_SERIES = [(-1) ** (k + 1) * (k - 1) / math.factorial(k) for k in range(3, 18)]
+
+
+def _changing(rate: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """The rates, with 1 instead of those that count as 0, and which ones do not."""
+    rate = np.asarray(rate, np.float64)
+    changing = rate > _SMALLEST_RATE
+    return np.where(changing, rate, 1.0), changing
+
+
+def _two_or_more(a: ArrayLike) -> Floats:
+    """1 - e^-a (1 + a) without cancellation: the regularised incomplete gamma function P(2, a)."""
+    return _floats(special.gammainc(2.0, a))
+
+
+def _two_or_more_inverse(y: ArrayLike) -> Floats:
+    return _floats(special.gammaincinv(2.0, np.minimum(y, 1.0)))
+
+
+def _floats(values: ArrayLike) -> Floats:
+    """As float64; a 0-dimensional array as a numpy float."""
+    result: Floats = np.asarray(values, np.float64)[()]
+    return result
