@@ -1,0 +1,135 @@
+"""The event log: what is written is read back, and rubbish is refused."""
+
+import json
+import math
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.events import (
+    Added,
+    Event,
+    HostBlocked,
+    HostPaced,
+    Polled,
+    Removed,
+    Tick,
+    decode,
+    encode,
+)
+from pollwise.types import Observation, Outcome, Page
+
+times = st.floats(allow_nan=False)
+ids = st.integers(0, 2**63 - 1)
+numbers = st.floats(0, allow_nan=False)
+
+observations = st.builds(
+    Observation,
+    page_id=ids,
+    polled_at=times,
+    outcome=st.sampled_from(Outcome),
+    last_changed_at=st.none() | times,
+    n_items=st.none() | st.integers(0, 10**6),
+    cost=numbers,
+)
+pages = st.builds(
+    Page,
+    id=ids,
+    url=st.text(),
+    scope=st.text(),
+    weight=numbers,
+    cost=numbers,
+    seen_at=st.none() | times,
+)
+BY_KIND = {
+    Tick: st.builds(Tick, times),
+    Polled: st.builds(Polled, times, st.lists(observations, max_size=4).map(tuple)),
+    Added: st.builds(Added, times, st.lists(pages, max_size=4).map(tuple)),
+    Removed: st.builds(Removed, times, st.lists(ids, max_size=4).map(tuple)),
+    HostBlocked: st.builds(HostBlocked, times, st.text(), times),
+    HostPaced: st.builds(HostPaced, times, st.text(), numbers),
+}
+
+
+def test_every_kind_of_event_is_tested():
+    assert set(BY_KIND) == set(typing.get_args(Event))
+
+
+@pytest.mark.parametrize("kind", BY_KIND, ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_decode_gives_back_what_encode_wrote(kind, data):
+    event = data.draw(BY_KIND[kind])
+    line = encode(event)
+    assert decode(line) == event
+    assert decode(line + "\n") == event
+    assert len(line.splitlines()) == 1
+    assert line.isascii()
+
+
+def test_outcomes_come_back_as_outcomes():
+    event = Polled(2.0, (Observation(1, 1.5, Outcome.GONE),))
+    assert isinstance(decode(encode(event)).observations[0].outcome, Outcome)
+
+
+def test_the_format_of_the_log():
+    """Logs of earlier versions must stay readable: these lines are what they look like."""
+    lines = {
+        '["Tick",1.5]': Tick(1.5),
+        '["Polled",2.0,[[7,1.5,1,null,null,1.0]]]': Polled(
+            2.0, (Observation(7, 1.5, Outcome.CHANGED),)
+        ),
+        '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null]]]': Added(
+            0.0, (Page(7, "http://a.example/", "a.example"),)
+        ),
+        '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
+        '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
+        '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
+    }
+    for line, event in lines.items():
+        assert encode(event) == line
+        assert decode(line) == event
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "rubbish",
+        "null",
+        "5",
+        "{}",
+        "[]",
+        '["Tick"]',
+        '["Tick",1.0,2.0]',
+        '["Poll",3]',
+        '["Nothing",1.0]',
+        "[[1],2]",
+        '["Polled",1.0]',
+        '["Polled",1.0,5]',
+        '["Polled",1.0,[[]]]',
+        '["Polled",1.0,[[7,1.0,99]]]',
+        '["Polled",1.0,[[7,1.0,1,null,null,1.0,1.0]]]',
+        '["Polled",1.0,[{"page_id":7}]]',
+        '["Added",1.0,[[]]]',
+        '["Added",1.0,[7]]',
+        '["Removed",1.0,7]',
+        '["Tick",1.5',
+    ],
+)
+def test_rubbish_is_refused_with_the_line_and_an_example(line):
+    with pytest.raises(InputError, match="expected a JSON array") as caught:
+        decode(line)
+    assert repr(line[:80]) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.recursive(st.none() | st.booleans() | numbers | st.text(), st.lists, max_leaves=8))
+def test_no_json_brings_another_error(value):
+    try:
+        decode(json.dumps(value))
+    except InputError:
+        return
+    assert value[0] in {kind.__name__ for kind in BY_KIND}

@@ -1,0 +1,55 @@
+"""The values are frozen, slotted, and mean what the event log has recorded them to mean."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from pollwise import types
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Selection, Version
+
+VALUES = [
+    Page(3),
+    Observation(3, 5.0, Outcome.CHANGED),
+    Selection(np.array([1, 2])),
+    Budget(0.5),
+    PageMemory(),
+    Version(3, 5.0, "text/html", b"<p>", "ab"),
+]
+
+
+def test_every_public_value_is_here():
+    public = (getattr(types, name) for name in types.__all__)
+    assert {type(value) for value in VALUES} == set(filter(dataclasses.is_dataclass, public))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_values_cannot_be_changed(value):
+    first = dataclasses.fields(value)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, first, None)
+    assert not hasattr(value, "__dict__")
+
+
+def test_outcomes_keep_the_numbers_that_logs_are_written_with():
+    assert {outcome.name: outcome.value for outcome in Outcome} == {
+        "UNCHANGED": 0,
+        "CHANGED": 1,
+        "GONE": 2,
+        "FAILED": 3,
+    }
+
+
+def test_what_is_not_said():
+    assert Page(3) == Page(3, url="", scope="", weight=1.0, cost=1.0, seen_at=None)
+    assert Observation(3, 5.0, Outcome.FAILED) == Observation(
+        3, 5.0, Outcome.FAILED, last_changed_at=None, n_items=None, cost=1.0
+    )
+    assert Selection(np.array([], np.int64)).wake_at == math.inf
+    assert Budget(0.5).burst == 1.0
+    assert PageMemory() == PageMemory(None, None, None, None)
+
+
+def test_equal_values_are_one_key():
+    assert len({Page(3), Page(3), Page(4)}) == 2
