@@ -109,12 +109,12 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     if not path.exists() or not path.stat().st_size:
         _create(path)
     _check_version(path)
-    if not os.access(path, os.W_OK):
-        # SQLite would open it for reading, and fail at the first commit only.
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     connection = _connect(path, "rw")
     try:
         _tune(connection)
+        # A file that it must not write SQLite has opened for reading; it says so here.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
         _migrate(connection)
     except sqlite3.Error:
         connection.close()

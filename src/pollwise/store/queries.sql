@@ -62,9 +62,10 @@ UPDATE pages SET
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: insert_poll
--- Keep a poll for explanations.
-INSERT OR REPLACE INTO polls (page_id, polled_at, outcome, last_changed_at, n_items, cost)
-VALUES (:page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost);
+-- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.
+INSERT INTO polls (page_id, polled_at, outcome, last_changed_at, n_items, cost)
+VALUES (:page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost)
+ON CONFLICT DO NOTHING;
 
 -- name: prune_polls
 -- Drop the polls of a page that are older than its newest :kept ones.
@@ -173,8 +174,9 @@ SELECT codec, size, data FROM contents WHERE hash = :hash;
 
 -- name: insert_version
 -- Note which body a page had.
-INSERT OR REPLACE INTO versions (page_id, seen_at, content_type, body_hash)
-VALUES (:page_id, :seen_at, :content_type, :body_hash);
+INSERT INTO versions (page_id, seen_at, content_type, body_hash)
+VALUES (:page_id, :seen_at, :content_type, :body_hash)
+ON CONFLICT DO NOTHING;
 
 -- name: versions
 -- The versions of a page, oldest first.
