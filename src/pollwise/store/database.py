@@ -112,9 +112,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "rw")
     try:
         _tune(connection)
-        # A file that it must not write SQLite has opened for reading; it says so here.
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
+        # SQLite opens for reading what it cannot write; now, not at the first commit, it says so.
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
     except sqlite3.Error:
         connection.close()
