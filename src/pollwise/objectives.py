@@ -23,9 +23,9 @@ All of them are of one form, which a learner with a distribution P over a grid o
 `decay` is None except for ephemeral content, where time counts in lifetimes of an item (1/μ)
 instead of in times between two changes. `docs/theory.md` derives the table.
 
-References: Whittle (1988), the index; Cho and Garcia-Molina (2003), freshness and age; Avrachenkov
-and Borkar (2015, 2018), ephemeral content and the discrete form; Azar et al. (2018), prices of
-freshness; Kolobov et al. (2019), costs that grow with waiting time; titles in `docs/theory.md`.
+References (in full in `docs/theory.md`): Whittle (1988), the index; Cho and Garcia-Molina (2003),
+freshness and age; Avrachenkov and Borkar (2015), ephemeral content and the discrete form; Azar et
+al. (2018), prices of freshness; Kolobov et al. (2019), costs that grow with the unseen changes.
 """
 
 import inspect
@@ -328,7 +328,7 @@ def discrete_index(
 
         γ(x) = (1/C) [η ((1 - α) x - u) + u (1 - α^η)/(1 - α)],  η = ⌈log⁺_α((u - (1 - α) x)/u)⌉
 
-    (Avrachenkov and Borkar 2015, theorem 1.) `InputError` if α is out of range.
+    (Avrachenkov and Borkar 2015.) `InputError` if α is out of range.
     """
     if not 0 < retention < 1:
         raise InputError(
