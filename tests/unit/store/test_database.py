@@ -279,6 +279,14 @@ def test_a_full_disk_is_told_from_other_errors(path: Path) -> None:
     assert_one_line(caught.value, path, "the disk is full: free some space")
 
 
+def test_a_database_that_another_program_writes_to_is_told(ours: Path) -> None:
+    with closing(sqlite3.connect(ours)) as other, closing(sqlite3.connect(ours, timeout=0)) as late:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError) as caught, reported(ours):
+            late.execute("BEGIN IMMEDIATE")
+    assert_one_line(caught.value, ours, "is locked by another program: close that program")
+
+
 @pytest.mark.parametrize(
     ("number", "mend"),
     [
