@@ -1,0 +1,76 @@
+"""A web site on the loopback interface that answers as a test says, and a clock that stands."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class StandingClock:
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Site:
+    """`answers` maps paths to what they answer (404 for the others); `asked` lists requests."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[web.Request] = []
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        self.server = TestServer(app)
+
+    def url(self, path: str) -> str:
+        return f"http://{self.host}{path}"
+
+    @property
+    def host(self) -> str:
+        return f"{self.server.host}:{self.server.port}"
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.path for request in self.asked]
+
+    def says(self, path: str, body: str | bytes = b"", status: int = 200, **headers: str) -> None:
+        """`path` answers this from now on; `_` in the names of headers stands for `-`."""
+        data = body.encode() if isinstance(body, str) else body
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+
+        async def answer(request: web.Request) -> web.Response:
+            return web.Response(body=data, status=status, headers=named)
+
+        self.answers[path] = answer
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append(request)
+        if request.path not in self.answers:
+            raise web.HTTPNotFound
+        return await self.answers[request.path](request)
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    await site.server.start_server()
+    yield site
+    await site.server.close()
+
+
+@pytest.fixture
+async def other_site() -> AsyncIterator[Site]:
+    site = Site()
+    await site.server.start_server()
+    yield site
+    await site.server.close()
+
+
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock(1_700_000_000.0)

@@ -1,0 +1,309 @@
+"""The fetcher against real servers, well behaved and hostile."""
+
+import asyncio
+import gzip
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from pollwise.robot.fetcher import FetchResult, HttpFetcher
+from pollwise.types import PageMemory
+
+NOTHING = PageMemory()
+
+
+@pytest.fixture
+async def fetcher(clock) -> AsyncIterator[HttpFetcher]:
+    async with HttpFetcher(clock=clock, user_agent="tester/1 (+https://t.example)") as fetcher:
+        yield fetcher
+
+
+@pytest.fixture
+async def impatient(clock) -> AsyncIterator[HttpFetcher]:
+    async with HttpFetcher(clock=clock, timeout=0.2, max_bytes=1000) as fetcher:
+        yield fetcher
+
+
+async def test_a_plain_answer(site, fetcher):
+    site.says(
+        "/a",
+        "hello",
+        Content_Type="text/plain",
+        ETag='"1"',
+        Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT",
+        Date="Sun, 06 Nov 1994 08:49:38 GMT",
+    )
+    assert await fetcher.fetch(site.url("/a"), NOTHING) == FetchResult(
+        url=site.url("/a"),
+        final_url=site.url("/a"),
+        status=200,
+        etag='"1"',
+        last_modified="Sun, 06 Nov 1994 08:49:37 GMT",
+        content_type="text/plain",
+        date=784111778.0,
+        body=b"hello",
+        wire_bytes=5,
+    )
+    sent = site.asked[0].headers
+    assert sent["User-Agent"] == "tester/1 (+https://t.example)"
+    assert sent["Accept-Encoding"] == "gzip, deflate"
+    assert "If-None-Match" not in sent
+    assert "If-Modified-Since" not in sent
+
+
+async def test_the_url_goes_out_in_its_canonical_spelling(site, fetcher):
+    site.says("/é |", "x")
+    result = await fetcher.fetch(site.url("/x/../é |?q=%7e^'#top"), NOTHING)
+    assert result.final_url == site.url("/%C3%A9%20|?q=%7e^%27")
+    assert site.asked[0].raw_path == "/%C3%A9%20|?q=%7e^%27"
+
+
+async def test_conditions_and_304(site, fetcher):
+    site.says("/a", status=304, ETag='"2"')
+    result = await fetcher.fetch(
+        site.url("/a"), PageMemory('W/"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "b", "t")
+    )
+    assert (result.status, result.etag, result.error) == (304, '"2"', None)
+    assert site.asked[0].headers["If-None-Match"] == 'W/"1"'
+    assert site.asked[0].headers["If-Modified-Since"] == "Sun, 06 Nov 1994 08:49:37 GMT"
+
+
+async def test_304_without_a_condition_is_an_error(site, fetcher):
+    site.says("/a", status=304)
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert "without a condition" in result.error
+
+
+async def test_an_answer_without_success_has_no_body(site, fetcher):
+    site.says("/a", "sorry", status=500)
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert (result.status, result.body, result.error) == (500, b"", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120.0),
+        ("999999999", 86400.0),
+        ("9" * 5000, 86400.0),
+        ("Tue, 14 Nov 2023 22:14:20 GMT", 60.0),
+        ("Tue, 14 Nov 2022 22:14:20 GMT", 0.0),
+        ("soon", None),
+    ],
+)
+async def test_retry_after(site, fetcher, value, seconds):
+    site.says("/a", status=429, Retry_After=value)
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert (result.status, result.retry_after) == (429, seconds)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "encoded"),
+    [
+        ("gzip", gzip.compress(b"hello" * 50)),
+        ("X-GZIP", gzip.compress(b"hello" * 25) + gzip.compress(b"hello" * 25)),
+        ("deflate", zlib.compress(b"hello" * 50)),
+        ("deflate", zlib.compress(b"hello" * 50, wbits=-15)),
+        ("identity", b"hello" * 50),
+    ],
+)
+async def test_encodings(site, fetcher, encoding, encoded):
+    site.says("/a", encoded, Content_Encoding=encoding)
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert result.error is None
+    assert result.body == b"hello" * 50
+    assert result.wire_bytes == len(encoded)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "reason"),
+    [
+        (b"x" * 1001, "identity", "larger than 1000 bytes"),
+        (gzip.compress(b"x" * 1001), "gzip", "larger than 1000 bytes"),
+        (gzip.compress(b"x" * 100)[:-9], "gzip", "cut off"),
+        (b"no gzip", "gzip", "broken gzip"),
+        (b"x", "br", "not asked for"),
+    ],
+)
+async def test_bodies_that_cannot_be_used(site, impatient, body, encoding, reason):
+    site.says("/a", body, Content_Encoding=encoding)
+    result = await impatient.fetch(site.url("/a"), NOTHING)
+    assert reason in result.error
+    assert result.body == b""
+
+
+async def test_an_endless_body_is_left_at_the_limit(site, impatient):
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" * 100)
+
+    site.answers["/a"] = endless
+    result = await impatient.fetch(site.url("/a"), NOTHING)
+    assert "larger than 1000 bytes" in result.error
+
+
+async def test_a_server_that_never_answers(site, impatient):
+    never = asyncio.Event()
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        await never.wait()
+        raise web.HTTPNotFound
+
+    site.answers["/a"] = hang
+    result = await impatient.fetch(site.url("/a"), NOTHING)
+    never.set()
+    assert result.error == "no complete answer within 0.2 s"
+
+
+async def test_being_cancelled_is_no_result(site, fetcher):
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        reached.set()
+        await never.wait()
+        raise web.HTTPNotFound
+
+    site.answers["/a"] = hang
+    fetching = asyncio.ensure_future(fetcher.fetch(site.url("/a"), NOTHING))
+    await reached.wait()
+    fetching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await fetching
+    never.set()
+
+
+async def test_redirects_are_followed_to_another_host(site, other_site, fetcher):
+    site.says("/a", status=301, Location="b?x#y")
+    site.says("/b", status=307, Location=other_site.url("/c"))
+    other_site.says("/c", "found", ETag='"c"')
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert (result.status, result.body, result.etag) == (200, b"found", '"c"')
+    assert (result.url, result.final_url) == (site.url("/a"), other_site.url("/c"))
+
+
+async def test_only_the_entity_tag_goes_along_with_a_redirect(site, fetcher):
+    site.says("/a", status=302, Location="/b")
+    site.says("/b", status=304)
+    memory = PageMemory('"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "b", "t")
+    assert (await fetcher.fetch(site.url("/a"), memory)).status == 304
+    first, second = (request.headers for request in site.asked)
+    assert first["If-None-Match"] == second["If-None-Match"] == '"1"'
+    assert "If-Modified-Since" in first
+    assert "If-Modified-Since" not in second
+
+
+async def test_five_redirects_are_followed_and_not_six(site, fetcher):
+    for n in range(6):
+        site.says(f"/{n}", status=302, Location=f"/{n + 1}")
+    site.says("/6", "end")
+    assert (await fetcher.fetch(site.url("/1"), NOTHING)).body == b"end"
+    result = await fetcher.fetch(site.url("/0"), NOTHING)
+    assert (result.status, result.error) == (302, "more than 5 redirects")
+
+
+@pytest.mark.parametrize(
+    "location", ["ftp://h/x", "javascript:alert(1)", "http://", "http://u:p@h/", "http://h:99999/"]
+)
+async def test_a_redirect_to_nowhere(site, fetcher, location):
+    site.says("/a", status=302, Location=location)
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert result.status == 302
+    assert result.error.startswith("redirected to nowhere: ")
+
+
+async def test_a_redirect_that_may_not_be_followed(site, fetcher):
+    asked = []
+
+    async def refuse(url: str) -> bool:
+        asked.append(url)
+        return False
+
+    site.says("/a", status=302, Location="/b")
+    result = await fetcher.fetch(site.url("/a"), NOTHING, may_follow=refuse)
+    assert asked == [site.url("/b")]
+    assert site.paths == ["/a"]
+    assert "refused by its robots.txt" in result.error
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "no url",
+        "",
+        "http://127.0.0.1:1/",
+        "https://" + "a" * 70 + ".invalid/",
+        "http://h\udcff/",
+    ],
+)
+async def test_what_cannot_be_asked(fetcher, url):
+    result = await fetcher.fetch(url, NOTHING)
+    assert result.status is None
+    assert result.error
+    assert "\n" not in result.error
+
+
+Bytes = Callable[[bytes], Awaitable[str]]
+
+
+@pytest.fixture
+async def raw() -> AsyncIterator[Bytes]:
+    """Serves these bytes, then hangs up; gives the URL."""
+    servers = []
+
+    async def serve(answer: bytes) -> str:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        servers.append(server)
+        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+    yield serve
+    for server in servers:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 999999 what\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n0123456789",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbroken",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: 1\x00\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+async def test_servers_that_do_not_speak_http(raw, fetcher, answer):
+    result = await fetcher.fetch(await raw(answer), NOTHING)
+    assert result.error
+    assert result.error.encode()
+    assert result.body == b""
+
+
+async def test_header_bytes_that_are_no_text_are_not_remembered(raw, fetcher):
+    answer = (
+        b'HTTP/1.1 200 OK\r\nETag: "\xff"\r\nContent-Type: text/\xff\r\n'
+        b"Last-Modified: \xff\r\nRetry-After: \xff\r\nDate: \xff\r\nContent-Length: 2\r\n\r\nok"
+    )
+    result = await fetcher.fetch(await raw(answer), NOTHING)
+    assert (result.etag, result.last_modified, result.date) == (None, None, None)
+    assert result.content_type == "text/?"
+    assert result.body == b"ok"
+
+
+async def test_it_must_be_open(clock):
+    with pytest.raises(RuntimeError, match="async with"):
+        await HttpFetcher(clock=clock).fetch("http://h/", NOTHING)
