@@ -172,14 +172,31 @@ def test_an_empty_file_becomes_a_database(path: Path) -> None:
         assert store.pages() == []
 
 
-def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path, ours: Path) -> None:
-    stale = files(ours)[ours.name]
-    ours.unlink()
-    path.with_name(path.name + ".new").write_bytes(stale[:5000])
-    path.with_name(path.name + "-wal").write_bytes(stale)
+def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path) -> None:
+    wal = path.with_name(path.name + "-wal")
+    with Store.open(path) as store:
+        store.add_pages([NewPage("https://example.org/")], now=0.0)
+        left = wal.read_bytes()
+    path.unlink()
+    wal.write_bytes(left)
+    path.with_name(path.name + ".new").write_bytes(left)
     with Store.open(path) as store:
         assert store.pages() == []
     assert set(files(path)) == {path.name}
+
+
+def test_a_crash_while_the_wal_was_copied_back_is_recovered_from(path: Path, ours: Path) -> None:
+    wal, size = path.with_name(path.name + "-wal"), path.stat().st_size
+    with Store.open(ours) as store:
+        store.add_pages([NewPage(f"https://example.org/{n}") for n in range(2000)], now=0.0)
+        left = wal.read_bytes()
+    # The first page, which is copied first, tells of the pages at the end, which are not there.
+    os.truncate(path, size)
+    wal.write_bytes(left)
+    with Store.open_readonly(path) as reader:
+        assert len(reader.pages()) == 2001
+    with Store.open(path) as store:
+        assert len(store.pages()) == 2001
 
 
 def test_an_older_format_is_converted_by_a_writer_alone(
