@@ -1,0 +1,188 @@
+"""Polls of pages of real servers, from robots.txt to the report."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pollwise.events import HostBlocked, HostPaced
+from pollwise.robot.fetcher import HttpFetcher
+from pollwise.robot.poller import WebPoller
+from pollwise.robot.robots import Robots
+from pollwise.types import Observation, Outcome, Page, PageMemory
+
+HTML = "text/html; charset=utf-8"
+NOTHING = PageMemory()
+
+
+@pytest.fixture
+async def poller(clock) -> AsyncIterator[WebPoller]:
+    async with HttpFetcher(clock=clock) as fetcher:
+        robots = Robots(fetcher, clock=clock)
+        yield WebPoller(fetcher, robots, clock=clock, not_modified_cost=0.1)
+
+
+@pytest.fixture
+def page(site) -> Page:
+    return Page(7, site.url("/a"), site.host, cost=2.0)
+
+
+async def test_the_first_copy_is_a_version(site, poller, page, clock):
+    site.says("/a", "<p>hello", Content_Type=HTML, ETag='"1"')
+    report = await poller.poll(page, NOTHING)
+    assert report.observation == Observation(7, clock.now, Outcome.CHANGED, cost=2.0)
+    assert report.version.body == b"<p>hello"
+    assert report.version.content_type == HTML
+    assert (report.version.page_id, report.version.seen_at) == (7, clock.now)
+    assert report.version.body_hash == report.memory.body_hash
+    assert report.memory.etag == '"1"'
+    assert (report.notices, report.error) == ((), None)
+
+
+async def test_not_modified_is_unchanged_and_cheap(site, poller, page):
+    site.says("/a", "<p>hello", Content_Type=HTML, ETag='"1"')
+    memory = (await poller.poll(page, NOTHING)).memory
+    site.says("/a", status=304, ETag='"2"')
+    report = await poller.poll(page, memory)
+    assert (report.observation.outcome, report.observation.cost) == (Outcome.UNCHANGED, 0.2)
+    assert report.version is None
+    assert report.memory.etag == '"2"'
+    assert report.memory.text_hash == memory.text_hash
+    assert site.asked[-1].headers["If-None-Match"] == '"1"'
+
+
+async def test_another_markup_is_unchanged_and_remembered(site, poller, page):
+    site.says("/a", "<p id=1>hello", Content_Type=HTML, ETag='"1"')
+    first = await poller.poll(page, NOTHING)
+    site.says("/a", "<p id=2>hello", Content_Type=HTML)
+    report = await poller.poll(page, first.memory)
+    assert (report.observation.outcome, report.observation.cost) == (Outcome.UNCHANGED, 2.0)
+    assert report.version is None
+    assert report.memory.body_hash != first.memory.body_hash
+    assert report.memory.text_hash == first.memory.text_hash
+    assert report.memory.etag is None
+
+
+async def test_another_text_is_changed(site, poller, page):
+    site.says("/a", "<p>hello", Content_Type=HTML)
+    first = await poller.poll(page, NOTHING)
+    site.says("/a", "<p>goodbye", Content_Type=HTML)
+    report = await poller.poll(page, first.memory)
+    assert report.observation.outcome is Outcome.CHANGED
+    assert report.version.body == b"<p>goodbye"
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_gone(site, poller, page, status):
+    site.says("/a", status=status)
+    memory = PageMemory('"1"', None, "b", "t")
+    report = await poller.poll(page, memory)
+    assert report.observation.outcome is Outcome.GONE
+    assert (report.memory, report.error) == (memory, None)
+
+
+@pytest.mark.parametrize("status", [204, 206, 302, 400, 403, 429, 500, 503])
+async def test_other_answers_fail(site, poller, page, status):
+    site.says("/a", status=status)
+    memory = PageMemory('"1"', None, "b", "t")
+    report = await poller.poll(page, memory)
+    assert (report.observation.outcome, report.observation.cost) == (Outcome.FAILED, 2.0)
+    assert report.error == f"status {status}"
+    assert (report.memory, report.notices) == (memory, ())
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_host_that_names_a_time_is_left_alone_until_then(site, poller, page, clock, status):
+    site.says("/a", status=status, Retry_After="30")
+    report = await poller.poll(page, NOTHING)
+    assert report.observation.outcome is Outcome.FAILED
+    assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 30),)
+
+
+async def test_a_network_error_fails_in_words(poller, site, page):
+    await poller.poll(page, NOTHING)  # its robots.txt is known from here on
+    await site.server.close()
+    report = await poller.poll(page, NOTHING)
+    assert report.observation.outcome is Outcome.FAILED
+    assert "127.0.0.1" in report.error
+
+
+async def test_what_robots_txt_disallows_is_not_fetched(site, poller, page):
+    site.says("/robots.txt", "User-agent: *\nDisallow: /a")
+    report = await poller.poll(page, NOTHING)
+    assert (report.observation.outcome, report.observation.cost) == (Outcome.FAILED, 2.0)
+    assert report.error == f"disallowed by http://{site.host}/robots.txt"
+    assert report.notices == ()
+    assert site.paths == ["/robots.txt"]
+
+
+async def test_without_robots_txt_at_hand_the_host_is_left_alone(site, poller, page, clock):
+    site.says("/robots.txt", status=500)
+    report = await poller.poll(page, NOTHING)
+    assert "status 500" in report.error
+    assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 600),)
+    assert site.paths == ["/robots.txt"]
+
+
+async def test_a_redirect_into_what_robots_txt_disallows_is_not_followed(
+    site, other_site, poller, page
+):
+    other_site.says("/robots.txt", "User-agent: *\nDisallow: /b")
+    site.says("/a", status=302, Location=other_site.url("/b"))
+    report = await poller.poll(page, NOTHING)
+    assert "refused by its robots.txt" in report.error
+    assert other_site.paths == ["/robots.txt"]
+
+
+async def test_last_modified_of_a_redirect_is_not_remembered(site, poller, page):
+    site.says("/a", status=302, Location="/b")
+    site.says("/b", "x", ETag='"b"', Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
+    memory = (await poller.poll(page, NOTHING)).memory
+    assert (memory.etag, memory.last_modified) == ('"b"', None)
+    site.says("/a", "x", Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
+    memory = (await poller.poll(page, memory)).memory
+    assert memory.last_modified == "Sun, 06 Nov 1994 08:49:37 GMT"
+
+
+async def test_a_crawl_delay_is_told_once_per_reading(site, poller, page, clock):
+    site.says("/robots.txt", "User-agent: *\nCrawl-delay: 5")
+    paced = HostPaced(clock.now, site.host, 5.0)
+    assert (await poller.poll(page, NOTHING)).notices == (paced,)
+    assert (await poller.poll(page, NOTHING)).notices == ()
+    clock.now += 86400
+    site.says("/robots.txt", "")
+    assert (await poller.poll(page, NOTHING)).notices == (HostPaced(clock.now, site.host, 0.0),)
+    clock.now += 86400
+    assert (await poller.poll(page, NOTHING)).notices == ()
+
+
+# The clock of the tests stands at Tue, 14 Nov 2023 22:13:20 GMT.
+@pytest.mark.parametrize(
+    ("last_modified", "date", "seen_ago", "expected_ago"),
+    [
+        ("Tue, 14 Nov 2023 22:13:10 GMT", "Tue, 14 Nov 2023 22:13:20 GMT", None, 10),
+        ("Tue, 14 Nov 2023 22:13:10 GMT", "no date", None, 10),
+        ("Tue, 14 Nov 2023 22:13:10 GMT", "Tue, 14 Nov 2023 22:13:20 GMT", 20, 10),
+        ("Tue, 14 Nov 2023 22:13:10 GMT", "Tue, 14 Nov 2023 22:13:20 GMT", 5, None),
+        ("Tue, 14 Nov 2023 22:13:20 GMT", "Tue, 14 Nov 2023 22:13:20 GMT", None, None),
+        ("Tue, 14 Nov 2023 22:13:10 GMT", "Tue, 14 Nov 2023 22:13:00 GMT", None, None),
+        ("Tue, 14 Nov 2023 22:13:21 GMT", "Tue, 14 Nov 2023 22:14:00 GMT", None, None),
+        ("yesterday", "Tue, 14 Nov 2023 22:13:20 GMT", None, None),
+    ],
+)
+async def test_last_modified_is_told_where_it_can_be_believed(
+    site, poller, clock, last_modified, date, seen_ago, expected_ago
+):
+    seen_at = None if seen_ago is None else clock.now - seen_ago
+    page = Page(7, site.url("/a"), site.host, seen_at=seen_at)
+    site.says("/a", "x", Last_Modified=last_modified, Date=date)
+    told = (await poller.poll(page, NOTHING)).observation.last_changed_at
+    assert told == (None if expected_ago is None else clock.now - expected_ago)
+
+
+async def test_an_unchanged_page_was_not_modified_since_its_copy(site, poller, clock):
+    site.says("/a", "x", Last_Modified="Tue, 14 Nov 2023 22:13:10 GMT")
+    page = Page(7, site.url("/a"), site.host, seen_at=clock.now - 20)
+    memory = (await poller.poll(page, NOTHING)).memory
+    touched = await poller.poll(page, memory)
+    assert touched.observation.outcome is Outcome.UNCHANGED
+    assert touched.observation.last_changed_at is None

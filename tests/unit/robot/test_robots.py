@@ -1,0 +1,101 @@
+"""robots.txt files, hostile ones too, by the answers that hold them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.robot.fetcher import FetchResult
+from pollwise.robot.robots import Robots, Rules
+from pollwise.types import PageMemory
+
+PAGE = "https://h.example/a"
+
+
+class OneFile:
+    """A fetcher that has one file."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    async def fetch(self, url: str, memory: PageMemory, *, may_follow=None) -> FetchResult:
+        return FetchResult(url, url, 200, body=self.body)
+
+
+async def rules_of(body: str | bytes, product: str = "pollwise/1") -> Rules:
+    data = body.encode() if isinstance(body, str) else body
+    return await Robots(OneFile(data), clock=lambda: 0.0, user_agent=product).rules(PAGE)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("", True),
+        ("User-agent: *\nDisallow:", True),
+        ("User-agent: *\nDisallow: /", False),
+        ("\ufeffUser-agent: *\nDisallow: /", False),
+        ("user-agent:*\r\ndisallow:/a\r\n", False),
+        ("User-agent: *\nDisallow: /\nAllow: /a", True),
+        ("User-agent: *\nDisallow: /*$\nAllow: /a$", True),
+        ("User-agent: PollWise\nDisallow: /", False),
+        ("User-agent: pollwise/0.9 # the robot\nDisallow: /", False),
+        ("User-agent: other\nUser-agent: pollwise\nDisallow: /", False),
+        ("User-agent: other\nDisallow: /", True),
+        ("User-agent: other\nDisallow:\n\nUser-agent: *\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /\n\nUser-agent: pollwise\nDisallow: /b", True),
+        # A product token is compared whole (RFC 9309 section 2.2.1).
+        ("User-agent: poll\nDisallow: /", True),
+        ("User-agent: pollwise-images\nDisallow: /", True),
+        ("Disallow: /", True),
+        ("<!doctype html><title>Disallow: /</title>", True),
+    ],
+)
+async def test_groups_and_rules(text, allowed):
+    assert (await rules_of(text)).allows(PAGE) is allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("User-agent: *\nCrawl-delay: 2.5", 2.5),
+        ("User-agent: other\nCrawl-delay: 2.5", 0.0),
+        ("User-agent: *\nCrawl-delay: 1e9", 86400.0),
+        ("User-agent: *\nCrawl-delay: inf", 0.0),
+        ("User-agent: *\nCrawl-delay: -1", 0.0),
+        ("User-agent: *\nCrawl-delay: soon", 0.0),
+    ],
+)
+async def test_crawl_delay(text, delay):
+    assert (await rules_of(text)).crawl_delay == delay
+
+
+async def test_a_user_agent_without_a_product_token_obeys_the_rules_for_all():
+    text = "User-agent: 7\nDisallow: /b\n\nUser-agent: *\nDisallow: /a"
+    assert not (await rules_of(text, product="7seas/1")).allows(PAGE)
+
+
+LINES = st.sampled_from(
+    [
+        "User-agent: *",
+        "User agent pollwise",
+        "Disallow: /%",
+        "Allow: *$",
+        "Crawl-delay: x",
+        "#",
+        ":",
+    ]
+)
+
+
+@given(st.binary(max_size=300) | st.lists(LINES | st.text(), max_size=20).map("\n".join))
+async def test_garbage_never_raises(body):
+    data = body if isinstance(body, bytes) else body.encode(errors="replace")
+    rules = await rules_of(data)
+    assert rules.allows(PAGE) in (True, False)
+    assert 0 <= rules.crawl_delay <= 86400
+
+
+async def test_many_robots_in_one_group_are_no_burden():
+    """Without folding this takes minutes and more memory than there is."""
+    names = "".join(f"User-agent: robot{n}\n" for n in range(12_000))
+    text = names + "User-agent: pollwise\n" + "Disallow: /a\n" * 15_000
+    assert not (await rules_of(text)).allows(PAGE)
