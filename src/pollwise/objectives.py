@@ -53,8 +53,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# rate**-2 of a smaller rate is no number that anything can be multiplied with; one change in
-# more than 1e92 years is none.
+# rate**-2 of a smaller rate cannot be multiplied with; a change in 1e92 years is none.
 _SMALLEST_RATE = 1e-100
 
 
@@ -328,7 +327,8 @@ def discrete_index(
 
         γ(x) = (1/C) [η ((1 - α) x - u) + u (1 - α^η)/(1 - α)],  η = ⌈log⁺_α((u - (1 - α) x)/u)⌉
 
-    (Avrachenkov and Borkar 2015.) `InputError` if α is out of range.
+    (Avrachenkov and Borkar 2015.) Above, which rounding may bring about, it is that of u/(1 - α).
+    `InputError` if α is out of range.
     """
     if not 0 < retention < 1:
         raise InputError(
@@ -336,7 +336,7 @@ def discrete_index(
             " it is e^(-decay * epoch)"
         )
     x, u = np.asarray(state, np.float64), np.asarray(inflow, np.float64)
-    rise = u - (1 - retention) * x
+    rise = np.maximum(u - (1 - retention) * x, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         epochs = np.ceil(np.maximum(np.log(rise / u) / math.log(retention), 0.0))
         total = u * (1 - retention**epochs) / (1 - retention)

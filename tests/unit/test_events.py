@@ -5,7 +5,7 @@ import math
 import typing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
@@ -21,6 +21,9 @@ from pollwise.events import (
     encode,
 )
 from pollwise.types import Observation, Outcome, Page
+
+# The same examples at every run, however long they take.
+steady = settings(derandomize=True, deadline=None)
 
 times = st.floats(allow_nan=False)
 ids = st.integers(0, 2**63 - 1)
@@ -59,6 +62,7 @@ def test_every_kind_of_event_is_tested():
 
 
 @pytest.mark.parametrize("kind", BY_KIND, ids=lambda kind: kind.__name__)
+@steady
 @given(data=st.data())
 def test_decode_gives_back_what_encode_wrote(kind, data):
     event = data.draw(BY_KIND[kind])
@@ -126,6 +130,7 @@ def test_rubbish_is_refused_with_the_line_and_an_example(line):
     assert "\n" not in str(caught.value)
 
 
+@steady
 @given(st.recursive(st.none() | st.booleans() | numbers | st.text(), st.lists, max_leaves=8))
 def test_no_json_brings_another_error(value):
     try:

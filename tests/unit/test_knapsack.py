@@ -11,6 +11,9 @@ from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness, Obj
 
 OBJECTIVES = [Detection(), Freshness(), Delay(), Age(), Ephemeral(decay=0.5, value=3.0)]
 
+# The same examples at every run, however long they take.
+steady = settings(derandomize=True, deadline=None, max_examples=40)
+
 by_name = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
 
 
@@ -34,8 +37,8 @@ def per_second(objective: Objective, rates, frequencies, weights) -> float:
 
 
 @by_name
+@steady
 @given(pages=pages, budget=log_uniform(1e-3, 1e4))
-@settings(max_examples=40)
 def test_the_budget_is_used_up_and_margins_are_equal(objective, pages, budget):
     rates, weights, costs = pages
     allocation = allocate(objective, rates, budget, weights, costs)
@@ -51,8 +54,8 @@ def test_the_budget_is_used_up_and_margins_are_equal(objective, pages, budget):
 
 
 @by_name
+@steady
 @given(pages=pages, budget=log_uniform(1e-2, 1e3), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
 def test_no_other_allocation_brings_more(objective, pages, budget, seed):
     rates, weights, costs = pages
     best = allocate(objective, rates, budget, weights, costs).frequencies
@@ -63,6 +66,7 @@ def test_no_other_allocation_brings_more(objective, pages, budget, seed):
         assert other <= most + 1e-9 * abs(most)
 
 
+@steady
 @given(
     unchanged=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=20),
     budget=st.floats(0.01, 100.0),
