@@ -117,7 +117,7 @@ def _per_page(
     array = np.asarray(values, np.float64)
     if pages is not None and array.ndim == 0:
         array = np.full(pages, array)
-    if array.ndim != 1 or array.size != (array.size if pages is None else pages):
+    if array.ndim != 1 or pages not in (None, array.size):
         expected = "one number per page" if pages is None else f"a number or {pages}, as rates"
         raise InputError(f"allocate: {name} has shape {array.shape}; expected {expected}")
     wrong = ~(np.isfinite(array) & ((array > 0) if above_zero else (array >= 0)))
