@@ -273,24 +273,28 @@ async def raw() -> AsyncIterator[Bytes]:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "error"),
     [
-        b"",
-        b"SSH-2.0-OpenSSH_9.9\r\n",
-        b"HTTP/1.1 200",
-        b"HTTP/1.1 999999 what\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
-        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n0123456789",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbroken",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
-        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nX: 1\x00\r\n\r\n",
-        b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
+        (b"", "hung up"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "no HTTP: Bad status line"),
+        (b"HTTP/1.1 200", "hung up"),
+        (b"HTTP/1.1 999999 what\r\n\r\n", "no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "cut off"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n0123456789", "no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbroken", "no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "cut off"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", "no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: 1\x00\r\n\r\n", "no HTTP"),
+        (
+            b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
+            "redirected to nowhere",
+        ),
     ],
 )
-async def test_servers_that_do_not_speak_http(raw, fetcher, answer):
+async def test_servers_that_do_not_speak_http(raw, fetcher, answer, error):
     result = await fetcher.fetch(await raw(answer), NOTHING)
-    assert result.error
+    assert error in result.error
+    assert result.error.isprintable()
     assert result.error.encode()
     assert result.body == b""
 

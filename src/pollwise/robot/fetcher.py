@@ -165,7 +165,7 @@ class HttpFetcher:
             error = f"no complete answer within {self._timeout:g} s"
         # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers that cannot be.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
-            error = _one_line(raised)
+            error = _in_words(raised)
         return FetchResult(url, url, error=error)
 
     async def _follow(
@@ -319,6 +319,16 @@ def _readable(value: str | None) -> str | None:
 
 def _too_large(max_bytes: int) -> _AnswerError:
     return _AnswerError(f"body larger than {max_bytes} bytes")
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the server hung up before it had answered"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the body was cut off or garbled"
+    if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
+        return f"the answer is no HTTP: {_one_line(Exception(error.message))}"
+    return _one_line(error)
 
 
 def _one_line(error: Exception) -> str:
