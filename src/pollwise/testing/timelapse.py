@@ -1,0 +1,273 @@
+"""A time-lapse of real pages: their recorded history, and a server of them as they once were.
+
+`TimeLapse` holds the texts of pages over a window of time. `TimeLapseServer` serves them on this
+machine over HTTP, each as it was at the moment that a given clock tells, so that months of
+history pass in minutes and a crawler can be watched at work offline.
+"""
+
+import asyncio
+import json
+import lzma
+import socket
+import time
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from functools import partial
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, Self
+from urllib.parse import quote
+
+from aiohttp import web
+
+from pollwise.errors import InputError, TraceError
+from pollwise.testing.hosts import HOSTS, Host, HostBehaviour
+from pollwise.testing.webserver import listen
+
+__all__ = ["Revision", "TimeLapse", "TimeLapseServer", "VirtualClock"]
+
+# The window from which tools/select_timelapse.py took the bundled pages.
+_BUNDLED_START = datetime(2024, 2, 1, tzinfo=UTC).timestamp()
+_BUNDLED_END = datetime(2025, 2, 1, tzinfo=UTC).timestamp()
+
+_ROW_FORMAT = 'an object such as {"page": "home", "time": 1.5, "body": "Hello"}'
+
+
+class Revision(NamedTuple):
+    """The text of a page, and the UTC second since 1970 from which on it was that."""
+
+    time: float
+    body: str
+
+
+class TimeLapse:
+    """Pages and their revisions between `start` and `end` (UTC seconds since 1970).
+
+    `histories` has the revisions of each page, in order of time; the first one may be older than
+    `start`, and where it is not, the page appeared then. `TraceError` where there is no page, a
+    page has no revision, or its revisions are not in order.
+    """
+
+    def __init__(
+        self, histories: Mapping[str, Sequence[Revision]], *, start: float, end: float
+    ) -> None:
+        if not histories or not start < end:
+            raise TraceError(
+                f"a time-lapse of {len(histories)} pages from {start} to {end};"
+                " give at least one page, and an end after the start"
+            )
+        for name, history in histories.items():
+            if not history or any(not a.time < b.time for a, b in pairwise(history)):
+                raise TraceError(
+                    f"page {name!r}: its revisions are none or not in order of time;"
+                    " sort them by time, one at a time"
+                )
+        self.start = start
+        self.end = end
+        self._histories = {name: tuple(histories[name]) for name in sorted(histories)}
+
+    @classmethod
+    def bundled(cls) -> Self:
+        """250 Python Enhancement Proposals over one year, as data/README.md describes."""
+        packed = resources.files("pollwise.testing") / "data" / "peps.jsonl.xz"
+        with resources.as_file(packed) as path:
+            return cls.load(path, start=_BUNDLED_START, end=_BUNDLED_END)
+
+    @classmethod
+    def load(cls, path: Path, *, start: float | None = None, end: float | None = None) -> Self:
+        """Read a file of JSON lines packed with xz, an object `{page, time, body}` a line.
+
+        `start` and `end` are the first and last time of the file unless given. `TraceError`
+        names the file and the line that cannot be read.
+        """
+        histories: dict[str, list[Revision]] = defaultdict(list)
+        try:
+            with lzma.open(path, "rt", encoding="utf-8") as lines:
+                for number, line in enumerate(lines, start=1):
+                    name, revision = _row(f"{path}, line {number}", line)
+                    histories[name].append(revision)
+        except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+            raise TraceError(
+                f"{path}: the time-lapse cannot be read ({error});"
+                " name a file of JSON lines packed with xz"
+            ) from error
+        times = [revision.time for history in histories.values() for revision in history]
+        try:
+            return cls(
+                histories,
+                start=min(times, default=0.0) if start is None else start,
+                end=max(times, default=0.0) if end is None else end,
+            )
+        except TraceError as error:
+            raise TraceError(f"{path}: {error}") from error
+
+    @property
+    def page_names(self) -> tuple[str, ...]:
+        """The names of all pages, sorted."""
+        return tuple(self._histories)
+
+    def history(self, name: str) -> tuple[Revision, ...]:
+        """All revisions of a page, oldest first; `InputError` for an unknown name."""
+        try:
+            return self._histories[name]
+        except KeyError:
+            raise InputError(
+                f"no page {name!r} in this time-lapse; `page_names` has the names"
+            ) from None
+
+    def change_times(self, name: str) -> tuple[float, ...]:
+        """When the page became another, after `start` and until `end`; its appearance is none."""
+        return tuple(
+            revision.time
+            for revision in self.history(name)[1:]
+            if self.start < revision.time <= self.end
+        )
+
+    def revision_at(self, name: str, time: float) -> Revision | None:
+        """The revision that was current at a time; None: the page did not exist yet."""
+        history = self.history(name)
+        after = bisect_right(history, time, key=lambda revision: revision.time)
+        return history[after - 1] if after else None
+
+    def body_at(self, name: str, time: float) -> str | None:
+        """The text of a page at a time; None: the page did not exist yet."""
+        revision = self.revision_at(name, time)
+        return None if revision is None else revision.body
+
+
+def _row(place: str, line: str) -> tuple[str, Revision]:
+    try:
+        row = json.loads(line)
+        name, time, body = row["page"], row["time"], row["body"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise TraceError(
+            f"{place}: no revision of a page ({error!r}); write {_ROW_FORMAT}"
+        ) from error
+    if not (isinstance(name, str) and isinstance(time, int | float) and isinstance(body, str)):
+        raise TraceError(f"{place}: a value of a wrong type; write {_ROW_FORMAT}")
+    return name, Revision(float(time), body)
+
+
+class VirtualClock:
+    """Tells a time that passes `speed` times as fast as `real_clock` and is now `start`.
+
+    >>> real = iter([100.0, 103.0])
+    >>> clock = VirtualClock(0.0, 86400.0, lambda: next(real))
+    >>> clock()
+    259200.0
+    """
+
+    def __init__(self, start: float, speed: float, real_clock: Callable[[], float]) -> None:
+        if not speed > 0:
+            raise InputError(f"VirtualClock: speed={speed!r} must be above 0")
+        self.start = start
+        self.speed = speed
+        self._real_clock = real_clock
+        self._real_start = real_clock()
+
+    def __call__(self) -> float:
+        """The virtual time, in the unit of `start`."""
+        return self.start + self.speed * (self._real_clock() - self._real_start)
+
+
+class TimeLapseServer:
+    """Serves a time-lapse over HTTP on this machine, each page as it was at `clock()`.
+
+    An asynchronous context manager; the URLs are known once it is entered. The pages are spread
+    evenly over `hosts`, each of which has an address of its own (127.0.0.1, 127.0.0.2 ...) where
+    the machine has them (Linux), else a port of its own: either way they are different politeness
+    scopes, robots.txt and all.
+
+    Whatever a host remembers of a client, it remembers by its user-agent: two watchers with
+    different ones do not disturb each other, and with the same requests get the same answers.
+    `clock` gives UTC seconds since 1970, `seed` decides which requests fail, `real_clock` gives
+    the seconds that `HostBehaviour.limit` goes by, `sleep` is what a slow host does. The attribute
+    `hosts` has the behaviour of each host by its scope.
+    """
+
+    def __init__(
+        self,
+        timelapse: TimeLapse,
+        clock: Callable[[], float],
+        *,
+        hosts: Sequence[HostBehaviour] = HOSTS,
+        seed: int = 0,
+        real_clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.hosts: dict[str, HostBehaviour] = {}
+        self._timelapse = timelapse
+        self._behaviours = tuple(hosts)
+        self._host = partial(Host, clock=clock, seed=seed, real_clock=real_clock, sleep=sleep)
+        self._served: dict[str, Host] = {}
+        self._scopes: dict[str, str] = {}
+        self._running = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        names = self._timelapse.page_names
+        async with AsyncExitStack() as started:
+            for number, behaviour in enumerate(self._behaviours):
+                own = frozenset(names[number :: len(self._behaviours)])
+                host = self._host(behaviour, partial(self._revision_at, own))
+                runner = web.ServerRunner(
+                    web.Server(host.answer, handler_cancellation=True, access_log=None),
+                    shutdown_timeout=0.1,
+                )
+                started.push_async_callback(runner.cleanup)
+                address = _loopback(number)
+                scope = f"{address}:{await listen(runner, address)}"
+                self.hosts[scope] = behaviour
+                self._served[scope] = host
+                self._scopes |= dict.fromkeys(own, scope)
+            self._running = started.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._running.aclose()
+
+    @property
+    def requests(self) -> Counter[tuple[str, str]]:
+        """How many requests were made so far, by user-agent and scope, robots.txt included."""
+        return Counter(
+            {
+                (user_agent, scope): count
+                for scope, host in self._served.items()
+                for user_agent, count in host.requests.items()
+            }
+        )
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """The URL of each page by its name, in the order of the names."""
+        return {name: self.url_of(name) for name in self._timelapse.page_names}
+
+    def url_of(self, name: str) -> str:
+        """The URL of a page, whether it exists already or not; `InputError` for a wrong name."""
+        return f"http://{self.host_of(name)}/{quote(name)}"
+
+    def host_of(self, name: str) -> str:
+        """The scope of a page, `ADDRESS:PORT`, a key of `hosts`; `InputError` for a wrong name."""
+        if name not in self._scopes:
+            raise InputError(
+                f"no page {name!r} on this server; enter it with `async with`, and take the name"
+                " from the time-lapse's `page_names`"
+            )
+        return self._scopes[name]
+
+    def _revision_at(self, own: frozenset[str], name: str, time: float) -> Revision | None:
+        return self._timelapse.revision_at(name, time) if name in own else None
+
+
+def _loopback(number: int) -> str:
+    """127.0.0.1, 127.0.0.2 ... where the machine has such an address, else 127.0.0.1."""
+    address = f"127.0.0.{number + 1}"
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return "127.0.0.1"
+    return address
