@@ -24,7 +24,7 @@ import json
 import lzma
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,12 +85,12 @@ def select(histories: Histories) -> list[str]:
     return chosen + drawn(0, 0, PAGES - len(chosen))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Read, select, write, and tell what was selected."""
     parser = argparse.ArgumentParser(description="Select the pages of the bundled time-lapse.")
     parser.add_argument("input", type=Path, help="the whole history, JSON lines packed with xz")
     parser.add_argument("output", type=Path, help="where to write the selection")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         timelapse = TimeLapse.load(options.input)
     except PollwiseError as error:

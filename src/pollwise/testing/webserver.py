@@ -7,7 +7,6 @@ number in the query may be left out):
 /status/CODE?retry_after=5          this status, with Retry-After if given
 /redirect/N                         N redirects, then a page
 /redirect-loop                      a redirect to itself
-/redirect-to?location=URL           a redirect to URL, taken as it is
 /slow-headers?seconds=60            nothing for so long, then a page
 /slow-body?seconds=1                a page, one byte each so many seconds
 /closed                             the connection is closed without an answer
@@ -42,6 +41,9 @@ from multidict import CIMultiDictProxy
 
 __all__ = ["MisbehavingServer", "cut_off", "listen", "not_modified"]
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_HTML = {"Content-Type": "text/html; charset=utf-8"}
 _PAGE = b"<!DOCTYPE html><title>A page</title><p>Hello from this page."
 _BLOCK = b"spam " * 13_000
 
@@ -73,8 +75,7 @@ def not_modified(request: web.BaseRequest, etag: str | None, modified_at: dateti
 
 async def cut_off(request: web.BaseRequest) -> web.StreamResponse:
     """A handler: the connection is closed in the middle of a chunked body."""
-    response = web.StreamResponse(headers={"Content-Type": "text/html; charset=utf-8"})
-    await response.prepare(request)
+    response = await _begin(request)
     await response.write(_PAGE)
     _transport(request).close()
     return response
@@ -120,7 +121,8 @@ class MisbehavingServer:
         """Answer `path` (with its query, if it has one) with this from now on.
 
         `etag` and `last_modified` are header values, sent verbatim; conditional requests are
-        answered with 304 where they match. A `str` is sent as UTF-8.
+        answered with 304 where they match. A `str` is sent as UTF-8. For a redirect give a 3xx
+        `status` and `headers` with Location.
         """
         sent = {"Content-Type": content_type, **(headers or {})}
         modified_at = None
@@ -139,9 +141,7 @@ class MisbehavingServer:
 
     async def __aenter__(self) -> Self:
         app = web.Application(middlewares=[self._count])
-        app.router.add_routes(
-            [web.get(path, handler, allow_head=False) for path, handler in _ROUTES.items()]
-        )
+        app.router.add_routes([web.get(path, handler) for path, handler in _ROUTES.items()])
         app.router.add_get("/{path:.*}", self._page)
         self._runner = web.AppRunner(
             app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None
@@ -153,11 +153,7 @@ class MisbehavingServer:
         await self._runner.cleanup()
 
     @web.middleware
-    async def _count(
-        self,
-        request: web.Request,
-        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
-    ) -> web.StreamResponse:
+    async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self.requests[request.raw_path] += 1
         self.last_headers[request.raw_path] = request.headers
         return await handler(request)
@@ -175,7 +171,13 @@ class MisbehavingServer:
 def _html(body: bytes = _PAGE, **headers: str) -> web.Response:
     """An answer; the names of `headers` are written with underscores."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return web.Response(body=body, headers={"Content-Type": "text/html; charset=utf-8", **named})
+    return web.Response(body=body, headers={**_HTML, **named})
+
+
+async def _begin(request: web.BaseRequest) -> web.StreamResponse:
+    response = web.StreamResponse(headers=_HTML)
+    await response.prepare(request)
+    return response
 
 
 def _transport(request: web.BaseRequest) -> asyncio.Transport:
@@ -184,7 +186,7 @@ def _transport(request: web.BaseRequest) -> asyncio.Transport:
     return request.transport
 
 
-def _raw(request: web.Request, answer: bytes = b"") -> web.Response:
+async def _raw(request: web.Request, answer: bytes = b"") -> web.Response:
     """Send these bytes as they are, and close the connection."""
     transport = _transport(request)
     transport.write(answer)
@@ -209,10 +211,6 @@ async def _redirect_loop(request: web.Request) -> web.Response:
     return web.Response(status=302, headers={"Location": "/redirect-loop"})
 
 
-async def _redirect_to(request: web.Request) -> web.Response:
-    return web.Response(status=302, headers={"Location": request.query["location"]})
-
-
 async def _slow_headers(request: web.Request) -> web.Response:
     await asyncio.sleep(float(request.query.get("seconds", 60)))
     return _html()
@@ -220,28 +218,22 @@ async def _slow_headers(request: web.Request) -> web.Response:
 
 async def _slow_body(request: web.Request) -> web.StreamResponse:
     pause = float(request.query.get("seconds", 1))
-    response = web.StreamResponse(headers={"Content-Type": "text/html; charset=utf-8"})
-    await response.prepare(request)
+    response = await _begin(request)
     for i in range(len(_PAGE)):
         await response.write(_PAGE[i : i + 1])
         await asyncio.sleep(pause)
     return response
 
 
-async def _closed(request: web.Request) -> web.Response:
-    return _raw(request)
-
-
 async def _length(request: web.Request) -> web.Response:
     claimed = int(request.match_info["n"])
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {claimed}\r\n\r\n"
-    return _raw(request, head.encode() + _PAGE.ljust(100))
+    return await _raw(request, head.encode() + _PAGE.ljust(100))
 
 
 async def _huge(request: web.Request) -> web.StreamResponse:
     left = int(request.query.get("bytes", 2**30))
-    response = web.StreamResponse(headers={"Content-Type": "text/html; charset=utf-8"})
-    await response.prepare(request)
+    response = await _begin(request)
     while left > 0:
         await response.write(_BLOCK[:left])
         left -= len(_BLOCK)
@@ -249,12 +241,12 @@ async def _huge(request: web.Request) -> web.StreamResponse:
 
 
 async def _gzip(request: web.Request) -> web.Response:
-    return _html(gzip.compress(_PAGE), Content_Encoding="gzip")
+    return _html(gzip.compress(_PAGE, mtime=0), Content_Encoding="gzip")
 
 
 async def _gzip_bomb(request: web.Request) -> web.Response:
     zeros = bytes(int(request.query.get("bytes", 2**26)))
-    return _html(gzip.compress(zeros, compresslevel=1), Content_Encoding="gzip")
+    return _html(gzip.compress(zeros, compresslevel=1, mtime=0), Content_Encoding="gzip")
 
 
 async def _gzip_broken(request: web.Request) -> web.Response:
@@ -262,7 +254,7 @@ async def _gzip_broken(request: web.Request) -> web.Response:
 
 
 async def _gzip_cut_off(request: web.Request) -> web.Response:
-    packed = gzip.compress(_PAGE)
+    packed = gzip.compress(_PAGE, mtime=0)
     return _html(packed[: len(packed) // 2], Content_Encoding="gzip")
 
 
@@ -277,7 +269,7 @@ async def _endless_headers(request: web.Request) -> web.Response:
         if transport.get_write_buffer_size() < len(_BLOCK):
             transport.write(b"X-Spam: spam, spam, spam\r\n" * 100)
         await asyncio.sleep(0.001)
-    return _raw(request)
+    return await _raw(request)
 
 
 async def _not_utf_8(request: web.Request) -> web.Response:
@@ -285,17 +277,16 @@ async def _not_utf_8(request: web.Request) -> web.Response:
 
 
 async def _not_http(request: web.Request) -> web.Response:
-    return _raw(request, b"220 mail.example.org ESMTP\r\n")
+    return await _raw(request, b"220 mail.example.org ESMTP\r\n")
 
 
-_ROUTES: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
+_ROUTES: Mapping[str, Handler] = {
     r"/status/{code:\d{3}}": _status,
     r"/redirect/{n:\d+}": _redirect,
     "/redirect-loop": _redirect_loop,
-    "/redirect-to": _redirect_to,
     "/slow-headers": _slow_headers,
     "/slow-body": _slow_body,
-    "/closed": _closed,
+    "/closed": _raw,
     "/cut-off": cut_off,
     r"/length/{n:\d+}": _length,
     "/huge": _huge,
