@@ -1,0 +1,214 @@
+"""What the policies that poll the page of the largest index have in common."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError, StateError
+from pollwise.objectives import Detection, Objective
+from pollwise.policies.base import StateDict
+from pollwise.policies.index_queue import (
+    ABSENT,
+    PAGE,
+    SHARED,
+    IndexState,
+    add_pages,
+    defer_pages,
+    observe_pages,
+    refresh_prior,
+    remove_pages,
+    select_pages,
+    straighten_line,
+)
+from pollwise.rates.lattice import tabulate
+from pollwise.rates.posterior import changed_table, log_uniform, unchanged_table
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["IndexPolicy"]
+
+_SHARED_LEARNED = (
+    "price",
+    "gap",
+    "latest",
+    "polls",
+    "learned",
+    "next_fit",
+    "fits",
+    "prior",
+)
+
+
+class IndexPolicy:
+    """Polls the page of the largest Whittle index; the subclasses say what is known of rates.
+
+    `state` is the whole state: arrays that the compiled functions of `index_queue` work on (and
+    the compiled loop of the simulator).
+    """
+
+    def __init__(self, *, objective: Objective | None, tilt: NDArray[np.float64] | None) -> None:
+        """`tilt`: what the rates' posterior is multiplied with, a row for each number of polls;
+        None: the rates are known.
+        """
+        self.objective = Detection() if objective is None else objective
+        self._learning = tilt is not None
+        self._scopes: dict[str, int] = {}
+        self.state = _empty_state(self.objective, tilt)
+        refresh_prior(self.state.shared)
+
+    def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The change rates of pages; only asked where rates are known."""
+        raise NotImplementedError
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; those of larger weight are tried first."""
+        if not pages:
+            return
+        pages = sorted(pages, key=lambda page: -page.weight / page.cost)
+        page_ids = np.array([page.id for page in pages], np.int64)
+        scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
+        self._grow(int(page_ids.max()) + 1, len(self._scopes))
+        state = self.state
+        if (state.pages["where"][page_ids] != ABSENT).any() or len(np.unique(page_ids)) < len(
+            page_ids
+        ):
+            raise InputError("add: a page id is watched already; give every page an id of its own")
+        state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
+        state.pages["seen_at"][page_ids] = [
+            math.nan if page.seen_at is None else page.seen_at for page in pages
+        ]
+        state.pages["scope"][page_ids] = scopes
+        state.pages["polls"][page_ids] = 0
+        if self._learning:
+            state.pages["likelihood"][page_ids] = 1.0
+        else:
+            state.pages["rate"][page_ids] = self._known_rates(page_ids)
+        add_pages(state, page_ids)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+        ids = np.asarray(page_ids, np.int64)
+        remove_pages(self.state, ids[(ids >= 0) & (ids < len(self.state.pages))])
+
+    def select(self, now: float, limit: int) -> Selection:
+        """The pages of the largest indices; they are leased."""
+        page_ids = select_pages(self.state, now, limit)
+        held = self.state.held
+        wake_at = float(self.state.pages[held[1]]["key"]) if held[0] > 0 else math.inf
+        return Selection(page_ids, wake_at)
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        known = [o for o in observations if 0 <= o.page_id < len(self.state.pages)]
+        told = (o.last_changed_at for o in known)
+        observe_pages(
+            self.state,
+            np.array([o.page_id for o in known], np.int64),
+            np.array([o.polled_at for o in known], np.float64),
+            np.array([o.outcome for o in known], np.int64),
+            np.array([math.nan if time is None else time for time in told], np.float64),
+        )
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        ids = np.asarray(page_ids, np.int64)
+        defer_pages(self.state, ids[(ids >= 0) & (ids < len(self.state.pages))], until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """What was learned; see `Policy`."""
+        state = self.state
+        if page_ids is None:
+            ids = np.flatnonzero(state.pages["where"] != ABSENT)
+        else:
+            ids = np.asarray(page_ids, np.int64)
+            ids = ids[(ids >= 0) & (ids < len(state.pages))]
+            ids = ids[state.pages["where"][ids] != ABSENT]
+        learned: StateDict = {
+            "page_ids": ids,
+            "page.seen_at": state.pages["seen_at"][ids],
+            "page.polls": state.pages["polls"][ids],
+        }
+        for name in _SHARED_LEARNED:
+            learned[name] = state.shared[name].copy()
+        if self._learning:
+            learned["page.likelihood"] = state.pages["likelihood"][ids]
+        return learned
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit."""
+        mine = self.state_dict([])
+        if state.keys() != mine.keys():
+            raise StateError(
+                f"the learned state holds {sorted(state)}, this policy needs {sorted(mine)};"
+                " load it into a policy of the same kind"
+            )
+        for name, array in mine.items():
+            given = state[name]
+            rows = len(state["page_ids"]) if name.startswith("page") else len(array)
+            if given.shape != (rows, *array.shape[1:]) or given.dtype != array.dtype:
+                raise StateError(
+                    f"the learned array {name!r} is {given.dtype} {given.shape}, expected"
+                    f" {array.dtype} {(rows, *array.shape[1:])}; load it into a policy of the"
+                    " same kind and version"
+                )
+        ids = state["page_ids"].astype(np.int64)
+        known = (ids >= 0) & (ids < len(self.state.pages))
+        known[known] = self.state.pages["where"][ids[known]] != ABSENT
+        ids = ids[known]
+        remove_pages(self.state, ids)
+        self.state.pages["seen_at"][ids] = state["page.seen_at"][known]
+        self.state.pages["polls"][ids] = state["page.polls"][known]
+        for name in _SHARED_LEARNED:
+            self.state.shared[name] = state[name]
+        if self._learning:
+            self.state.pages["likelihood"][ids] = state["page.likelihood"][known]
+            refresh_prior(self.state.shared)
+        add_pages(self.state, ids)
+
+    def _grow(self, pages: int, scopes: int) -> None:
+        """Make room for page ids below `pages` and as many scopes; rooms double."""
+        state = self.state
+        if scopes > len(state.host_price):
+            more = max(scopes, 2 * len(state.host_price)) - len(state.host_price)
+            state = state._replace(host_price=np.append(state.host_price, np.ones(more)))
+        old = len(state.pages)
+        if pages > old:
+            room = max(pages, 2 * old, 16)
+            line = np.full(2 * room, -1, np.int64)
+            straighten_line(state, line)
+            grown: dict[str, NDArray[Any]] = {"line": line}
+            for name in ("pages", "calendar", "held"):
+                array = getattr(state, name)
+                # A heap has one place more than there are pages.
+                grown[name] = np.zeros(room + len(array) - old, array.dtype)
+                grown[name][: len(array)] = array
+            state = state._replace(**grown)
+        self.state = state
+
+
+def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> IndexState:
+    """The state without any page."""
+    decay = objective.decay
+    if decay is None:
+        index_table = tabulate(lambda a: objective.shape(a) / a**objective.power)
+        decay_table = tabulate(np.ones_like)
+    else:
+        index_table = tabulate(lambda a: a**-objective.power)
+        decay_table = tabulate(objective.shape)
+    shared = np.zeros(1, SHARED)
+    shared["learning"] = tilt is not None
+    shared["power"] = objective.power
+    shared["decay"] = 0.0 if decay is None else decay
+    shared["prior"] = log_uniform(math.inf)
+    shared["tilt"] = 1.0 if tilt is None else tilt
+    shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
+    return IndexState(
+        pages=np.zeros(0, PAGE),
+        shared=shared,
+        calendar=np.zeros(1, np.int64),
+        held=np.zeros(1, np.int64),
+        line=np.zeros(0, np.int64),
+        host_price=np.zeros(0),
+    )

@@ -1,0 +1,96 @@
+"""One logarithmic lattice for change rates and for elapsed times.
+
+Rates are 2^(-30 + j/2) per second, j = 0 ... 63: from one change in 34 years to 2.8 per second.
+Elapsed times are 2^(-6 + k/64) seconds, k = 0 ... 2559: up to 34,000 years. A product of the two
+is again a point of a lattice, 2^(-36 + (32 j + k)/64), so a function of rate times elapsed time
+is tabulated once, and an expectation over all rates is one product of 64 table entries that lie
+side by side: no exponential is taken while pages are polled.
+"""
+
+import math
+from collections.abc import Callable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "COLUMNS",
+    "RATES",
+    "RATE_COUNT",
+    "SUBSTEPS",
+    "TIME_COUNT",
+    "interpolate",
+    "lattice_row",
+    "product_points",
+    "tabulate",
+    "time_at",
+    "time_step",
+]
+
+RATE_COUNT = 64
+SUBSTEPS = 32
+"""Steps of time to one step of rate."""
+TIME_COUNT = 40 * 2 * SUBSTEPS
+_STEPS_PER_OCTAVE = 2 * SUBSTEPS
+_LOG2_FIRST_RATE = -30.0
+_LOG2_FIRST_TIME = -6.0
+_LOG2_FIRST_PRODUCT = _LOG2_FIRST_RATE + _LOG2_FIRST_TIME
+COLUMNS = TIME_COUNT // SUBSTEPS + RATE_COUNT
+"""Columns of a table, which has SUBSTEPS rows."""
+
+RATES: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_RATE + np.arange(RATE_COUNT) / 2)
+"""The rates of the lattice, per second."""
+
+
+def product_points() -> NDArray[np.float64]:
+    """The products of rate and time, in the layout of a table.
+
+    Row q, column m is the point number m * SUBSTEPS + q: the products of the time number
+    m * SUBSTEPS + q with all rates are the RATE_COUNT entries of row q from column m on.
+    """
+    number = np.arange(COLUMNS)[None, :] * SUBSTEPS + np.arange(SUBSTEPS)[:, None]
+    points: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_PRODUCT + number / _STEPS_PER_OCTAVE)
+    return points
+
+
+def tabulate(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float32]:
+    """A function of rate times elapsed time as a table."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        values = function(product_points())
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+@numba.njit(cache=True)
+def time_step(elapsed: float) -> int:
+    """The number k of the lattice time nearest to an elapsed time in seconds (above 0)."""
+    k = round((math.log2(elapsed) - _LOG2_FIRST_TIME) * _STEPS_PER_OCTAVE)
+    return min(max(k, 0), TIME_COUNT - 1)
+
+
+@numba.njit(cache=True)
+def time_at(step: int) -> float:
+    """The lattice time number k, in seconds."""
+    return float(2.0 ** (_LOG2_FIRST_TIME + step / _STEPS_PER_OCTAVE))
+
+
+@numba.njit(cache=True)
+def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
+    """The table's values for the lattice time number `step` and every rate."""
+    column = step // SUBSTEPS
+    return table[step % SUBSTEPS, column : column + RATE_COUNT]
+
+
+@numba.njit(cache=True)
+def interpolate(table: NDArray[np.float32], product: float) -> float:
+    """The value of a table at any product of rate and time above 0, linear in its logarithm."""
+    place = (math.log2(product) - _LOG2_FIRST_PRODUCT) * _STEPS_PER_OCTAVE
+    place = min(max(place, 0.0), COLUMNS * SUBSTEPS - 1.001)
+    number = int(place)
+    part = place - number
+    low = table[number % SUBSTEPS, number // SUBSTEPS]
+    number += 1
+    high = table[number % SUBSTEPS, number // SUBSTEPS]
+    return float(low + part * (high - low))

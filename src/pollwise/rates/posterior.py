@@ -1,0 +1,166 @@
+"""What is known of a page's change rate after polls that only say "changed" or "not changed".
+
+A page keeps the likelihood of each rate of the lattice given its own polls; what all pages have
+in common, how often each rate occurs among pages, is the prior weight of each rate. A poll at
+elapsed time τ multiplies the likelihood by e^(-λτ) if nothing changed, by 1 - e^(-λτ) if the page
+changed, and by λ e^(-λδ) if its last change is known to have been δ before the poll (Cho and
+Garcia-Molina, "Estimating frequency of change", 2003, sections 4 and 5, derive estimators from
+these three).
+
+Rates drift. Before each poll the likelihood is diffused a little to the rates beside it (the rate
+moved), and mixed with a constant (it was drawn anew from the prior): the filter of a hidden Markov
+model of the rate, in the form of a likelihood (forgetting as in fixed-share experts, Herbster and
+Warmuth 1998).
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, time_step
+
+__all__ = [
+    "DIFFUSION",
+    "REDRAW",
+    "changed_table",
+    "expectation",
+    "fit_prior",
+    "forget",
+    "learn_last_change",
+    "learn_poll",
+    "log_uniform",
+    "unchanged_table",
+]
+
+DIFFUSION = 2e-4
+"""Probability, per poll, that a page's rate has moved to the lattice rate on one given side."""
+REDRAW = 2e-5
+"""Probability, per poll, that a page's rate has been drawn anew from the prior."""
+
+# Below this share of its maximum a likelihood is not told from 0: nothing is ever excluded for
+# good, and products stay normal numbers of 32 bits.
+_FLOOR = np.float32(1e-25)
+_PSEUDO_PAGES = 30.0
+_SMOOTHING = 0.2
+_EM_STEPS = 5
+
+
+def changed_table() -> NDArray[np.float32]:
+    """The probability of a change, as a table."""
+    return tabulate(lambda a: -np.expm1(-a))
+
+
+def unchanged_table() -> NDArray[np.float32]:
+    """The probability of no change, as a table."""
+    return tabulate(lambda a: np.exp(-a))
+
+
+@numba.njit(cache=True, fastmath=True)
+def expectation(
+    likelihood: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    table: NDArray[np.float32],
+    step: int,
+) -> float:
+    """The mean of a tabulated function of λτ over the rates λ, τ being the lattice time `step`.
+
+    The distribution is proportional to `likelihood` times `weights` (64 rates each).
+    """
+    values = lattice_row(table, step)
+    total = np.float32(0.0)
+    mass = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        share = weights[j] * likelihood[j]
+        mass += share
+        total += share * values[j]
+    return float(total / mass)
+
+
+@numba.njit(cache=True)
+def forget(likelihood: NDArray[np.float32], prior: NDArray[np.float64]) -> None:
+    """Let the rate drift, as it may have done since the poll before (in place)."""
+    mass = 0.0
+    for j in range(RATE_COUNT):
+        mass += prior[j] * likelihood[j]
+    redraw = np.float32(REDRAW * mass)
+    keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
+    left = likelihood[0]
+    for j in range(RATE_COUNT):
+        here = likelihood[j]
+        right = likelihood[j + 1] if j + 1 < RATE_COUNT else here
+        likelihood[j] = keep * here + side * (left + right) + redraw
+        left = here
+
+
+@numba.njit(cache=True, fastmath=True)
+def _normalise(likelihood: NDArray[np.float32]) -> None:
+    largest = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        largest = max(largest, likelihood[j])
+    scale = np.float32(1.0) / max(largest, _FLOOR)
+    for j in range(RATE_COUNT):
+        likelihood[j] = max(likelihood[j] * scale, _FLOOR)
+
+
+@numba.njit(cache=True, fastmath=True)
+def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32]) -> None:
+    """Take in whether a page changed in `elapsed` seconds: `table` is that of what it did."""
+    values = lattice_row(table, time_step(elapsed))
+    for j in range(RATE_COUNT):
+        likelihood[j] *= values[j]
+    _normalise(likelihood)
+
+
+@numba.njit(cache=True)
+def learn_last_change(
+    likelihood: NDArray[np.float32], since: float, unchanged: NDArray[np.float32]
+) -> None:
+    """Take in that a page's last change was `since` seconds before it was polled."""
+    values = lattice_row(unchanged, time_step(max(since, 1e-6)))
+    for j in range(RATE_COUNT):
+        likelihood[j] *= np.float32(RATES[j] / RATES[-1]) * values[j]
+    _normalise(likelihood)
+
+
+@numba.njit(cache=True)
+def log_uniform(fastest: float) -> NDArray[np.float64]:
+    """Prior weights: every lattice rate up to `fastest` per second as likely as any other.
+
+    Faster ones are not excluded, only very unlikely.
+    """
+    weights = np.where(fastest >= RATES, 1.0, 1e-6)
+    weights[0] = 1.0
+    return weights / weights.sum()
+
+
+@numba.njit(cache=True)
+def fit_prior(
+    prior: NDArray[np.float64],
+    base: NDArray[np.float64],
+    pages: NDArray[Any],
+    page_ids: NDArray[np.int64],
+) -> None:
+    """Fit the prior weights to the field `likelihood` of some pages (empirical Bayes, in place).
+
+    Some steps of the EM algorithm for the weights of a mixture (Laird 1978), in which `base`
+    counts as much as thirty pages, each followed by a little smoothing along the lattice, without
+    which the maximum likelihood is a handful of spikes.
+    """
+    share = np.empty(RATE_COUNT)
+    for _ in range(_EM_STEPS):
+        count = _PSEUDO_PAGES * base
+        for i in page_ids:
+            likelihood = pages[i].likelihood
+            mass = 0.0
+            for j in range(RATE_COUNT):
+                share[j] = prior[j] * likelihood[j]
+                mass += share[j]
+            for j in range(RATE_COUNT):
+                count[j] += share[j] / mass
+        count /= count.sum()
+        for j in range(RATE_COUNT):
+            left = count[max(j - 1, 0)]
+            right = count[min(j + 1, RATE_COUNT - 1)]
+            prior[j] = (1.0 - 2.0 * _SMOOTHING) * count[j] + _SMOOTHING * (left + right)
