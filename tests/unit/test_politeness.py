@@ -1,0 +1,79 @@
+"""When a host may be polled again."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollwise.politeness import (
+    LONGEST_PACE,
+    Host,
+    blocked,
+    free_at,
+    paced,
+    poll_begun,
+    poll_ended,
+)
+
+steady = settings(derandomize=True, deadline=None)
+times = st.floats(-1e9, 4e9)
+delays = st.floats(0, 1e5)
+
+
+def test_a_new_host_is_free_at_any_time():
+    assert free_at(Host(), 0.0, 1.0) == -math.inf
+
+
+def test_a_host_rests_after_the_end_of_a_poll_not_after_its_start():
+    host = poll_ended(poll_begun(Host(), 100.0), 130.0)
+    assert free_at(host, 130.0, 1.0) == 131.0
+
+
+def test_the_longer_delay_holds_that_of_all_or_its_own():
+    host = poll_ended(Host(), 100.0)
+    assert free_at(paced(host, 5.0), 100.0, 1.0) == 105.0
+    assert free_at(paced(host, 5.0), 100.0, 20.0) == 120.0
+    assert free_at(paced(paced(host, 5.0), 0.0), 100.0, 1.0) == 101.0
+
+
+def test_no_host_can_ask_for_more_than_an_hour():
+    host = paced(poll_ended(Host(), 100.0), 1e9)
+    assert free_at(host, 100.0, 1.0) == 100.0 + LONGEST_PACE
+    assert free_at(host, 100.0, 2 * LONGEST_PACE) == 100.0 + 2 * LONGEST_PACE
+
+
+def test_a_delay_that_makes_no_sense_is_none():
+    for delay in (math.nan, -math.inf, -5.0):
+        assert free_at(paced(poll_ended(Host(), 100.0), delay), 100.0, 1.0) == 101.0
+
+
+def test_a_block_holds_until_the_latest_time_named():
+    host = blocked(blocked(Host(), 500.0), 300.0)
+    assert free_at(host, 100.0, 1.0) == 500.0
+    assert free_at(blocked(poll_begun(Host(), 90.0), 500.0), 100.0, 1.0) == 500.0
+
+
+def test_waiting_for_the_end_of_a_poll_takes_few_questions_however_long_it_lasts():
+    for duration in (1.0, 1e3, 1e6, 1e9):
+        host, now, asked = poll_begun(Host(), 0.0), 0.0, 0
+        while now < duration:
+            now = free_at(host, now, 1.0)
+            asked += 1
+        assert asked <= 2 + math.log2(duration)
+
+
+@steady
+@given(started=times, passed=delays, delay=delays, pace=delays)
+def test_a_host_with_a_poll_under_way_is_never_free(started, passed, delay, pace):
+    now = started + passed
+    host = paced(poll_begun(Host(), started), pace)
+    assert free_at(host, now, delay) > now
+
+
+@steady
+@given(ended=times, passed=delays, delay=delays, pace=delays, until=times)
+def test_once_no_poll_is_under_way_the_time_no_longer_moves(ended, passed, delay, pace, until):
+    host = blocked(paced(poll_ended(Host(), ended), pace), until)
+    free = free_at(host, ended, delay)
+    assert free_at(host, ended + passed, delay) == free
+    assert free >= max(ended + delay, until)
