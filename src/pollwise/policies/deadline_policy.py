@@ -124,7 +124,7 @@ class DeadlinePolicy:
                 " load it into a policy of the same kind"
             )
         for name, array in expected.items():
-            shape = (1,) if name == self._clock else (len(state["page_ids"]),)
+            shape = (1,) if name == self._clock else (state["page_ids"].size,)
             if state[name].shape != shape or state[name].dtype != array.dtype:
                 raise StateError(
                     f"the learned array {name!r} is {state[name].dtype} {state[name].shape},"

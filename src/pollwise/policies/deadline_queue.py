@@ -53,7 +53,7 @@ ABSENT, QUEUED, HELD, LEASED = range(4)
 PAGE = np.dtype(
     [
         ("interval", "f8"),  # infinite: polled once, for a copy
-        ("polled_at", "f8"),  # time of the copy or of a later poll without success; NaN: neither
+        ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
         ("deadline", "f8"),
         ("key", "f8"),  # queued: deadline; held: when to come back; leased: the clock at its start
         ("place", "i8"),  # in queue or held

@@ -20,6 +20,9 @@ from pollwise.types import Page
 
 __all__ = ["Optimal"]
 
+_FEW_MOVES = 0.01
+"""Up to this share of pages added or discarded, the price is kept."""
+
 
 class Optimal(DeadlinePolicy):
     """Polls at the stationary frequencies that bring the most under a budget.
@@ -30,8 +33,10 @@ class Optimal(DeadlinePolicy):
     fewer polls than the budget has, pages get the same shares. A page not worth any poll is
     polled once if it has no copy.
 
-    The frequencies are computed at the first use after pages were added or discarded, in some tens
-    of passes over all pages (for detection some 30 µs per page, in total): better add many at once.
+    The frequencies are computed at the first use after more than one page in a hundred was added
+    or discarded, in some tens of passes over all pages (for detection some 30 µs per page, in
+    total). In between, new pages are polled at the price that the others are polled at, which is
+    the best for a budget that differs by about as little.
 
     >>> from pollwise.objectives import Freshness
     >>> policy = Optimal(rates={0: 0.1, 1: 50.0}, budget=0.2, objective=Freshness())
@@ -53,41 +58,46 @@ class Optimal(DeadlinePolicy):
         self._rates = rates
         self._budget = budget
         self._worth: dict[int, tuple[float, float, float]] = {}  # rate, weight, cost
-        self._stale = False
+        self._price: float | None = None
+        self._moves = 0  # pages added or discarded since the price was computed
 
     @property
     def state(self) -> DeadlineState:
-        """The whole state, with the frequencies of the pages that there are now."""
-        if self._stale:
+        """The whole state, with frequencies for the pages that there are now."""
+        if self._moves > _FEW_MOVES * len(self._worth):
             page_ids = np.fromiter(self._worth, np.int64, len(self._worth))
-            set_intervals(self._state, page_ids, self._best_intervals())
-            self._stale = False
+            set_intervals(self._state, page_ids, self._allocate())
+            self._moves = 0
         return self._state
-
-    def _intervals(self, pages: Sequence[Page]) -> NDArray[np.float64]:
-        rates = known_rates("optimal", self._rates, [page.id for page in pages])
-        for page, rate in zip(pages, rates.tolist(), strict=True):
-            self._worth[page.id] = (rate, page.weight, page.cost)
-        self._stale = True
-        return np.full(len(pages), np.inf)  # until `state` is asked for
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
         super().discard(page_ids)
         for page_id in page_ids:
             if self._worth.pop(page_id, None) is not None:
-                self._stale = True
+                self._moves += 1
 
-    def _best_intervals(self) -> NDArray[np.float64]:
-        """Seconds, of all pages; infinite where no poll is worth anything."""
+    def _intervals(self, pages: Sequence[Page]) -> NDArray[np.float64]:
+        rates = known_rates("optimal", self._rates, [page.id for page in pages])
+        new = [(r, page.weight, page.cost) for r, page in zip(rates.tolist(), pages, strict=True)]
+        self._worth.update(zip((page.id for page in pages), new, strict=True))
+        self._moves += len(pages)
+        if self._price is None:
+            return np.full(len(pages), np.inf)  # until `state` is asked for
+        return self.objective.due(self._price, *np.array(new).T)
+
+    def _allocate(self) -> NDArray[np.float64]:
+        """Find the price, and the intervals of all pages; infinite where no poll is worth it."""
         rates, weights, costs = np.array(list(self._worth.values())).reshape(-1, 3).T
         intervals = np.full(len(rates), np.inf)
         # Where a poll would be worth nothing even after the longest time.
         worth = self.objective.index(rates, np.inf, weights, costs) > 0
+        self._price = None
         if worth.any():
             best = allocate(
                 self.objective, rates[worth], self._budget, weights[worth], costs[worth]
             )
+            self._price = best.price
             with np.errstate(divide="ignore"):
                 intervals[worth] = 1.0 / best.frequencies
         return intervals
