@@ -1,6 +1,11 @@
 """Every policy keeps to the contract, and the contract notices policies that do not."""
 
 from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
 
 from pollwise.objectives import Freshness
 from pollwise.policies.base import Policy
@@ -10,8 +15,9 @@ from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
 from pollwise.policies.uniform import Uniform
 from pollwise.policies.whittle import Whittle
+from pollwise.testing import policy_contract
 from pollwise.testing.policy_contract import PolicyContract
-from pollwise.types import Page
+from pollwise.types import Observation, Outcome, Page, Selection, StateDict
 
 
 def some_rates(pages: Sequence[Page]) -> dict[int, float]:
@@ -56,3 +62,111 @@ class TestBayesianIndex(PolicyContract):
 class TestBayesianIndexFreshness(PolicyContract):
     def make_policy(self, pages: Sequence[Page]) -> Policy:
         return BayesianIndex(objective=Freshness())
+
+
+class TooMany(Uniform):
+    def select(self, now: float, limit: int) -> Selection:
+        return super().select(now, limit + 1)
+
+
+class Twice(Uniform):
+    def select(self, now: float, limit: int) -> Selection:
+        page_ids = super().select(now, limit // 2).page_ids
+        return Selection(np.repeat(page_ids, 2), now + 1.0)
+
+
+class Undead(Uniform):
+    def discard(self, page_ids: Sequence[int]) -> None:
+        pass
+
+
+class WithoutLeases(Uniform):
+    def select(self, now: float, limit: int) -> Selection:
+        selection = super().select(now, limit)
+        self.defer(selection.page_ids.tolist(), now)
+        return selection
+
+
+class Resentful(Uniform):
+    def observe(self, observations: Sequence[Observation]) -> None:
+        super().observe([o for o in observations if o.outcome != Outcome.FAILED])
+
+
+class Credulous(Uniform):
+    """Takes every poll as news."""
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        for page_id in {o.page_id for o in observations}:
+            if 0 <= page_id < len(self.state.pages):
+                self.state.pages["polled_at"][page_id] = -np.inf
+        super().observe(observations)
+
+
+class Impatient(Uniform):
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        super().defer(page_ids, until - 2.0)
+
+
+class Unforgiving(Uniform):
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        super().defer(page_ids, np.inf)
+
+
+class Amnesic(Uniform):
+    def load_state_dict(self, state: StateDict) -> None:
+        pass
+
+
+class Erratic(Uniform):
+    """Draws random numbers from a generator that nobody gave it."""
+
+    coin = np.random.default_rng(0)
+
+    def select(self, now: float, limit: int) -> Selection:
+        page_ids = super().select(now, limit).page_ids
+        return Selection(self.coin.permutation(page_ids), now + 1.0)
+
+
+class Restless(Uniform):
+    def select(self, now: float, limit: int) -> Selection:
+        return Selection(super().select(now, limit).page_ids, now)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (TooMany, "rule 2"),
+        (Twice, "rule 2"),
+        (Undead, "rule 2"),
+        (WithoutLeases, "rule 3"),
+        (Resentful, "rule 3"),
+        (Credulous, "rule 4"),
+        (Impatient, "rule 5"),
+        (Unforgiving, "rule 5"),
+        (Amnesic, "rule 6"),
+        (Erratic, "the same calls"),
+        (Restless, "wake_at"),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+def test_the_contract_names_the_rule_that_is_broken(broken, message, monkeypatch):
+    class Contract(PolicyContract):
+        def make_policy(self, pages: Sequence[Page]) -> Policy:
+            return broken()
+
+    # It is to be noticed, not to be explained by the shortest sequence of calls.
+    hasty = settings(policy_contract._STEADY, phases=[Phase.generate])
+    monkeypatch.setattr(policy_contract, "_STEADY", hasty)
+    complaints = []
+    for test in (
+        Contract().test_rules_2_to_6_in_any_sequence_of_calls,
+        Contract().test_without_pages_nothing_is_selected,
+        partial(Contract().test_rule_3_an_observation_ends_the_lease, Outcome.FAILED, 0.0),
+        Contract().test_rule_5_a_deferred_page_comes_back,
+        Contract().test_rule_6_state_that_does_not_fit_is_refused,
+    ):
+        try:
+            test()
+        except AssertionError as error:
+            complaints.append(str(error))
+    assert any(message in complaint for complaint in complaints), complaints
