@@ -9,13 +9,23 @@ named itself (Retry-After, RFC 9110 section 10.2.3).
 import math
 from dataclasses import dataclass, replace
 
-__all__ = ["LONGEST_PACE", "Host", "blocked", "free_at", "paced", "poll_begun", "poll_ended"]
+__all__ = [
+    "LONGEST_PACE",
+    "Host",
+    "blocked",
+    "free_at",
+    "paced",
+    "poll_begun",
+    "poll_ended",
+    "poll_lost",
+    "turned_away",
+]
 
 LONGEST_PACE = 3600.0
 """A host that asks for a longer delay between polls (seconds) gets this one."""
 
-_SHORTEST_WAIT = 1.0
-"""What a poll under way is expected to take at least, in seconds."""
+_SHORTEST_WAIT = 0.01
+"""Whoever comes while a poll is under way is sent away for this many seconds at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,47 +33,79 @@ class Host:
     """What politeness needs to know of one scope; a new one is free at any time.
 
     `pace` is the delay in seconds that the host asked for, `blocked_until` the time until which it
-    wants to be left alone, `ended_at` the end of its latest poll, and `polling_since` the start of
-    the poll under way (None: there is none).
+    wants to be left alone, `ended_at` the end of its latest poll and `duration` how many seconds
+    its latest answer took (at first a guess). `polling_since` is the start of the poll under way
+    (None: there is none), `waiting` the number of pages turned away since a poll began or ended.
     """
 
     pace: float = 0.0
     blocked_until: float = -math.inf
     ended_at: float = -math.inf
+    duration: float = 1.0
     polling_since: float | None = None
+    waiting: int = 0
 
 
 def free_at(host: Host, now: float, crawl_delay: float) -> float:
     """The time from which the host may be polled: not later than `now` if that is so already.
 
     `crawl_delay` is the delay in seconds that every host is due. While a poll is under way the
-    time is an estimate, always later than `now`: nobody knows when the answer comes. One that has
-    taken long may take long again, so the poll is expected to last as long as it did so far, and
-    whoever comes back at the estimated time asks a number of times that grows only with the
-    logarithm of the duration, on any scale of time.
+    time is an estimate, always later than `now`: nobody knows when the answer comes. The poll is
+    expected to take as long as the one before; if it has taken longer, as long again as it did so
+    far. So whoever comes back at the estimated time does so only a few times, however long the
+    poll lasts and whatever the scale of time.
 
     >>> host = poll_begun(Host(), 100.0)
     >>> free_at(host, 100.5, crawl_delay=2.0), free_at(host, 130.0, crawl_delay=2.0)
-    (102.5, 160.0)
+    (103.0, 162.0)
     >>> free_at(poll_ended(host, 130.0), 130.0, crawl_delay=2.0)
     132.0
     """
-    delay = max(crawl_delay, min(host.pace, LONGEST_PACE))
+    delay = _delay(host, crawl_delay)
     if host.polling_since is None:
         free = host.ended_at + delay
     else:
-        free = now + max(delay, now - host.polling_since, _SHORTEST_WAIT)
+        end = max(host.polling_since + host.duration, now + (now - host.polling_since))
+        free = max(end + delay, now + _SHORTEST_WAIT)
     return max(free, host.blocked_until)
+
+
+def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float]:
+    """The host after a page had to be turned away, and when that page may come again.
+
+    The pages turned away between two polls are given one turn each, so that a host that cannot
+    keep up is not asked for all of its pages at each of its free moments. Of n pages that all
+    wait for it, those that come to a free moment are about as many as the square root of 2n, and
+    the policy chooses among them.
+
+    >>> host = poll_ended(poll_begun(Host(), 99.0), 100.0)
+    >>> host, first = turned_away(host, 100.0, crawl_delay=2.0)
+    >>> host, second = turned_away(host, 100.0, crawl_delay=2.0)
+    >>> first, second
+    (102.0, 105.0)
+    """
+    free = free_at(host, now, crawl_delay)
+    if host.polling_since is not None and now > host.polling_since + host.duration:
+        # Who comes back again and again while a poll is late must not lose a turn each time.
+        return host, free
+    turn = max(_delay(host, crawl_delay) + host.duration, _SHORTEST_WAIT)
+    return replace(host, waiting=host.waiting + 1), free + host.waiting * turn
 
 
 def poll_begun(host: Host, now: float) -> Host:
     """The host with a poll under way."""
-    return replace(host, polling_since=now)
+    return replace(host, polling_since=now, waiting=0)
 
 
 def poll_ended(host: Host, now: float) -> Host:
-    """The host after its poll has ended, or was given up."""
-    return replace(host, polling_since=None, ended_at=now)
+    """The host after its poll was answered."""
+    duration = host.duration if host.polling_since is None else now - host.polling_since
+    return replace(host, polling_since=None, ended_at=now, duration=duration, waiting=0)
+
+
+def poll_lost(host: Host, now: float) -> Host:
+    """The host after its poll was given up, which tells nothing of how long answers take."""
+    return replace(host, polling_since=None, ended_at=now, waiting=0)
 
 
 def blocked(host: Host, until: float) -> Host:
@@ -74,3 +116,7 @@ def blocked(host: Host, until: float) -> Host:
 def paced(host: Host, delay: float) -> Host:
     """The host with the delay in seconds that it asks for now, instead of an earlier one."""
     return replace(host, pace=delay)
+
+
+def _delay(host: Host, crawl_delay: float) -> float:
+    return max(crawl_delay, min(host.pace, LONGEST_PACE))

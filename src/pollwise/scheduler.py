@@ -9,9 +9,11 @@ import heapq
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
 
+from pollwise import politeness
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
@@ -26,7 +28,7 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.policies.base import Policy
-from pollwise.politeness import Host, blocked, free_at, paced, poll_begun, poll_ended
+from pollwise.politeness import Host
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -101,24 +103,20 @@ class Scheduler:
         retry_after: float = 60.0,
         retry_ceiling: float = 7 * 86400.0,
     ) -> None:
-        _require("budget: rate", budget.rate, 0 < budget.rate < math.inf, "finite and above 0")
-        _require("budget: burst", budget.burst, 1 <= budget.burst < math.inf, "finite, at least 1")
-        _require("lease", lease, lease > 0, "above 0")
-        _require("crawl_delay", crawl_delay, 0 <= crawl_delay < math.inf, "finite, at least 0")
-        _require("retry_after", retry_after, 0 < retry_after < math.inf, "finite and above 0")
-        _require(
-            "retry_ceiling",
-            retry_ceiling,
-            retry_after <= retry_ceiling < math.inf,
-            f"finite and at least retry_after ({retry_after})",
-        )
+        _require("Scheduler: lease", lease, lease > 0, "above 0")
+        fits = 0 <= crawl_delay < math.inf
+        _require("Scheduler: crawl_delay", crawl_delay, fits, "finite and at least 0")
+        fits = 0 < retry_after < math.inf
+        _require("Scheduler: retry_after", retry_after, fits, "finite and above 0")
+        fits = retry_after <= retry_ceiling < math.inf
+        demand = f"finite and at least retry_after ({retry_after})"
+        _require("Scheduler: retry_ceiling", retry_ceiling, fits, demand)
         self.policy = policy
         self.budget = budget
         self._lease = lease
         self._crawl_delay = crawl_delay
         self._retry_after = retry_after
         self._retry_ceiling = retry_ceiling
-        self._tolerance = (budget.burst - 1) / budget.rate
         self._now = -math.inf
         self._next_at = -math.inf
         self._pages: dict[int, Page] = {}
@@ -128,6 +126,19 @@ class Scheduler:
         self._back_offs: dict[int, _BackOff] = {}
         # A heap of (until, page id), in which the rests that ended early are dropped late.
         self._resting: list[tuple[float, int]] = []
+
+    @property
+    def budget(self) -> Budget:
+        """The budget; a new one holds from the next poll on."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        rate, burst = budget.rate, budget.burst
+        _require("Budget: rate", rate, 0 < rate < math.inf, "finite and above 0")
+        _require("Budget: burst", burst, 1 <= burst < math.inf, "finite and at least 1")
+        self._budget = budget
+        self._tolerance = (burst - 1) / rate
 
     @property
     def in_flight(self) -> int:
@@ -140,8 +151,8 @@ class Scheduler:
         An event that is earlier than one before counts as if it came with that one. Ids that are
         unknown, pages that are watched already and observations told twice are ignored; so is an
         observation of a poll before the one under way: the latter, which compares with the same
-        copy, tells more. `InputError`, and nothing taken in, for a time or cost that is no finite
-        number, or a page whose polls cost nothing.
+        copy, tells more. `InputError`, with nothing taken in but the time, for a time or cost that
+        is no finite number, or a page whose polls cost nothing.
         """
         _check(event)
         if self._now == -math.inf:
@@ -155,9 +166,9 @@ class Scheduler:
             case Removed():
                 self._remove(event.page_ids)
             case HostBlocked():
-                self._hosts[event.scope] = blocked(self._host(event.scope), event.until)
+                self._hosts[event.scope] = politeness.blocked(self._host(event.scope), event.until)
             case HostPaced():
-                self._hosts[event.scope] = paced(self._host(event.scope), event.delay)
+                self._hosts[event.scope] = politeness.paced(self._host(event.scope), event.delay)
             case Tick():
                 pass
         self._expire(now)
@@ -172,7 +183,7 @@ class Scheduler:
         """
         hosts = []
         for scope, host in self._hosts.items():
-            free = free_at(host, self._now, self._crawl_delay)
+            free = politeness.free_at(host, self._now, self._crawl_delay)
             if host.pace > 0 or free > self._now:
                 hosts.append((scope, host.pace, free))
         return json.dumps(
@@ -180,9 +191,19 @@ class Scheduler:
                 "rate": self.budget.rate,
                 "next_at": self._next_at if math.isfinite(self._next_at) else None,
                 "hosts": hosts,
-                "back_offs": [_row(back_off) for back_off in self._back_offs.values()],
+                "back_offs": [astuple(back_off) for back_off in self._back_offs.values()],
             }
         )
+
+    def restore(self, pages: Iterable[Page], state: str | None) -> None:
+        """Take up the pages of an earlier run without polling any yet, and its `state` if any.
+
+        Before the first event; what the policy learned can then be loaded into it. Errors as of
+        `load_state` and of `Added`.
+        """
+        if state is not None:
+            self.load_state(state)
+        self._add(pages)
 
     def load_state(self, text: str) -> None:
         """Put `state` back, before the first event; `StateError` if `text` is none.
@@ -197,7 +218,7 @@ class Scheduler:
                 str(scope): Host(pace=float(pace), blocked_until=float(free))
                 for scope, pace, free in state["hosts"]
             }
-            back_offs = [_restored(*row) for row in state["back_offs"]]
+            back_offs = dict(_restored(*row) for row in state["back_offs"])
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
@@ -205,12 +226,15 @@ class Scheduler:
             ) from error
         self._next_at = next_at
         self._hosts = hosts
-        self._back_offs = {back_off.failure.page_id: back_off for back_off in back_offs}
-        self._resting = [(back_off.until, page_id) for page_id, back_off in self._back_offs.items()]
+        self._back_offs = back_offs
+        self._resting = [(back_off.until, page_id) for page_id, back_off in back_offs.items()]
         heapq.heapify(self._resting)
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
+        for page in new.values():
+            fits = 0 < page.cost < math.inf
+            _require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
         self._pages.update(new)
         self.policy.add(list(new.values()))
 
@@ -233,7 +257,7 @@ class Scheduler:
         if lease is not None:
             if observation.polled_at < lease.started_at:
                 return False
-            self._end_poll(lease, now)
+            self._end_poll(lease, politeness.poll_ended, now)
             real = self._next_at + (observation.cost - lease.page.cost) / self.budget.rate
             self._next_at = max(real, now - self._tolerance)
         if page_id not in self._pages:
@@ -248,10 +272,11 @@ class Scheduler:
         self._back_offs.pop(page_id, None)
         return True
 
-    def _end_poll(self, lease: _Lease, now: float) -> None:
+    def _end_poll(self, lease: _Lease, end: Callable[[Host, float], Host], now: float) -> None:
+        scope = lease.page.scope
         del self._leases[lease.page.id]
-        if lease.page.scope:
-            self._hosts[lease.page.scope] = poll_ended(self._host(lease.page.scope), now)
+        if scope:
+            self._hosts[scope] = end(self._host(scope), now)
 
     def _back_off(self, failure: Observation, started_at: float, now: float) -> None:
         page_id = failure.page_id
@@ -267,7 +292,7 @@ class Scheduler:
         """Count the polls whose leases have run out as failed."""
         while self._first_expiry() <= now:
             lease = next(iter(self._leases.values()))
-            self._end_poll(lease, now)
+            self._end_poll(lease, politeness.poll_lost, now)
             page = lease.page
             if page.id in self._pages:
                 failure = Observation(page.id, now, Outcome.FAILED, cost=page.cost)
@@ -316,18 +341,18 @@ class Scheduler:
             # After a restart, or if it was removed and added again. The policy holds it leased,
             # as it would have, until the poll or the rest ends.
             return False
-        if page.scope:
-            free = free_at(self._host(page.scope), now, self._crawl_delay)
-            if free > now:
-                self.policy.defer([page_id], free)
-                return False
+        host, delay = self._host(page.scope), self._crawl_delay
+        if page.scope and politeness.free_at(host, now, delay) > now:
+            self._hosts[page.scope], until = politeness.turned_away(host, now, delay)
+            self.policy.defer([page_id], until)
+            return False
         return True
 
     def _start(self, page: Page, now: float) -> None:
         self._next_at = max(self._next_at, now - self._tolerance) + page.cost / self.budget.rate
         self._leases[page.id] = _Lease(page, now, now + self._lease)
         if page.scope:
-            self._hosts[page.scope] = poll_begun(self._host(page.scope), now)
+            self._hosts[page.scope] = politeness.poll_begun(self._host(page.scope), now)
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf
@@ -347,47 +372,25 @@ class Scheduler:
 
 def _require(name: str, value: float, holds: bool, demand: str) -> None:
     if not holds:
-        raise InputError(f"Scheduler: {name}={value!r} must be {demand}")
+        raise InputError(f"{name}={value!r} must be {demand}")
 
 
 def _check(event: Event) -> None:
     """`InputError` for numbers that the arithmetic of time and budget cannot bear."""
-    kind = type(event).__name__
-    if not math.isfinite(event.now):
-        raise InputError(f"{kind} at {event.now}: the time of an event must be a finite number")
-    if isinstance(event, Added):
-        for page in event.pages:
-            if not 0 < page.cost < math.inf:
-                raise InputError(
-                    f"{kind}: page {page.id} has cost={page.cost!r}; it must be finite and above 0"
-                )
-    elif isinstance(event, Polled):
-        for observation in event.observations:
-            if not 0 <= observation.cost < math.inf:
-                raise InputError(
-                    f"{kind}: the poll of page {observation.page_id} has"
-                    f" cost={observation.cost!r}; it must be finite and at least 0"
-                )
-
-
-def _row(back_off: _BackOff) -> tuple[float, ...]:
-    failure = back_off.failure
-    told = failure.page_id, failure.polled_at, failure.outcome, failure.cost
-    return *told, back_off.started_at, back_off.pause, back_off.until
+    _require(f"{type(event).__name__}: now", event.now, math.isfinite(event.now), "finite")
+    if isinstance(event, Polled):
+        for one in event.observations:
+            fits = 0 <= one.cost < math.inf
+            _require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
 
 
 def _restored(
-    page_id: int,
-    polled_at: float,
-    outcome: int,
-    cost: float,
-    started_at: float,
-    pause: float,
-    until: float,
-) -> _BackOff:
-    """The back-off of one `_row`."""
-    failure = Observation(int(page_id), float(polled_at), Outcome(outcome), cost=float(cost))
-    return _BackOff(failure, float(started_at), float(pause), float(until))
+    failure: Sequence[Any], started_at: float, pause: float, until: float
+) -> tuple[int, _BackOff]:
+    """The back-off of a page, from the JSON of its fields."""
+    page_id, polled_at, outcome, *rest = failure
+    observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *rest)
+    return int(page_id), _BackOff(observation, float(started_at), float(pause), float(until))
 
 
 def _evenly_spread(page_id: int) -> float:

@@ -13,6 +13,8 @@ from pollwise.politeness import (
     paced,
     poll_begun,
     poll_ended,
+    poll_lost,
+    turned_away,
 )
 
 steady = settings(derandomize=True, deadline=None)
@@ -60,6 +62,31 @@ def test_waiting_for_the_end_of_a_poll_takes_few_questions_however_long_it_lasts
             now = free_at(host, now, 1.0)
             asked += 1
         assert asked <= 2 + math.log2(duration)
+
+
+def test_a_poll_is_expected_to_take_as_long_as_the_one_before_that_was_answered():
+    host = poll_ended(poll_begun(Host(), 100.0), 104.0)
+    assert free_at(poll_begun(host, 110.0), 110.0, 1.0) == 115.0
+    host = poll_lost(poll_begun(host, 110.0), 410.0)
+    assert free_at(host, 410.0, 1.0) == 411.0
+    assert free_at(poll_begun(host, 420.0), 420.0, 1.0) == 425.0
+
+
+def test_each_page_turned_away_gets_a_turn_of_its_own():
+    host, untils = poll_ended(poll_begun(Host(), 90.0), 100.0), []
+    for _ in range(4):
+        host, until = turned_away(host, 100.5, 5.0)
+        untils.append(until)
+    assert untils == [105.0, 120.0, 135.0, 150.0]
+    assert turned_away(poll_begun(host, 105.0), 105.0, 5.0)[1] == 120.0
+
+
+def test_coming_back_while_a_poll_is_late_costs_no_turns():
+    host = poll_begun(Host(), 100.0)
+    for now in (110.0, 150.0, 150.0):
+        host, until = turned_away(host, now, 5.0)
+        assert until == free_at(host, now, 5.0)
+    assert turned_away(poll_ended(host, 160.0), 160.0, 5.0)[1] == 165.0
 
 
 @steady

@@ -262,6 +262,16 @@ class TestBudget:
         assert started(some.handle(Tick(99.0))) == []
         assert started(some.handle(Tick(100.0))) == [0]
 
+    def test_a_new_budget_holds_from_the_next_poll_on(self):
+        some = scheduler(rate=1.0)
+        some.handle(Added(0.0, pages(50)))
+        some.budget = Budget(0.1, burst=4.0)
+        assert wake_at(some.handle(Tick(0.5))) == 1.0
+        assert wake_at(some.handle(Tick(1.0))) == 11.0
+        assert len(started(some.handle(Tick(500.0)))) == 4
+        with pytest.raises(InputError, match=r"^Budget: rate=0\.0 must be finite and above 0$"):
+            some.budget = Budget(0.0)
+
     @steady
     @given(
         rate=st.sampled_from([0.25, 1.0, 8.0]),
@@ -283,7 +293,7 @@ class TestBudget:
         [(0.0, 1.0), (-1.0, 1.0), (math.inf, 1.0), (math.nan, 1.0), (1.0, 0.5), (1.0, math.nan)],
     )
     def test_a_budget_out_of_range_is_refused(self, rate, burst):
-        with pytest.raises(InputError, match=r"^Scheduler: budget: (rate|burst)=\S+ must be .+$"):
+        with pytest.raises(InputError, match=r"^Budget: (rate|burst)=\S+ must be finite and .+$"):
             scheduler(rate, burst)
 
 
@@ -314,6 +324,16 @@ class TestPoliteness:
         world.send(Tick(7.5))
         world.run(until=100.0)
         assert world.polls[0][0] == 9.0
+
+    def test_a_host_that_cannot_keep_up_is_used_fully_and_few_pages_are_turned_away(self):
+        count, seconds = 200, 1000.0
+        some = scheduler(rate=50.0, crawl_delay=1.0)
+        world = World(some, lambda page_id, now: (0.25, UNCHANGED))
+        world.send(Added(0.0, pages(count, scope="h")))
+        world.run(until=seconds)
+        possible = seconds / 1.25
+        assert len(world.polls) > 0.95 * possible
+        assert policy_of(some).deferred < 1.5 * possible * math.sqrt(2 * count)
 
     def test_pages_without_a_scope_need_no_politeness(self):
         some = scheduler(rate=100.0, burst=50.0)
@@ -566,7 +586,7 @@ class TestEvents:
         some = scheduler()
         some.handle(Added(0.0, pages(1)))
         before = some.state()
-        with pytest.raises(InputError, match=r"^(Tick|Added|Polled)\b.* must be .+$"):
+        with pytest.raises(InputError, match=r"^(Tick|Added|Polled): .+=\S+ must be finite"):
             some.handle(event)
         assert some.state() == before
         assert some.in_flight == 1
@@ -643,9 +663,26 @@ class TestState:
         assert {page_id for _, page_id in after.polls} == set(range(41))
         # The second failure in a row: the rest is twice as long, as without the restart.
         rows = json.loads(after.scheduler.state())["back_offs"]
-        assert [row[5] for row in rows] == [120.0] * 40
+        assert [pause for _, _, pause, _ in rows] == [120.0] * 40
         after.run(until=300.0)
         assert json.loads(after.scheduler.state())["back_offs"] == []
+
+    def test_restored_pages_are_not_polled_before_the_first_event(self):
+        before = scheduler()
+        before.handle(Added(0.0, pages(2)))
+        before.handle(polled(0.5, 0, FAILED))
+        after = scheduler()
+        after.restore(pages(2), before.state())
+        assert policy_of(after).asked == after.in_flight == 0
+        assert started(after.handle(Tick(0.9))) == []
+        assert started(after.handle(Tick(1.0))) == [1]
+
+    def test_pages_can_be_restored_without_a_state(self):
+        some = scheduler()
+        some.restore(pages(1), None)
+        assert started(some.handle(Tick(7.0))) == [0]
+        with pytest.raises(InputError, match=r"page 1: cost=0\.0 must be finite and above 0"):
+            some.restore((Page(1, cost=0.0),), None)
 
     @pytest.mark.parametrize(
         "text",
@@ -656,7 +693,8 @@ class TestState:
             "7",
             '{"rate": 1.0, "next_at": "soon", "hosts": [], "back_offs": []}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [["h", 1.0]], "back_offs": []}',
-            '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[0, 1.0, 9, 1, 0, 60, 70]]}',
+            '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[0, 1.0, 9], 1, 60, 70]]}',
+            '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[[]], 1, 60, 70]]}',
         ],
     )
     def test_what_is_no_state_is_refused_and_changes_nothing(self, text):
