@@ -1,0 +1,249 @@
+"""The loop of the simulator: a policy polls a world under a budget.
+
+Policies whose state is one of our compiled ones run compiled; any other policy runs through the
+`Scheduler`, event by event. Both give the same polls.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types as numba_types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
+from pollwise.metrics import Polls
+from pollwise.policies.base import Policy
+from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_due, select_due
+from pollwise.policies.index_queue import IndexState, observe_page, select_page
+from pollwise.scheduler import Scheduler
+from pollwise.simulate.world import World
+from pollwise.types import Budget, Page
+
+__all__ = ["BudgetPerPage", "simulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPerPage:
+    """A budget that grows with the pages: `rate` cost units per second and page that is there."""
+
+    rate: float
+
+
+def simulate(
+    policy: Policy,
+    world: World,
+    *,
+    polls: int | None = None,
+    seed: int,
+    budget: Budget | BudgetPerPage | None = None,
+) -> Polls:
+    """Let a policy without pages poll a world, one poll at a time, as often as the budget allows.
+
+    It ends after `polls` polls, or with the world's history (None). `budget`: one cost unit per
+    second, if None; polls come as soon as it allows them, never in bursts. `seed` is that of the
+    world: the same for different policies means the same world.
+
+    >>> from pollwise.policies.bayes_index import BayesianIndex
+    >>> from pollwise.simulate.zipf import Zipf
+    >>> polls = simulate(BayesianIndex(), Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
+    >>> len(polls), polls.times[:3].tolist()
+    (20, [0.0, 1.0, 2.0])
+    """
+    budget = Budget(1.0) if budget is None else budget
+    if not 0 < budget.rate < math.inf:
+        raise InputError(f"simulate: a budget of {budget.rate} per second; it must be above 0")
+    if polls is None:
+        world.reset(seed)
+    else:
+        costs = max((page.cost for page in world.pages), default=1.0)
+        world.reset(seed, duration=(polls + 1) * costs / budget.rate)
+    state = getattr(policy, "state", None)
+    run = _run_compiled if isinstance(state, IndexState | DeadlineState) else _run_scheduled
+    limit = _poll_limit(world, budget) if polls is None else polls
+    return run(policy, world, budget, limit)
+
+
+def _poll_limit(world: World, budget: Budget | BudgetPerPage) -> int:
+    """At least as many polls as the budget allows to the end of the world."""
+    cheapest = min(page.cost for page in world.pages)
+    pages = len(world.pages) if isinstance(budget, BudgetPerPage) else 1
+    return math.ceil((world.end - world.begin) * budget.rate * pages / cheapest) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A stretch of time at whose begin pages come and go, and in which none do."""
+
+    begin: float
+    end: float
+    added: list[Page]
+    removed: list[int]
+    live: int
+
+
+def _spans(world: World) -> Iterator[_Span]:
+    """The stretches of time between the births and deaths of a world."""
+    changes, pages, end = world.changes, world.pages, world.end
+    born = np.maximum(changes.born, world.begin)
+    moments = np.unique(np.concatenate([born, changes.died]))
+    moments = moments[(moments >= world.begin) & (moments < end)]
+    births, deaths = np.argsort(born, kind="stable"), np.argsort(changes.died, kind="stable")
+    birth_times, death_times = born[births], changes.died[deaths]
+    b = d = 0
+    live = 0
+    for begin, until in zip(moments, np.append(moments[1:], end), strict=True):
+        next_b = int(np.searchsorted(birth_times, begin, "right"))
+        next_d = int(np.searchsorted(death_times, begin, "right"))
+        added = [pages[i] for i in births[b:next_b] if changes.died[i] > begin]
+        removed = [int(i) for i in deaths[d:next_d] if born[i] < begin]
+        b, d = next_b, next_d
+        live += len(added) - len(removed)
+        yield _Span(float(begin), float(until), added, removed, live)
+
+
+def _rate(budget: Budget | BudgetPerPage, live: int) -> float:
+    """Cost units per second."""
+    return budget.rate * max(live, 1) if isinstance(budget, BudgetPerPage) else budget.rate
+
+
+def _run_scheduled(
+    policy: Policy, world: World, budget: Budget | BudgetPerPage, limit: int
+) -> Polls:
+    """Event by event; polls are answered at once."""
+    scheduler = Scheduler(policy, Budget(_rate(budget, 1)))
+    page_ids: list[int] = []
+    times: list[float] = []
+    for span in _spans(world):
+        scheduler.budget = Budget(_rate(budget, span.live))
+        now = span.begin
+        commands = scheduler.handle(Removed(now, tuple(span.removed)))
+        commands = scheduler.handle(Added(now, tuple(span.added)))
+        while len(times) < limit:
+            polled = [command.page_id for command in commands if isinstance(command, Poll)]
+            if polled:
+                page_ids += polled
+                times += [now] * len(polled)
+                commands = scheduler.handle(Polled(now, tuple(world.poll(polled, now))))
+                continue
+            wake_at = next(c.time for c in commands if isinstance(c, WakeAt))
+            if wake_at >= span.end:
+                break
+            now = max(now, wake_at)
+            commands = scheduler.handle(Tick(now))
+    return Polls(np.array(page_ids, np.int64), np.array(times))
+
+
+def _run_compiled(policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int) -> Polls:
+    """The same without events, a whole span at a time."""
+    changes = world.changes
+    cursor = changes.offsets[:-1].copy()
+    cost = np.array([page.cost for page in world.pages])
+    page_ids, times = np.empty(limit, np.int64), np.empty(limit)
+    count, next_at = 0, world.begin
+    for span in _spans(world):
+        policy.discard(span.removed)
+        policy.add(span.added)
+        for page in span.added:
+            seen_at = -math.inf if page.seen_at is None else page.seen_at
+            offset, own = changes.offsets[page.id], changes.of_page(page.id)
+            cursor[page.id] = offset + np.searchsorted(own, seen_at, "right")
+        next_at = max(next_at, span.begin)
+        count, next_at = _poll_span(
+            policy.state, changes.offsets, changes.times, cursor, cost,
+            _rate(budget, span.live), next_at, span.end, page_ids, times, count,
+        )  # fmt: skip
+    return Polls(page_ids[:count], times[:count])
+
+
+def _select(state: Any, now: float) -> int:
+    """Lease the next page; -1: none. Compiled for each kind of state."""
+    raise NotImplementedError
+
+
+def _observe(state: Any, page: int, now: float, changed: bool) -> None:
+    """Take in a poll. Compiled for each kind of state."""
+    raise NotImplementedError
+
+
+def _wake_at(state: Any) -> float:
+    """When a page can be selected again if there is none now. Compiled for each kind of state."""
+    raise NotImplementedError
+
+
+def _holds(state: Any, kind: type) -> bool:
+    return isinstance(state, numba_types.NamedTuple) and state.instance_class is kind
+
+
+# Numba wants the very parameters of the overloaded function, annotations included.
+
+
+@overload(_select)
+def _select_compiled(state: Any, now: float) -> Callable[..., int]:
+    def by_index(state: Any, now: float) -> int:
+        return select_page(state, now)
+
+    def by_deadline(state: Any, now: float) -> int:
+        return select_due(state, now)
+
+    return by_index if _holds(state, IndexState) else by_deadline
+
+
+@overload(_observe)
+def _observe_compiled(state: Any, page: int, now: float, changed: bool) -> Callable[..., None]:
+    def by_index(state: Any, page: int, now: float, changed: bool) -> None:
+        observe_page(state, page, now, 1 if changed else 0, np.nan)
+
+    def by_deadline(state: Any, page: int, now: float, changed: bool) -> None:
+        observe_due(state, page, now, 1 if changed else 0, np.nan)
+
+    return by_index if _holds(state, IndexState) else by_deadline
+
+
+@overload(_wake_at)
+def _wake_at_compiled(state: Any) -> Callable[..., float]:
+    def by_index(state: Any) -> float:
+        return math.inf
+
+    def by_deadline(state: Any) -> float:
+        return next_due(state)
+
+    return by_index if _holds(state, IndexState) else by_deadline
+
+
+@numba.njit(cache=True)
+def _poll_span(
+    state: Any,
+    offsets: NDArray[np.int64],
+    change_times: NDArray[np.float64],
+    cursor: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    rate: float,
+    next_at: float,
+    end: float,
+    page_ids: NDArray[np.int64],
+    times: NDArray[np.float64],
+    count: int,
+) -> tuple[int, float]:
+    """Poll until `end`, or until `page_ids` is full; `cursor` is each page's next unseen change."""
+    while count < len(page_ids) and next_at < end:
+        now = next_at
+        page = _select(state, now)
+        if page < 0:
+            next_at = min(max(_wake_at(state), np.nextafter(now, np.inf)), end)
+            continue
+        changed = False
+        while cursor[page] < offsets[page + 1] and change_times[cursor[page]] <= now:
+            cursor[page] += 1
+            changed = True
+        _observe(state, page, now, changed)
+        page_ids[count] = page
+        times[count] = now
+        count += 1
+        next_at = now + cost[page] / rate
+    return count, next_at
