@@ -78,7 +78,7 @@ class BayesianIndex(IndexPolicy):
         posterior = common["prior"] * own["likelihood"]
         posterior /= posterior.sum()
         low, high = np.searchsorted(np.cumsum(posterior), (0.05, 0.95))
-        price = float(common["price"] * state.host_price[own["scope"]])
+        price = float(common["price"] * state.hosts["price"][own["scope"]])
         wait = time_to_reach(state.pages, state.shared, page_id, price)
         has_copy = not math.isnan(own["seen_at"])
         return PageEstimate(

@@ -12,6 +12,7 @@ from pollwise.objectives import Detection, Objective
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_queue import (
     ABSENT,
+    HOST,
     PAGE,
     SHARED,
     IndexState,
@@ -63,10 +64,10 @@ class IndexPolicy:
         raise NotImplementedError
 
     def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; those of larger weight are tried first."""
+        """Take up pages; of those never polled, larger weights and older copies are tried first."""
         if not pages:
             return
-        pages = sorted(pages, key=lambda page: -page.weight / page.cost)
+        pages = sorted(pages, key=_urgency)
         page_ids = np.array([page.id for page in pages], np.int64)
         scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
         self._grow(int(page_ids.max()) + 1, len(self._scopes))
@@ -170,9 +171,10 @@ class IndexPolicy:
     def _grow(self, pages: int, scopes: int) -> None:
         """Make room for page ids below `pages` and as many scopes; rooms double."""
         state = self.state
-        if scopes > len(state.host_price):
-            more = max(scopes, 2 * len(state.host_price)) - len(state.host_price)
-            state = state._replace(host_price=np.append(state.host_price, np.ones(more)))
+        if scopes > len(state.hosts):
+            more = np.zeros(max(scopes - len(state.hosts), len(state.hosts)), HOST)
+            more["price"] = 1.0
+            state = state._replace(hosts=np.append(state.hosts, more))
         old = len(state.pages)
         if pages > old:
             room = max(pages, 2 * old, 16)
@@ -186,6 +188,10 @@ class IndexPolicy:
                 grown[name][: len(array)] = array
             state = state._replace(**grown)
         self.state = state
+
+
+def _urgency(page: Page) -> tuple[float, float]:
+    return -page.weight / page.cost, -math.inf if page.seen_at is None else page.seen_at
 
 
 def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> IndexState:
@@ -210,5 +216,5 @@ def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> Inde
         calendar=np.zeros(1, np.int64),
         held=np.zeros(1, np.int64),
         line=np.zeros(0, np.int64),
-        host_price=np.zeros(0),
+        hosts=np.zeros(0, HOST),
     )

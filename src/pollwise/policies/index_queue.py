@@ -13,9 +13,9 @@ Four details keep that true when the price and what is known of pages move on:
   several in a round after the price has moved by a tenth.
 - A pool that overflows raises the price to what its best pages are worth and sends the rest back.
 - Pages never observed all look alike, so they wait in a line; only its head competes.
-- Pages of a host that is too busy are *held* until it has time, and each time its *host price*
-  rises: its pages compete, and are due, at that multiple of the price, until about as many are
-  due as it can take. It falls again with every poll of the host that is answered.
+- Pages of a host that is too busy are *held* until it has time, and its *host price* rises, once
+  between two of its polls: its pages compete, and are due, at that multiple of the price, until
+  about as many are due as it can take. It falls again with every poll of the host that is answered.
 
 The functions are compiled; they take the state of a policy as a NamedTuple of a few arrays (few,
 because handing over an array costs more than an index). Ids of pages are indices of the arrays.
@@ -50,6 +50,7 @@ from pollwise.types import Outcome
 
 __all__ = [
     "ABSENT",
+    "HOST",
     "LEASED",
     "PAGE",
     "SHARED",
@@ -90,6 +91,14 @@ PAGE = np.dtype(
     ]
 )
 """What is kept of each page."""
+
+HOST = np.dtype(
+    [
+        ("price", "f8"),  # what the price of its polls is multiplied with
+        ("raised", "i8"),  # 1: the price was raised since its latest poll
+    ]
+)
+"""What is kept of each politeness scope."""
 
 INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
 """shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
@@ -151,7 +160,7 @@ class IndexState(NamedTuple):
     calendar: NDArray[np.int64]
     held: NDArray[np.int64]
     line: NDArray[np.int64]  # ring; -1: has left
-    host_price: NDArray[np.float64]  # per scope, >= 1
+    hosts: NDArray[Any]  # of HOST, one for each scope
 
 
 @numba.njit(cache=True)
@@ -212,7 +221,7 @@ def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> floa
 def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy belongs into the pool."""
     common, own = state.shared[0], state.pages[page]
-    price = common.price * state.host_price[own.scope]
+    price = common.price * state.hosts[own.scope].price
     wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
     return own.seen_at + min(wait, _floor_time(state.shared)) - POOL_TARGET * common.gap
 
@@ -220,8 +229,8 @@ def _entry(state: IndexState, page: int) -> float:
 @numba.njit(cache=True)
 def _bid(state: IndexState, page: int, now: float) -> float:
     """What a page competes with: its index, at the price of its host."""
-    host_price = state.host_price[state.pages[page].scope]
-    return index_of(state.pages, state.shared, page, now) / host_price
+    host = state.hosts[state.pages[page].scope]
+    return index_of(state.pages, state.shared, page, now) / host.price
 
 
 @numba.njit(cache=True)
@@ -446,7 +455,10 @@ def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> No
     for page in pages:
         own = state.pages[page]
         if own.where == LEASED:
-            state.host_price[own.scope] *= _HOST_PRICE_UP
+            host = state.hosts[own.scope]
+            if not host.raised:
+                host.price *= _HOST_PRICE_UP
+                host.raised = 1
             own.where = HELD
             heap_push(state.held, state.pages, page, until)
 
@@ -472,10 +484,10 @@ def _fit(state: IndexState) -> None:
             sample[size] = page
             size += 1
     base = log_uniform(4.0 / common.gap if common.gap > 0.0 else math.inf)
-    fit_prior(common.prior, base, state.pages, sample[:size])
+    fit_prior(common.prior, base, state.pages, sample[:size], common.learned / common.pages)
     refresh_prior(state.shared)
     common.fits += 1
-    common.next_fit = common.learned + max(1, min(common.learned // 10, common.pages // 4))
+    common.next_fit = common.learned + max(1, min(common.learned // 10, common.pages // 2))
 
 
 @numba.njit(cache=True)
@@ -489,7 +501,7 @@ def _learn(
     dated = dated and not last_changed_at <= own.seen_at
     if first and not dated:
         return
-    forget(own.likelihood, common.prior)
+    forget(own.likelihood)
     if dated:
         learn_last_change(
             own.likelihood, polled_at - last_changed_at, common.tables[UNCHANGED_TABLE]
@@ -512,9 +524,10 @@ def observe_page(
     where = own.where
     if where == ABSENT:
         return
+    host = state.hosts[own.scope]
+    host.raised = 0
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        price = state.host_price[own.scope] * _HOST_PRICE_DOWN
-        state.host_price[own.scope] = max(1.0, price)
+        host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
         if math.isnan(own.seen_at) or polled_at > own.seen_at:
             if state.shared[0].learning:
                 _learn(state, page, polled_at, outcome == _CHANGED, last_changed_at)

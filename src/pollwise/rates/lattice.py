@@ -1,9 +1,9 @@
 """One logarithmic lattice for change rates and for elapsed times.
 
-Rates are 2^(-30 + j/2) per second, j = 0 ... 63: from one change in 34 years to 2.8 per second.
-Elapsed times are 2^(-6 + k/64) seconds, k = 0 ... 2559: up to 34,000 years. A product of the two
-is again a point of a lattice, 2^(-36 + (32 j + k)/64), so a function of rate times elapsed time
-is tabulated once, and an expectation over all rates is one product of 64 table entries that lie
+Rates are 2^(-30 + j/4) per second, j = 0 ... 127: from one change in 34 years to 3.4 per second.
+Elapsed times are 2^(-6 + k/64) seconds, k = 0 ... 2559: up to 500 years. A product of the two is
+again a point of a lattice, 2^(-36 + (16 j + k)/64), so a function of rate times elapsed time is
+tabulated once, and an expectation over all rates is one product of 128 table entries that lie
 side by side: no exponential is taken while pages are polled.
 """
 
@@ -28,18 +28,19 @@ __all__ = [
     "time_step",
 ]
 
-RATE_COUNT = 64
-SUBSTEPS = 32
+RATE_COUNT = 128
+RATES_PER_OCTAVE = 4
+SUBSTEPS = 16
 """Steps of time to one step of rate."""
-TIME_COUNT = 40 * 2 * SUBSTEPS
-_STEPS_PER_OCTAVE = 2 * SUBSTEPS
+_STEPS_PER_OCTAVE = RATES_PER_OCTAVE * SUBSTEPS
+TIME_COUNT = 40 * _STEPS_PER_OCTAVE
 _LOG2_FIRST_RATE = -30.0
 _LOG2_FIRST_TIME = -6.0
 _LOG2_FIRST_PRODUCT = _LOG2_FIRST_RATE + _LOG2_FIRST_TIME
 COLUMNS = TIME_COUNT // SUBSTEPS + RATE_COUNT
 """Columns of a table, which has SUBSTEPS rows."""
 
-RATES: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_RATE + np.arange(RATE_COUNT) / 2)
+RATES: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_RATE + np.arange(RATE_COUNT) / RATES_PER_OCTAVE)
 """The rates of the lattice, per second."""
 
 

@@ -7,10 +7,9 @@ changed, and by λ e^(-λδ) if its last change is known to have been δ before 
 Garcia-Molina, "Estimating frequency of change", 2003, sections 4 and 5, derive estimators from
 these three).
 
-Rates drift. Before each poll the likelihood is diffused a little to the rates beside it (the rate
-moved), and mixed with a constant (it was drawn anew from the prior): the filter of a hidden Markov
-model of the rate, in the form of a likelihood (forgetting as in fixed-share experts, Herbster and
-Warmuth 1998).
+Rates drift. Before each poll the likelihood is diffused a little to the rates beside it: the
+filter of a hidden Markov model in which the logarithm of the rate is a random walk, in the form
+of a likelihood.
 """
 
 from typing import Any
@@ -23,7 +22,6 @@ from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, tim
 
 __all__ = [
     "DIFFUSION",
-    "REDRAW",
     "changed_table",
     "expectation",
     "fit_prior",
@@ -34,15 +32,14 @@ __all__ = [
     "unchanged_table",
 ]
 
-DIFFUSION = 2e-4
+DIFFUSION = 0.002
 """Probability, per poll, that a page's rate has moved to the lattice rate on one given side."""
-REDRAW = 2e-5
-"""Probability, per poll, that a page's rate has been drawn anew from the prior."""
 
 # Below this share of its maximum a likelihood is not told from 0: nothing is ever excluded for
 # good, and products stay normal numbers of 32 bits.
 _FLOOR = np.float32(1e-25)
-_PSEUDO_PAGES = 30.0
+_PSEUDO_PAGES = 100.0
+"""What the base prior counts as at first; less as pages have been polled."""
 _SMOOTHING = 0.2
 _EM_STEPS = 5
 
@@ -66,7 +63,7 @@ def expectation(
 ) -> float:
     """The mean of a tabulated function of λτ over the rates λ, τ being the lattice time `step`.
 
-    The distribution is proportional to `likelihood` times `weights` (64 rates each).
+    The distribution is proportional to `likelihood` times `weights` (one number for each rate).
     """
     values = lattice_row(table, step)
     total = np.float32(0.0)
@@ -79,18 +76,14 @@ def expectation(
 
 
 @numba.njit(cache=True)
-def forget(likelihood: NDArray[np.float32], prior: NDArray[np.float64]) -> None:
+def forget(likelihood: NDArray[np.float32]) -> None:
     """Let the rate drift, as it may have done since the poll before (in place)."""
-    mass = 0.0
-    for j in range(RATE_COUNT):
-        mass += prior[j] * likelihood[j]
-    redraw = np.float32(REDRAW * mass)
     keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
     left = likelihood[0]
     for j in range(RATE_COUNT):
         here = likelihood[j]
         right = likelihood[j + 1] if j + 1 < RATE_COUNT else here
-        likelihood[j] = keep * here + side * (left + right) + redraw
+        likelihood[j] = keep * here + side * (left + right)
         left = here
 
 
@@ -141,26 +134,34 @@ def fit_prior(
     base: NDArray[np.float64],
     pages: NDArray[Any],
     page_ids: NDArray[np.int64],
+    polls_per_page: float,
 ) -> None:
     """Fit the prior weights to the field `likelihood` of some pages (empirical Bayes, in place).
 
-    Some steps of the EM algorithm for the weights of a mixture (Laird 1978), in which `base`
-    counts as much as thirty pages, each followed by a little smoothing along the lattice, without
-    which the maximum likelihood is a handful of spikes.
+    Some steps of the EM algorithm for the weights of a mixture (Laird 1978), each followed by a
+    little smoothing along the lattice, without which the maximum likelihood is a handful of
+    spikes. `base` counts as much as 100 pages at first, when the likelihoods of many pages say
+    little and agree all the same, and ever less with the polls per page.
     """
-    share = np.empty(RATE_COUNT)
     for _ in range(_EM_STEPS):
-        count = _PSEUDO_PAGES * base
+        count = (_PSEUDO_PAGES / (1.0 + polls_per_page) * base).astype(np.float32)
+        weights = prior.astype(np.float32)
         for i in page_ids:
-            likelihood = pages[i].likelihood
-            mass = 0.0
-            for j in range(RATE_COUNT):
-                share[j] = prior[j] * likelihood[j]
-                mass += share[j]
-            for j in range(RATE_COUNT):
-                count[j] += share[j] / mass
+            _add_posterior(count, pages[i].likelihood, weights)
         count /= count.sum()
         for j in range(RATE_COUNT):
             left = count[max(j - 1, 0)]
             right = count[min(j + 1, RATE_COUNT - 1)]
             prior[j] = (1.0 - 2.0 * _SMOOTHING) * count[j] + _SMOOTHING * (left + right)
+
+
+@numba.njit(cache=True, fastmath=True)
+def _add_posterior(
+    count: NDArray[np.float32], likelihood: NDArray[np.float32], weights: NDArray[np.float32]
+) -> None:
+    mass = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        mass += weights[j] * likelihood[j]
+    scale = np.float32(1.0) / mass
+    for j in range(RATE_COUNT):
+        count[j] += weights[j] * likelihood[j] * scale

@@ -1,0 +1,65 @@
+"""Policies by the names that the command line, the tables and the documents use."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pollwise.errors import InputError
+from pollwise.objectives import Objective
+from pollwise.policies.base import Policy
+from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.fixed import Fixed
+from pollwise.policies.optimal import Optimal
+from pollwise.policies.proportional import Proportional
+from pollwise.policies.uniform import Uniform
+from pollwise.policies.whittle import Whittle
+
+__all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "Setting", "make_policy"]
+
+DEFAULT_POLICY = "bayes-index"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a policy may be told when it is made.
+
+    `rates`: true change rates per second by page id (None: nobody knows them, as on the live web);
+    `pages`: how many there are, about; `budget`: cost units per second.
+    """
+
+    objective: Objective
+    budget: float
+    pages: int
+    rates: Mapping[int, float] | None = None
+
+
+def _known(setting: Setting) -> Mapping[int, float]:
+    if setting.rates is None:
+        raise InputError(
+            "this policy must be told the true change rates, which is possible in a simulation"
+            f" or a replay only; choose one of {', '.join(_LEARNING_OR_BLIND)}"
+        )
+    return setting.rates
+
+
+_MAKERS: dict[str, Callable[[Setting], Policy]] = {
+    "bayes-index": lambda s: BayesianIndex(objective=s.objective),
+    "whittle": lambda s: Whittle(rates=_known(s), objective=s.objective),
+    "optimal": lambda s: Optimal(rates=_known(s), budget=s.budget, objective=s.objective),
+    "proportional": lambda s: Proportional(rates=_known(s)),
+    "fixed": lambda s: Fixed(interval=s.pages / s.budget),
+    "uniform": lambda s: Uniform(),
+}
+_LEARNING_OR_BLIND = ("bayes-index", "fixed", "uniform")
+
+POLICY_NAMES = tuple(_MAKERS)
+"""The names, the default first."""
+
+
+def make_policy(name: str, setting: Setting) -> Policy:
+    """The policy of this name; `InputError` lists the names, or says what it would need.
+
+    `fixed` polls every page at the interval that uses up the budget.
+    """
+    if name not in _MAKERS:
+        raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+    return _MAKERS[name](setting)
