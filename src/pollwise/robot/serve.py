@@ -1,0 +1,136 @@
+"""The loop of the live web: what the scheduler commands is carried out, what comes of it told.
+
+`serve` is to the web what `pollwise.simulate.simulate` is to a world. All its time comes from a
+`Clock`, so it runs just as well in a test, where the time is made up and pages are simulated.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from pollwise.events import Event, Poll, Polled, Tick, WakeAt
+from pollwise.robot.poller import Poller, PollReport
+from pollwise.scheduler import Scheduler
+from pollwise.types import Outcome, Page, PageMemory
+
+__all__ = ["Clock", "Progress", "WallClock", "Watched", "serve"]
+
+
+class Clock(Protocol):
+    """Tells the time and waits."""
+
+    def __call__(self) -> float:
+        """The time in UTC seconds since 1970."""
+
+    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
+        """Return when one of the tasks is done, or at the time `until` (UTC seconds)."""
+
+
+class WallClock:
+    """The time of this machine."""
+
+    def __call__(self) -> float:
+        """The time in UTC seconds since 1970."""
+        return time.time()
+
+    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
+        """Return when one of the tasks is done, or at the time `until` (UTC seconds)."""
+        # At least an hourly look at the clock, should somebody set it.
+        await asyncio.wait(
+            tasks,
+            timeout=min(max(until - self(), 0.0), 3600.0),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A page, and what is remembered of it for the next poll."""
+
+    page: Page
+    memory: PageMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What came of a turn of the loop: the events that the scheduler was told, in order, and the
+    reports of the polls among them.
+    """
+
+    events: tuple[Event, ...]
+    reports: tuple[PollReport, ...]
+
+
+async def serve(
+    scheduler: Scheduler,
+    poller: Poller,
+    *,
+    watched: MutableMapping[int, Watched],
+    clock: Clock,
+    record: Callable[[Progress], Awaitable[None]],
+    stop: asyncio.Event,
+    first_events: Sequence[Event] = (),
+) -> None:
+    """Poll the pages that the scheduler names until `stop` is set.
+
+    `watched` holds the pages by id; it is kept up to date with what the polls find. `record` is
+    awaited with what happened in each turn before the next: whoever writes down what it is given,
+    together with the state of scheduler and policy at that moment, loses nothing that was
+    observed. `first_events` are told to the scheduler at the begin (the pages as `Added`, say).
+    What `record` raises ends the loop; polls under way are then dropped, as they are on `stop`.
+    """
+    polls: dict[asyncio.Task[PollReport], int] = {}  # in the order of their start
+    stopping = asyncio.ensure_future(stop.wait())
+    events: list[Event] = [*first_events]
+    reports: list[PollReport] = []
+    try:
+        while not stop.is_set():
+            events = events or [Tick(clock())]
+            wake_at = 0.0
+            for event in events:
+                for command in scheduler.handle(event):
+                    if isinstance(command, Poll):
+                        page_id = command.page_id
+                        own = watched[page_id]
+                        task = asyncio.ensure_future(poller.poll(own.page, own.memory))
+                        polls[task] = page_id
+                    elif isinstance(command, WakeAt):
+                        wake_at = command.time
+            await record(Progress(tuple(events), tuple(reports)))
+            await clock.wait([*polls, stopping], wake_at)
+            reports = [task.result() for task in polls if task.done()]
+            polls = {task: page_id for task, page_id in polls.items() if not task.done()}
+            for report in reports:
+                _remember(watched, report)
+            events = _told(reports, clock())
+        if events or reports:
+            # What has arrived in the last moment is known to the scheduler too before it is kept.
+            for event in events:
+                scheduler.handle(event)
+            await record(Progress(tuple(events), tuple(reports)))
+    finally:
+        stopping.cancel()
+        for task in polls:
+            task.cancel()
+        await asyncio.gather(*polls, return_exceptions=True)
+
+
+def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
+    """The events that reports amount to; what hosts asked for comes before the next poll."""
+    if not reports:
+        return []
+    notices = [replace(notice, now=now) for report in reports for notice in report.notices]
+    return [*notices, Polled(now, tuple(report.observation for report in reports))]
+
+
+def _remember(watched: MutableMapping[int, Watched], report: PollReport) -> None:
+    """Keep what a report tells for the next poll of its page."""
+    observation = report.observation
+    own = watched.get(observation.page_id)
+    if own is not None:
+        page = own.page
+        if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
+            page = replace(page, seen_at=observation.polled_at)
+        watched[page.id] = Watched(page, report.memory)

@@ -1,0 +1,127 @@
+"""Watching the pages of a store: `serve`, with everything that happens kept in the store.
+
+A run begins from an initial state, which is kept with the log of its events: `rerun` gives the
+commands of the run again.
+"""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from pollwise.events import Command, Event, Polled
+from pollwise.robot.poller import Poller
+from pollwise.robot.serve import Clock, Progress, Watched, serve
+from pollwise.scheduler import Scheduler
+from pollwise.store import Batch, PollResult, Store
+from pollwise.types import Page, StateDict
+
+__all__ = ["InitialState", "rerun", "watch"]
+
+_STATE_INTERVAL = 1.0
+_RUNS_KEPT = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InitialState:
+    """What a run begins with: the pages, what was learned of them, the scheduler's state.
+
+    `learned` and `scheduler` are None where nothing was kept yet.
+    """
+
+    pages: tuple[Page, ...]
+    learned: StateDict | None
+    scheduler: str | None
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Bring a new scheduler, with a new policy, into this state."""
+        scheduler.restore(self.pages, self.scheduler)
+        if self.learned is not None:
+            scheduler.policy.load_state_dict(self.learned)
+
+    def pack(self) -> bytes:
+        """As bytes, which `unpack` reads."""
+        head = json.dumps([[astuple(page) for page in self.pages], self.scheduler])
+        arrays: dict[str, Any] = {f"={k}": v for k, v in (self.learned or {}).items()}
+        file = io.BytesIO()
+        np.savez_compressed(file, head=np.array(head), **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "InitialState":
+        """What `pack` packed."""
+        with np.load(io.BytesIO(data)) as arrays:
+            pages, scheduler = json.loads(str(arrays["head"]))
+            learned = {name[1:]: arrays[name] for name in arrays.files if name.startswith("=")}
+        return cls(tuple(Page(*page) for page in pages), learned or None, scheduler)
+
+
+async def watch(
+    store: Store,
+    scheduler: Scheduler,
+    poller: Poller,
+    *,
+    clock: Clock,
+    stop: asyncio.Event,
+    settings: Mapping[str, object],
+    on_progress: Callable[[Progress, Mapping[int, Watched]], None] = lambda progress, watched: None,
+) -> None:
+    """Watch all pages of the store until `stop` is set, from where the last run left off.
+
+    Events, what was found, learned state and new versions are committed together, turn by turn:
+    after a crash at any moment, the next run goes on with all that was observed. `scheduler` and
+    its policy must be new. `settings` are kept with the run, for whoever looks at it. `on_progress`
+    is told of every turn, after it was committed, with all that is watched. `StoreError` ends it.
+    """
+    records = store.pages()
+    watched = {r.page.id: Watched(r.page, r.memory) for r in records}
+    pages = tuple(own.page for own in watched.values())
+    initial = InitialState(pages, store.load_learned(), store.scheduler_state())
+    initial.begin(scheduler)
+    store.prune_events(keep_runs=_RUNS_KEPT - 1)
+    store.start_run(clock(), settings, initial.pack())
+    loop = asyncio.get_running_loop()
+    state_due = -np.inf
+
+    def batch(progress: Progress) -> Batch:
+        nonlocal state_due
+        with_state = clock() >= state_due or stop.is_set()
+        if with_state:
+            state_due = clock() + _STATE_INTERVAL
+        polled = {
+            o.page_id for e in progress.events if isinstance(e, Polled) for o in e.observations
+        }
+        return Batch(
+            events=progress.events,
+            polls=tuple(
+                PollResult(r.observation, r.memory, r.version, r.error) for r in progress.reports
+            ),
+            learned=scheduler.policy.state_dict(sorted(polled)) if polled else None,
+            scheduler=scheduler.state() if with_state else None,
+        )
+
+    # One thread for all writes: a slow disk holds up the next turn, not the fetches under way.
+    with ThreadPoolExecutor(1, thread_name_prefix="store") as writer:
+
+        async def record(progress: Progress) -> None:
+            await loop.run_in_executor(writer, store.commit, batch(progress))
+            on_progress(progress, watched)
+
+        await serve(scheduler, poller, watched=watched, clock=clock, record=record, stop=stop)
+
+
+def rerun(
+    scheduler: Scheduler, initial_state: bytes, events: Iterable[Event]
+) -> list[list[Command]]:
+    """The commands that each event of a run led to, from its initial state and its log.
+
+    `scheduler` and its policy must be new, made with the settings of the run. The same on the same
+    kind of machine: sums of floats may be rounded differently on another.
+    """
+    InitialState.unpack(initial_state).begin(scheduler)
+    return [scheduler.handle(event) for event in events]
