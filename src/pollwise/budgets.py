@@ -1,0 +1,53 @@
+"""Budgets as people write them: 500/hour, 0.2/day/page."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from pollwise.errors import InputError
+
+__all__ = ["BudgetText", "parse_budget"]
+
+_UNITS = {
+    "second": 1.0,
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": 86_400.0,
+    "week": 7 * 86_400.0,
+}
+_PATTERN = re.compile(r"(?P<number>[^/]+)/(?P<unit>[a-z]+)(?P<per_page>/page)?")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetText:
+    """A budget in cost units per second, in all or for every page."""
+
+    rate: float
+    per_page: bool
+
+    def total(self, pages: int) -> float:
+        """Cost units per second for so many pages."""
+        return self.rate * pages if self.per_page else self.rate
+
+
+def parse_budget(text: str) -> BudgetText:
+    """Read a budget: a number above 0, a slash, a unit of time, perhaps `/page`.
+
+    One poll costs one unit, unless its page has another cost. `InputError` if `text` is none.
+
+    >>> parse_budget("360/hour")
+    BudgetText(rate=0.1, per_page=False)
+    >>> parse_budget("86.4/day/page").total(pages=100)
+    0.1
+    """
+    found = _PATTERN.fullmatch(text.strip())
+    try:
+        number = float(found["number"]) if found else math.nan
+    except ValueError:
+        number = math.nan
+    if found is None or found["unit"] not in _UNITS or not 0 < number < math.inf:
+        raise InputError(
+            f"budget {text!r}: expected a number above 0, '/' and one of {', '.join(_UNITS)},"
+            " such as 500/hour or 0.2/day/page"
+        )
+    return BudgetText(number / _UNITS[found["unit"]], found["per_page"] is not None)

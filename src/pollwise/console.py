@@ -1,0 +1,280 @@
+"""What people see: tables on stdout, progress on stderr."""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from pollwise.types import Outcome
+
+if TYPE_CHECKING:
+    from pollwise.demo import DemoResult, Watcher
+    from pollwise.robot.serve import Progress, Watched
+
+__all__ = [
+    "REPLAY_COLUMNS",
+    "SIMULATION_COLUMNS",
+    "DemoDisplay",
+    "WatchDisplay",
+    "print_demo",
+    "print_explanation",
+    "print_results",
+    "print_status",
+    "progress_line",
+]
+
+Columns = Mapping[str, tuple[str, str]]
+"""By key of a result: the heading, and the format of the figure."""
+
+SIMULATION_COLUMNS: Columns = {
+    "policy": ("policy", "s"),
+    "polls": ("polls", ",d"),
+    "found_per_poll": ("found per poll", ".4f"),
+    "tail_found_per_poll": ("in the last 20 %", ".4f"),
+    "of_ideal": ("of the ideal", ".4f"),
+}
+REPLAY_COLUMNS: Columns = {
+    "policy": ("policy", "s"),
+    "polls": ("polls", ",d"),
+    "captured": ("changes seen", ".4f"),
+    "freshness": ("freshness", ".4f"),
+    "delay_days": ("mean delay, days", ".2f"),
+}
+_LINE_INTERVAL = 5.0
+"""Seconds between lines of progress where stderr is no terminal."""
+
+
+def _stdout() -> Console:
+    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def _moment(seconds: float | None) -> str:
+    """A time in UTC, or a dash."""
+    if seconds is None or not math.isfinite(seconds):
+        return "-"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """A line on stderr that says what is being computed."""
+    console = _stderr()
+    if console.is_terminal:
+        with console.status("") as line:
+            yield line.update
+    else:
+        yield lambda text: console.print(text)
+
+
+def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> None:
+    """A table with a row for each result; standard errors follow their figures."""
+    table = Table()
+    for heading, form in columns.values():
+        table.add_column(heading, justify="left" if form == "s" else "right")
+    for result in results:
+        errors = result.get("stderr", {})
+        cells = []
+        for key, (_, form) in columns.items():
+            cell = format(int(result[key]) if form == ",d" else result[key], form)
+            cells.append(f"{cell} ± {errors[key]:.4f}" if errors.get(key) else cell)
+        table.add_row(*cells)
+    _stdout().print(table)
+
+
+class _Display:
+    """Something on stderr that follows what happens: live on a terminal, else a line at times."""
+
+    def __init__(self) -> None:
+        self._console = _stderr()
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._shown_at = -math.inf
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def _show(self, table: Callable[[], Table], line: Callable[[], str]) -> None:
+        now = time.monotonic()
+        interval = 0.2 if self._console.is_terminal else _LINE_INTERVAL
+        if now - self._shown_at < interval:
+            return
+        self._shown_at = now
+        if self._console.is_terminal:
+            self._live.update(table(), refresh=True)
+        else:
+            self._console.print(line())
+
+
+class DemoDisplay(_Display):
+    """The two watchers of the demonstration, side by side."""
+
+    def show(self, now: float, watchers: "Mapping[str, Watcher]") -> None:
+        """Show how far the watchers are at `now`, the time in the time-lapse."""
+
+        def table() -> Table:
+            shown = Table(title=f"{_day(now)}: 250 real pages, watched over HTTP")
+            for heading in ("policy", "polls", "changes found"):
+                shown.add_column(heading, justify="left" if heading == "policy" else "right")
+            for watcher in watchers.values():
+                shown.add_row(watcher.name, str(watcher.polls), str(watcher.found))
+            return shown
+
+        def line() -> str:
+            found = ", ".join(
+                f"{watcher.name} {watcher.found} changes in {watcher.polls} polls"
+                for watcher in watchers.values()
+            )
+            return f"{_day(now)}: {found}"
+
+        self._show(table, line)
+
+
+def print_demo(results: "Sequence[DemoResult]") -> None:
+    """What both watchers got out of the same budget."""
+    table = Table(title="A year of 250 real pages, the same budget for both")
+    table.add_column("")
+    for result in results:
+        table.add_column(result.policy, justify="right")
+    rows: list[tuple[str, Callable[[DemoResult], str]]] = [
+        ("changes found", lambda r: f"{r.found} of {r.changes}"),
+        ("freshness", lambda r: f"{r.freshness:.3f}"),
+        ("mean delay", lambda r: f"{r.delay_days:.1f} days"),
+        ("polls", lambda r: f"{r.polls}"),
+        ("requests used", lambda r: f"{r.requests}"),
+    ]
+    for name, cell in rows:
+        table.add_row(name, *(cell(result) for result in results))
+    _stdout().print(table)
+
+
+class WatchDisplay(_Display):
+    """What a running `pollwise watch` does: changes as lines, and a summary."""
+
+    def __init__(self, *, pages: int, budget: str, db: Path) -> None:
+        super().__init__()
+        self._polls = self._changes = self._failures = 0
+        self._console.print(
+            f"watching {pages} pages at {budget}, database {db}; Ctrl-C ends it", soft_wrap=True
+        )
+
+    def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
+        """Show what came of a turn."""
+        for report in progress.reports:
+            observation = report.observation
+            url = watched[observation.page_id].page.url
+            self._polls += 1
+            if observation.outcome is Outcome.CHANGED:
+                self._changes += 1
+                self._line("changed", url, observation.polled_at)
+            elif observation.outcome is Outcome.GONE:
+                self._failures += 1
+                self._line("gone", url, observation.polled_at)
+            elif observation.outcome is Outcome.FAILED:
+                self._failures += 1
+                self._line(f"failed ({report.error})", url, observation.polled_at)
+        self._show(self._table, self._summary)
+
+    def _line(self, what: str, url: str, moment: float) -> None:
+        self._console.print(f"{_moment(moment)}  {what}  {url}", soft_wrap=True, markup=False)
+
+    def _summary(self) -> str:
+        return f"{self._polls} polls, {self._changes} changes, {self._failures} failures"
+
+    def _table(self) -> Table:
+        return Table(title=self._summary())
+
+
+def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(title=title, show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def print_status(report: Mapping[str, Any]) -> None:
+    """The answer of `pollwise status`."""
+    console = _stdout()
+    rows = [
+        ("pages", f"{report['pages']:,} ({report['failing']:,} failing)"),
+        ("polls", f"{report['polls']:,}"),
+        ("changes found", f"{report['changes']:,}"),
+        ("versions kept", f"{report['versions']:,}"),
+        ("size", f"{report['bytes'] / 1e6:.1f} MB"),
+        ("budget", str(report["budget"] or "-")),
+        ("objective", str(report["objective"] or "-")),
+        ("last start (UTC)", _moment(report["started_at"])),
+    ]
+    console.print(_pairs(report["database"], rows))
+    if report["last_changes"]:
+        table = Table("changed (UTC)", "times", "page", title="Latest changes")
+        for row in report["last_changes"]:
+            table.add_row(_moment(row["changed_at"]), str(row["changes"]), row["url"])
+        console.print(table)
+    if report["failures"]:
+        table = Table("in a row", "page", "error", title="Failing pages")
+        for row in report["failures"]:
+            table.add_row(str(row["failures"]), row["url"], row["error"] or "-")
+        console.print(table)
+
+
+def print_explanation(report: Mapping[str, Any]) -> None:
+    """The answer of `pollwise explain`."""
+    low, high = report["changes_per_day_between"]
+    index = report["index"]
+    rows = [
+        ("polls", f"{report['polls']:,}, {report['changes']:,} found a change"),
+        ("latest poll (UTC)", f"{_moment(report['polled_at'])}, {report['outcome'] or 'none'}"),
+        ("latest change (UTC)", _moment(report["last_changed_at"])),
+        (
+            "change rate",
+            f"{report['changes_per_day']:.3g} a day (90 %: {low:.3g} to {high:.3g})",
+        ),
+        ("weight, cost", f"{report['weight']:g}, {report['cost']:g}"),
+        (
+            "index now",
+            "infinite: no copy yet, or long overdue" if index is None else f"{index:.3g}",
+        ),
+        ("price of a poll", f"{report['price']:.3g}"),
+        ("due (UTC)", _moment(report["due_at"])),
+        ("why", _reason(report)),
+    ]
+    if report["error"]:
+        rows.append(("failures in a row", f"{report['failures']}: {report['error']}"))
+    recent = ", ".join(row["outcome"] for row in report["recent"])
+    rows.append(("recent polls", recent or "-"))
+    _stdout().print(_pairs(report["url"], rows))
+
+
+def _reason(report: Mapping[str, Any]) -> str:
+    if report["failures"]:
+        return "its polls fail: it rests, ever longer, before the next attempt"
+    if report["index"] is None:
+        return "there is no copy yet, or it is long overdue: it comes before all others"
+    if report["due_at"] is None:
+        return "its index never reaches the price: other pages are worth more, for now"
+    if report["index"] >= report["price"]:
+        return "its index has reached the price: it is polled as soon as the budget allows"
+    return "its index is below the price: until it is due, other pages are worth more"
