@@ -76,7 +76,7 @@ def _print_json(document: dict[str, Any]) -> None:
 @app.command()
 def demo(
     as_json: Json = False,
-    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 50.0,
+    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 55.0,
 ) -> None:
     """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
     import asyncio

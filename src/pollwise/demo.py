@@ -20,6 +20,7 @@ import numpy as np
 
 from pollwise.events import HostPaced
 from pollwise.metrics import Changes, Polls, score
+from pollwise.objectives import Age
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.uniform import Uniform
@@ -32,14 +33,14 @@ from pollwise.robot.watch import watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import NewPage, Store
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer, VirtualClock
-from pollwise.types import Budget, Outcome, Page, PageMemory
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 
 __all__ = ["DemoResult", "Watcher", "run_demo"]
 
 _DAY = 86_400.0
-_SECONDS = 50.0
+_SECONDS = 55.0
 """Real seconds that the year takes."""
-_POLLS_PER_DAY = 8.0
+_POLLS_PER_DAY = 12.0
 _LEASE, _CRAWL_DELAY = 10.0, 0.01
 """Real seconds."""
 
@@ -134,10 +135,14 @@ async def run_demo(
     timelapse = TimeLapse.bundled()
     speed = (timelapse.end - timelapse.start) / seconds
     watchers = {
-        "bayes-index": Watcher("bayes-index", BayesianIndex(), "pollwise-demo-learning"),
-        "uniform": Watcher("uniform", Uniform(), "pollwise-demo-uniform"),
+        watcher.name: watcher
+        for watcher in (
+            Watcher("bayes-index", BayesianIndex(objective=Age()), "pollwise-demo-bayes-index"),
+            Watcher("uniform", Uniform(), "pollwise-demo-uniform"),
+        )
     }
-    _compile(watchers["bayes-index"].policy)
+    for policy in (BayesianIndex(), Uniform()):
+        _warm_up(policy)
     clock = _DemoClock(timelapse.start, speed)
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
@@ -165,10 +170,15 @@ async def run_demo(
     ]
 
 
-def _compile(policy: Policy) -> None:
+def _warm_up(policy: Policy) -> None:
     """Have the compiled parts of a policy ready before the clock runs."""
-    policy.select(0.0, 1)
-    policy.observe([])
+    policy.add([Page(0), Page(1)])
+    for now in range(4):
+        chosen = policy.select(float(now), 2).page_ids.tolist()
+        policy.defer(chosen[1:], now + 0.5)
+        policy.observe([Observation(page, float(now), Outcome.CHANGED) for page in chosen[:1]])
+    policy.load_state_dict(policy.state_dict())
+    policy.discard([0])
 
 
 async def _watch(

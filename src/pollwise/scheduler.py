@@ -27,6 +27,7 @@ from pollwise.events import (
     Tick,
     WakeAt,
 )
+from pollwise.host_queues import HostQueues
 from pollwise.policies.base import Policy
 from pollwise.politeness import Host
 from pollwise.types import Budget, Observation, Outcome, Page
@@ -38,6 +39,8 @@ _MOST_PASSED_OVER = 16
 _PAUSE = 0.01
 """Seconds after which a call that passed over so many pages goes on: time must move, or a caller
 that obeys `WakeAt` would never come to anything else."""
+_PLACES = 2
+"""Pages that may wait for one busy host; a page that comes later goes back to the policy."""
 _NEW_HOST = Host()
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""
@@ -79,7 +82,8 @@ class Scheduler:
     *Politeness.* Of each scope (`Page.scope`; those without one are free) one poll at a time is
     under way, and between the end of one and the start of the next at least `crawl_delay` seconds
     pass, or as many as the host asked for (`HostPaced`, at most an hour); none starts before a
-    `HostBlocked` has ended. A page that is selected at the wrong time goes back to the policy.
+    `HostBlocked` has ended. Of the pages that are
+    selected at the wrong time two wait in line for their host, the others go back to the policy.
 
     *Leases.* A poll that was not observed within `lease` seconds counts as failed. The observation
     is welcome later all the same.
@@ -123,6 +127,7 @@ class Scheduler:
         self._hosts: dict[str, Host] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
+        self._queues = HostQueues(places=_PLACES)
         self._back_offs: dict[int, _BackOff] = {}
         # A heap of (until, page id), in which the rests that ended early are dropped late.
         self._resting: list[tuple[float, int]] = []
@@ -277,6 +282,7 @@ class Scheduler:
         del self._leases[lease.page.id]
         if scope:
             self._hosts[scope] = end(self._host(scope), now)
+            self._queues.expect(scope, self._free_at(scope, now))
 
     def _back_off(self, failure: Observation, started_at: float, now: float) -> None:
         page_id = failure.page_id
@@ -313,19 +319,22 @@ class Scheduler:
         polls: list[Poll] = []
         passed_over = 0
         while now >= self._next_at:
-            if passed_over == _MOST_PASSED_OVER:
-                return polls, now + _PAUSE
-            selection = self.policy.select(now, 1)
-            if len(selection.page_ids) == 0:
-                # A time that has come already would have the caller go round in circles.
-                later = selection.wake_at > now
-                return polls, selection.wake_at if later else now + _PAUSE
-            page_id = int(selection.page_ids[0])
-            if self._may_start(page_id, now):
+            page_id = self._queues.next_page(now, lambda scope: self._free_at(scope, now))
+            if page_id is None:
+                if passed_over == _MOST_PASSED_OVER:
+                    return polls, now + _PAUSE
+                selection = self.policy.select(now, 1)
+                if len(selection.page_ids) == 0:
+                    ask_at = min(selection.wake_at, self._queues.first_free)
+                    # A time that has come already would have the caller go round in circles.
+                    return polls, ask_at if ask_at > now else now + _PAUSE
+                page_id = int(selection.page_ids[0])
+                if not self._may_start(page_id, now):
+                    passed_over += 1
+                    continue
+            if page_id in self._pages:
                 self._start(self._pages[page_id], now)
                 polls.append(Poll(page_id))
-            else:
-                passed_over += 1
         return polls, self._next_at
 
     def _may_start(self, page_id: int, now: float) -> bool:
@@ -337,22 +346,26 @@ class Scheduler:
                 " hand over a policy without pages, and send the pages as Added"
             )
         back_off = self._back_offs.get(page_id)
-        if page_id in self._leases or (back_off is not None and back_off.until > now):
+        waits = page_id in self._leases or page_id in self._queues
+        if waits or (back_off is not None and back_off.until > now):
             # After a restart, or if it was removed and added again. The policy holds it leased,
             # as it would have, until the poll or the rest ends.
             return False
-        host, delay = self._host(page.scope), self._crawl_delay
-        if page.scope and politeness.free_at(host, now, delay) > now:
-            self._hosts[page.scope], until = politeness.turned_away(host, now, delay)
+        scope, free = page.scope, self._free_at(page.scope, now)
+        if free <= now:
+            return True
+        if not self._queues.join(scope, page_id, free):
+            host = self._host(scope)
+            self._hosts[scope], until = politeness.turned_away(host, now, self._crawl_delay)
             self.policy.defer([page_id], until)
-            return False
-        return True
+        return False
 
     def _start(self, page: Page, now: float) -> None:
         self._next_at = max(self._next_at, now - self._tolerance) + page.cost / self.budget.rate
         self._leases[page.id] = _Lease(page, now, now + self._lease)
         if page.scope:
             self._hosts[page.scope] = politeness.poll_begun(self._host(page.scope), now)
+            self._queues.expect(page.scope, self._free_at(page.scope, now))
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf
@@ -365,6 +378,10 @@ class Scheduler:
                 return until
             heapq.heappop(self._resting)
         return math.inf
+
+    def _free_at(self, scope: str, now: float) -> float:
+        """From when on pages of a scope may be polled; those without a scope always."""
+        return politeness.free_at(self._host(scope), now, self._crawl_delay) if scope else now
 
     def _host(self, scope: str) -> Host:
         return self._hosts.get(scope, _NEW_HOST)

@@ -63,11 +63,15 @@ class BayesianIndex(IndexPolicy):
     """
 
     def __init__(self, *, objective: Objective | None = None) -> None:
-        # The index of freshness falls again for fast pages: fast is not the hopeful side.
-        strength = 0.0 if isinstance(objective, Freshness) else 1.0
-        polls = np.arange(TILTS)
-        exponent = strength / (1.0 + polls) ** 2
-        super().__init__(objective=objective, tilt=RATES[None, :] ** exponent[:, None])
+        # The index of freshness falls again for fast pages, so that fast is not the hopeful side,
+        # and a page that was too fast once would be left alone for good.
+        fast_is_bad = isinstance(objective, Freshness)
+        exponent = (0.0 if fast_is_bad else 1.0) / (1.0 + np.arange(TILTS)) ** 2
+        super().__init__(
+            objective=objective,
+            tilt=RATES[None, :] ** exponent[:, None],
+            patience=4.0 if fast_is_bad else 64.0,
+        )
 
     def estimate(self, page_id: int, now: float) -> PageEstimate:
         """What is known of a page and why it is (not) polled next; `InputError` if unknown."""

@@ -49,14 +49,21 @@ class IndexPolicy:
     the compiled loop of the simulator).
     """
 
-    def __init__(self, *, objective: Objective | None, tilt: NDArray[np.float64] | None) -> None:
+    def __init__(
+        self,
+        *,
+        objective: Objective | None,
+        tilt: NDArray[np.float64] | None = None,
+        patience: float = math.inf,
+    ) -> None:
         """`tilt`: what the rates' posterior is multiplied with, a row for each number of polls;
-        None: the rates are known.
+        None: the rates are known. `patience`: see `index_queue.SHARED`.
         """
         self.objective = Detection() if objective is None else objective
         self._learning = tilt is not None
         self._scopes: dict[str, int] = {}
         self.state = _empty_state(self.objective, tilt)
+        self.state.shared["patience"] = patience
         refresh_prior(self.state.shared)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -107,6 +107,7 @@ decay; 1 - e^-a; e^-a."""
 SHARED = np.dtype(
     [
         ("learning", "i8"),  # 1: rates are learned, 0: they are known
+        ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
         ("power", "f8"),  # of the objective
         ("decay", "f8"),  # of the objective; 0: none
         ("price", "f8"),
@@ -137,13 +138,12 @@ _MEMORY = 16.0
 _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
 _LONGEST_GAP = 16.0
-_FLOOR_ROUNDS = 64.0
-"""A page whose rate is being learned is polled at the latest after so many polls per page."""
 _FIT_PAGES = 2048
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
 _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
+_HIGHEST_HOST_PRICE = 1e6
 
 _CHANGED = int(Outcome.CHANGED)
 _UNCHANGED = int(Outcome.UNCHANGED)
@@ -186,7 +186,7 @@ def _floor_time(shared: Shared) -> float:
     """The elapsed time at which any page is polled whatever its index is."""
     common = shared[0]
     if common.learning and common.gap > 0.0:
-        return _FLOOR_ROUNDS * common.pages * common.gap
+        return common.patience * common.pages * common.gap
     return math.inf
 
 
@@ -457,7 +457,7 @@ def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> No
         if own.where == LEASED:
             host = state.hosts[own.scope]
             if not host.raised:
-                host.price *= _HOST_PRICE_UP
+                host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
                 host.raised = 1
             own.where = HELD
             heap_push(state.held, state.pages, page, until)

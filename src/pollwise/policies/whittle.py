@@ -29,7 +29,7 @@ class Whittle(IndexPolicy):
     """
 
     def __init__(self, *, rates: Mapping[int, float], objective: Objective | None = None) -> None:
-        super().__init__(objective=objective, tilt=None)
+        super().__init__(objective=objective)
         self._rates = rates
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -122,8 +122,10 @@ def _run_scheduled(
     for span in _spans(world):
         scheduler.budget = Budget(_rate(budget, span.live))
         now = span.begin
-        commands = scheduler.handle(Removed(now, tuple(span.removed)))
-        commands = scheduler.handle(Added(now, tuple(span.added)))
+        commands = [
+            *scheduler.handle(Removed(now, tuple(span.removed))),
+            *scheduler.handle(Added(now, tuple(span.added))),
+        ]
         while len(times) < limit:
             polled = [command.page_id for command in commands if isinstance(command, Poll)]
             if polled:
@@ -131,7 +133,7 @@ def _run_scheduled(
                 times += [now] * len(polled)
                 commands = scheduler.handle(Polled(now, tuple(world.poll(polled, now))))
                 continue
-            wake_at = next(c.time for c in commands if isinstance(c, WakeAt))
+            wake_at = [c.time for c in commands if isinstance(c, WakeAt)][-1]
             if wake_at >= span.end:
                 break
             now = max(now, wake_at)
