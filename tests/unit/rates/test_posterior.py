@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.rates.lattice import RATE_COUNT, RATES, tabulate, time_at
+from pollwise.rates.lattice import RATE_COUNT, RATES, tabulate, time_at, time_step
 from pollwise.rates.posterior import (
     DIFFUSION,
     changed_table,
@@ -76,7 +76,25 @@ def test_polls_update_the_likelihood_by_bayes_rule(polls):
         learn(own, changed, elapsed)
         exact = bayes(diffused(exact), changed, elapsed)
     # Polls that contradict each other go through denormal numbers, which have few digits.
-    assert own == pytest.approx(exact, rel=0.02, abs=1e-15)
+    assert own == pytest.approx(exact, rel=0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("dated", [False, True], ids=["yes or no", "dated"])
+@pytest.mark.parametrize("rate", [1e-7, 1e-4, 0.1])
+def test_long_histories_lose_no_digits(rate, dated):
+    rng = np.random.default_rng(5)
+    own, exact = np.ones(RATE_COUNT, np.float32), np.ones(RATE_COUNT)
+    for _ in range(500):
+        interval = time_at(time_step(rng.exponential(1 / rate)))
+        since_change = time_at(time_step(rng.exponential(1 / rate)))
+        changed: bool | None = since_change < interval
+        if dated and changed:
+            changed, interval = None, since_change
+        forget(own)
+        learn(own, changed, interval)
+        exact = bayes(diffused(exact), changed, interval)
+    assert posterior(own) @ RATES == pytest.approx(exact @ RATES / exact.sum(), rel=1e-4)
+    assert own == pytest.approx(exact, rel=1e-3, abs=1e-9)
 
 
 @given(elapsed=seconds)

@@ -1,0 +1,188 @@
+"""BayesianIndex learns from what is news and from nothing else, and says what it learned."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.objectives import Detection, Freshness
+from pollwise.policies.base import StateDict
+from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.rates.lattice import RATES
+from pollwise.simulate.loop import simulate
+from pollwise.simulate.zipf import Zipf
+from pollwise.types import Observation, Outcome, Page
+
+PAGES = [Page(0, seen_at=0.0), Page(1, seen_at=0.0), Page(2)]
+DAY = 86_400.0
+
+NEWS = [
+    Observation(0, 10.0, Outcome.CHANGED),
+    Observation(1, 20.0, Outcome.UNCHANGED),
+    Observation(2, 20.0, Outcome.CHANGED),
+    Observation(0, 30.0, Outcome.UNCHANGED),
+    Observation(2, 40.0, Outcome.CHANGED, last_changed_at=33.0),
+    Observation(0, 60.0, Outcome.CHANGED),
+]
+
+no_news = st.builds(
+    Observation,
+    page_id=st.sampled_from([0, 1, 2, 7, -1]),
+    polled_at=st.floats(-10.0, 100.0),
+    outcome=st.sampled_from([Outcome.FAILED, Outcome.GONE]),
+    last_changed_at=st.sampled_from([None, 5.0]),
+)
+
+
+def watching(pages=PAGES, **options) -> BayesianIndex:
+    policy = BayesianIndex(**options)
+    policy.add(pages)
+    return policy
+
+
+def same(one: StateDict, other: StateDict) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
+        for name in one
+    )
+
+
+@given(data=st.data())
+def test_what_is_no_news_teaches_nothing(data):
+    """Failures, doubles and stragglers, at any place among the news, leave no trace."""
+    plain, disturbed = watching(), watching()
+    told: list[Observation] = []
+    for observation in NEWS:
+        plain.observe([observation])
+        disturbed.observe([observation])
+        told.append(observation)
+        late = [Observation(o.page_id, o.polled_at - 0.5, Outcome.CHANGED) for o in told]
+        stale = st.sampled_from([o for o in told + late if o.polled_at <= newest(told, o)])
+        noise = st.lists(st.one_of(no_news, stale), max_size=4)
+        disturbed.observe(data.draw(noise))
+    assert same(disturbed.state_dict(), plain.state_dict())
+
+
+def newest(told: list[Observation], one: Observation) -> float:
+    return max(o.polled_at for o in told if o.page_id == one.page_id)
+
+
+def test_a_poll_of_a_page_without_a_copy_only_makes_one():
+    policy = watching([Page(0)])
+    policy.observe([Observation(0, 5.0, Outcome.CHANGED)])
+    learned = policy.state_dict()
+    assert learned["page.polls"].tolist() == [0]
+    assert learned["page.seen_at"].tolist() == [5.0]
+    assert np.ptp(learned["page.likelihood"]) == 0.0
+
+
+def test_a_first_copy_with_a_date_teaches_how_old_it_is():
+    policy = watching([Page(0)])
+    policy.observe([Observation(0, 30 * DAY, Outcome.CHANGED, last_changed_at=10 * DAY)])
+    assert policy.state_dict()["page.polls"].tolist() == [1]
+    assert policy.estimate(0, 30 * DAY).rate_high < 1.0 / DAY
+
+
+@pytest.mark.parametrize("told", [-5.0, 0.0, 100.5, math.inf])
+def test_a_date_that_cannot_be_true_is_not_believed(told):
+    """A change before the copy at hand or after the poll: what is left is that it changed."""
+    doubtful, plain = watching(), watching()
+    doubtful.observe([Observation(0, 100.0, Outcome.CHANGED, last_changed_at=told)])
+    plain.observe([Observation(0, 100.0, Outcome.CHANGED)])
+    assert same(doubtful.state_dict(), plain.state_dict())
+
+
+def poll_daily(policy: BayesianIndex, rates: dict[int, float], days: int) -> float:
+    rng = np.random.default_rng(9)
+    for day in range(1, days + 1):
+        policy.observe(
+            [
+                Observation(page, day * DAY, Outcome(int(rng.random() < -math.expm1(-rate * DAY))))
+                for page, rate in rates.items()
+            ]
+        )
+    return days * DAY
+
+
+class TestEstimate:
+    def test_it_comes_to_the_true_rates(self):
+        rates = {page: (0.1 if page < 20 else 1.0) / DAY for page in range(40)}
+        policy = watching([Page(page, seen_at=0.0) for page in rates])
+        now = poll_daily(policy, rates, 300)
+        estimates = [policy.estimate(page, now) for page in rates]
+        assert [estimate.polls for estimate in estimates] == [300] * 40
+        means = np.array([estimate.change_rate for estimate in estimates]) * DAY
+        assert np.exp(np.log(means[:20]).mean()) == pytest.approx(0.1, rel=0.1)
+        assert np.exp(np.log(means[20:]).mean()) == pytest.approx(1.0, rel=0.1)
+        inside = [e.rate_low <= rates[page] <= e.rate_high for page, e in enumerate(estimates)]
+        assert sum(inside) >= 34
+
+    def test_it_is_what_the_learned_state_says(self):
+        policy = watching([Page(0, seen_at=0.0), Page(1, seen_at=0.0, weight=3.0)])
+        now = poll_daily(policy, {0: 0.3 / DAY, 1: 2.0 / DAY}, 40) + 5 * DAY
+        learned = policy.state_dict()
+        for row, page in enumerate(learned["page_ids"].tolist()):
+            posterior = learned["prior"][0] * learned["page.likelihood"][row]
+            posterior /= posterior.sum()
+            estimate = policy.estimate(page, now)
+            assert estimate.change_rate == pytest.approx(posterior @ RATES, rel=1e-5)
+            assert posterior[estimate.rate_low > RATES].sum() <= 0.05
+            assert posterior[estimate.rate_high < RATES].sum() <= 0.05 + 1e-9
+            # After 40 polls hope adds next to nothing to the mean of the index.
+            index = Detection().index(RATES, 5 * DAY, weight=3.0 if page else 1.0)
+            assert estimate.index == pytest.approx(posterior @ index, rel=0.01)
+
+    def test_due_is_when_the_index_reaches_the_price(self):
+        policy = BayesianIndex()
+        simulate(policy, Zipf(pages=40, alpha=0.3, beta=1.0), polls=2000, seed=1)
+        estimates = [policy.estimate(page, 2000.0) for page in range(40)]
+        assert sum(math.isfinite(estimate.due_at) for estimate in estimates) > 35
+        for page, estimate in enumerate(estimates):
+            if math.isfinite(estimate.due_at):
+                due = policy.estimate(page, estimate.due_at)
+                assert due.index == pytest.approx(estimate.price, rel=0.03)
+
+    def test_it_tells_of_the_lease(self):
+        policy = watching()
+        [page] = policy.select(1.0, 1).page_ids.tolist()
+        assert policy.estimate(page, 1.0).leased
+        policy.observe([Observation(page, 1.0, Outcome.FAILED)])
+        assert not policy.estimate(page, 1.0).leased
+
+    def test_a_page_without_a_copy_is_due_now(self):
+        estimate = watching().estimate(2, 17.0)
+        assert estimate.due_at == 17.0
+        assert estimate.index == math.inf
+
+    @pytest.mark.parametrize("page", [-1, 3, 10**9])
+    def test_an_unknown_page_is_an_error(self, page):
+        with pytest.raises(InputError, match=f"no page with the id {page} is watched"):
+            watching().estimate(page, 0.0)
+        policy = watching()
+        policy.discard([1])
+        with pytest.raises(InputError, match="no page with the id 1 is watched"):
+            policy.estimate(1, 0.0)
+
+
+def test_pages_little_is_known_of_are_tried_first():
+    """A new page is polled before one of which ten polls say that it changes at the same rate."""
+    policy = watching([Page(0, seen_at=0.0)])
+    now = poll_daily(policy, {0: 0.5 / DAY}, 10)
+    policy.add([Page(1, seen_at=now)])
+    later = now + DAY
+    assert policy.estimate(1, later).index > policy.estimate(0, later).index
+
+
+def test_freshness_gives_up_pages_that_are_too_fast_but_looks_again():
+    policy = watching([Page(0, seen_at=0.0), Page(1, seen_at=0.0)], objective=Freshness())
+    polls = {0: 0, 1: 0}
+    for hour in range(1, 500):
+        now = hour * 3600.0
+        for page in policy.select(now, 1).page_ids.tolist():
+            polls[page] += 1
+            outcome = Outcome.CHANGED if page == 0 or hour % 24 < 2 else Outcome.UNCHANGED
+            policy.observe([Observation(page, now, outcome)])
+    assert 10 < polls[0] < polls[1] / 2
