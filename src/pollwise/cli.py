@@ -1,11 +1,13 @@
 """The command `pollwise`: parses, calls, prints.
 
 Answers go to stdout, for people as tables or for programs (`--json`) as one JSON document;
-progress and errors go to stderr. Exit status: 0 done, 1 an error of ours, 2 an input that cannot
-be used, 130 interrupted.
+progress and errors go to stderr. Exit status: 0 done (for `watch`: stopped by Ctrl-C or SIGTERM),
+1 an error of ours, 2 an input that cannot be used, 130 interrupted.
 """
 
 import json
+import math
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -52,25 +54,46 @@ def main() -> None:
     """Run the command line; every input that cannot be used ends in one line and status 2."""
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
-        sys.exit(_complain(getattr(error, "format_message", error.__str__)()))
+        sys.exit(_complain(_usage(error)))
     except PollwiseError as error:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader has gone (`| head`): what is still buffered must not be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _complain(message: str) -> int:
-    print(f"pollwise: {message}", file=sys.stderr)
+    if message:
+        print(f"pollwise: {message}", file=sys.stderr)
     return 2
 
 
+def _usage(error: TyperException) -> str:
+    """What is wrong with the arguments, in one line; empty where the help was shown instead."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    if not message or context is None:
+        return message
+    return f"{message}; '{context.command_path} --help' shows what can be given"
+
+
 def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, indent=2))
+    print(json.dumps(_finite(document), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """A document in which null stands for the numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @app.command()
@@ -110,7 +133,7 @@ def watch(
         float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
     ] = 1.0,
 ) -> None:
-    """Watch pages until stopped (Ctrl-C); what is already in the database is watched on."""
+    """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
     from pollwise.watching import watch_pages
 
     watch_pages(
@@ -174,19 +197,21 @@ def simulate(
     """Compare policies in simulated worlds, one poll a step."""
     from pollwise.console import SIMULATION_COLUMNS, print_results, progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY
+    from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
     from pollwise.simulate.zipf import Zipf
     from pollwise.study import simulate_policies
 
     if world != "zipf":
         raise InputError(f"no such world: {world!r}; choose zipf")
+    names = policy or [DEFAULT_POLICY]
+    check_names(names)
     zipf = Zipf(
         pages=pages, alpha=alpha, beta=beta, swap_every=swap_every, perturbations=perturbations
     )
     with progress_line() as report:
         results = simulate_policies(
             zipf,
-            policy or [DEFAULT_POLICY],
+            names,
             objective=objective_of(objective.value),
             polls=polls,
             seeds=seeds,
@@ -213,16 +238,18 @@ def replay(
     from pollwise.budgets import parse_budget
     from pollwise.console import REPLAY_COLUMNS, print_results, progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY
+    from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
     from pollwise.simulate.replay import Replay
     from pollwise.study import replay_policies
 
     amount = parse_budget(budget)
+    names = policy or [DEFAULT_POLICY]
+    check_names(names)
     history = Replay.read(trace)
     with progress_line() as report:
         results = replay_policies(
             history,
-            policy or [DEFAULT_POLICY],
+            names,
             objective=objective_of(objective.value),
             budget=amount,
             warm_up=warm_up,

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.spinner import Spinner
 from rich.table import Table
+from rich.text import Text
 
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:
     from pollwise.demo import DemoResult, Watcher
+    from pollwise.robot.poller import PollReport
     from pollwise.robot.serve import Progress, Watched
 
 __all__ = [
@@ -53,11 +56,22 @@ _LINE_INTERVAL = 5.0
 
 
 def _stdout() -> Console:
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+    return _console(sys.stdout)
 
 
 def _stderr() -> Console:
-    return Console(stderr=True, highlight=False)
+    return _console(sys.stderr)
+
+
+def _console(stream: TextIO) -> Console:
+    """Text as it is: a URL may look like markup or an emoji code."""
+    return Console(
+        file=stream,
+        soft_wrap=not stream.isatty(),
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 def _moment(seconds: float | None) -> str:
@@ -102,7 +116,7 @@ class _Display:
 
     def __init__(self) -> None:
         self._console = _stderr()
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True)
         self._shown_at = -math.inf
 
     def __enter__(self) -> Self:
@@ -114,14 +128,14 @@ class _Display:
         if self._console.is_terminal:
             self._live.stop()
 
-    def _show(self, table: Callable[[], Table], line: Callable[[], str]) -> None:
+    def _show(self, live: Callable[[], RenderableType], line: Callable[[], str]) -> None:
         now = time.monotonic()
         interval = 0.2 if self._console.is_terminal else _LINE_INTERVAL
         if now - self._shown_at < interval:
             return
         self._shown_at = now
         if self._console.is_terminal:
-            self._live.update(table(), refresh=True)
+            self._live.update(live())
         else:
             self._console.print(line())
 
@@ -169,40 +183,63 @@ def print_demo(results: "Sequence[DemoResult]") -> None:
 
 
 class WatchDisplay(_Display):
-    """What a running `pollwise watch` does: changes as lines, and a summary."""
+    """What a running `pollwise watch` finds, a line each, and a summary of it."""
 
     def __init__(self, *, pages: int, budget: str, db: Path) -> None:
         super().__init__()
-        self._polls = self._changes = self._failures = 0
+        self._polls = self._changes = 0
+        self._troubles: dict[int, str] = {}
+        """By page: what was wrong at its latest poll."""
+        self._spinner = Spinner("dots")
         self._console.print(
-            f"watching {pages} pages at {budget}, database {db}; Ctrl-C ends it", soft_wrap=True
+            f"watching {_count(pages, 'page')} at {budget}, database {db};"
+            " times are UTC; Ctrl-C ends it"
         )
 
-    def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
-        """Show what came of a turn."""
-        for report in progress.reports:
-            observation = report.observation
-            url = watched[observation.page_id].page.url
-            self._polls += 1
-            if observation.outcome is Outcome.CHANGED:
-                self._changes += 1
-                self._line("changed", url, observation.polled_at)
-            elif observation.outcome is Outcome.GONE:
-                self._failures += 1
-                self._line("gone", url, observation.polled_at)
-            elif observation.outcome is Outcome.FAILED:
-                self._failures += 1
-                self._line(f"failed ({report.error})", url, observation.polled_at)
-        self._show(self._table, self._summary)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._console.print(f"stopped: {self._summary()}")
 
-    def _line(self, what: str, url: str, moment: float) -> None:
-        self._console.print(f"{_moment(moment)}  {what}  {url}", soft_wrap=True, markup=False)
+    def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
+        """Show what came of a turn; the same trouble with a page is told once."""
+        for report in progress.reports:
+            self._polls += 1
+            observation = report.observation
+            news = None
+            if observation.page_id in progress.first_copies:
+                news = "first copy"
+            elif observation.outcome is Outcome.CHANGED:
+                self._changes += 1
+                news = "changed"
+            trouble = _trouble(report)
+            if trouble is None:
+                self._troubles.pop(observation.page_id, None)
+            elif self._troubles.get(observation.page_id) != trouble:
+                news = self._troubles[observation.page_id] = trouble
+            if news is not None:
+                url = watched[observation.page_id].page.url
+                self._console.print(f"{_moment(observation.polled_at)}  {news}  {url}")
+        self._show(self._status, self._summary)
 
     def _summary(self) -> str:
-        return f"{self._polls} polls, {self._changes} changes, {self._failures} failures"
+        return (
+            f"{_count(self._polls, 'poll')}, {_count(self._changes, 'change')},"
+            f" {_count(len(self._troubles), 'page')} in trouble"
+        )
 
-    def _table(self) -> Table:
-        return Table(title=self._summary())
+    def _status(self) -> Spinner:
+        self._spinner.update(text=Text(self._summary()))
+        return self._spinner
+
+
+def _trouble(report: "PollReport") -> str | None:
+    if report.observation.outcome is Outcome.GONE:
+        return "gone"
+    return None if report.error is None else f"failed ({report.error})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
@@ -253,10 +290,7 @@ def print_explanation(report: Mapping[str, Any]) -> None:
             f"{report['changes_per_day']:.3g} a day (90 %: {low:.3g} to {high:.3g})",
         ),
         ("weight, cost", f"{report['weight']:g}, {report['cost']:g}"),
-        (
-            "index now",
-            "infinite: no copy yet, or long overdue" if index is None else f"{index:.3g}",
-        ),
+        ("index now", f"{index:.3g}" if math.isfinite(index) else "infinite"),
         ("price of a poll", f"{report['price']:.3g}"),
         ("due (UTC)", _moment(report["due_at"])),
         ("why", _reason(report)),
@@ -271,9 +305,11 @@ def print_explanation(report: Mapping[str, Any]) -> None:
 def _reason(report: Mapping[str, Any]) -> str:
     if report["failures"]:
         return "its polls fail: it rests, ever longer, before the next attempt"
-    if report["index"] is None:
+    if report["outcome"] == "gone":
+        return "its server says it is gone: it rests, ever longer, before the next look"
+    if math.isinf(report["index"]):
         return "there is no copy yet, or it is long overdue: it comes before all others"
-    if report["due_at"] is None:
+    if math.isinf(report["due_at"]):
         return "its index never reaches the price: other pages are worth more, for now"
     if report["index"] >= report["price"]:
         return "its index has reached the price: it is polled as soon as the budget allows"

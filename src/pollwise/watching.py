@@ -4,7 +4,6 @@ import asyncio
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,6 @@ __all__ = ["read_explanation", "read_status", "watch_pages"]
 _RECENT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """What a user wants watched, checked before anything is touched."""
-
-    pages: tuple[NewPage, ...]
-    budget: str
-    objective_name: str
-    db: Path
-    not_modified_cost: float
-
-
 def watch_pages(
     urls: Sequence[str],
     file: Path | None,
@@ -50,62 +38,68 @@ def watch_pages(
 ) -> None:
     """Watch these pages and those that the database has, until SIGINT or SIGTERM.
 
-    `InputError` and `StoreError` before anything is changed.
+    `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run whose
+    database can be written no longer.
     """
-    parse_budget(budget)
-    objective(objective_name)
+    amount = parse_budget(budget)
+    goal = objective(objective_name)
+    pages = _named_pages(urls, file)
+    if not pages and not db.exists():
+        raise InputError(
+            f"nothing to watch: no URL was given and there is no database {db};"
+            " name pages, or a list of them with --file"
+        )
+    clock = WallClock()
+    with Store.open(db) as store:
+        store.add_pages(pages, now=clock())
+        count = store.totals().pages
+        if count == 0:
+            raise InputError(f"nothing to watch: {db} has no pages; name some")
+        rate = amount.total(count)
+        scheduler = Scheduler(BayesianIndex(objective=goal), Budget(rate))
+        settings = {"budget": budget, "rate": rate, "objective": objective_name}
+        with WatchDisplay(pages=count, budget=budget, db=db) as display:
+            asyncio.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))
+
+
+def _named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
+    """The pages of the command line, and those of a list; what the list says of both holds."""
     pages = [NewPage(canonical(url), scope_of(url)) for url in urls]
     if file is not None:
         pages += [
             NewPage(listed.url, scope_of(listed.url), listed.weight, listed.cost)
             for listed in read_url_list(file)
         ]
-    if not pages and not db.exists():
-        raise InputError(
-            f"nothing to watch: no URL was given and there is no database {db};"
-            " name pages, or a list of them with --file"
-        )
-    order = _Order(tuple(pages), budget, objective_name, db, not_modified_cost)
-    with Store.open(db) as store:
-        asyncio.run(_watch(store, order))
+    return pages
 
 
-async def _watch(store: Store, order: _Order) -> None:
-    clock = WallClock()
-    if order.pages:
-        store.add_pages(order.pages, now=clock())
-    count = store.totals().pages
-    if count == 0:
-        raise InputError(f"nothing to watch: {order.db} has no pages; name some")
-    rate = parse_budget(order.budget).total(count)
-    policy = BayesianIndex(objective=objective(order.objective_name))
-    scheduler = Scheduler(policy, Budget(rate))
+async def _watch(
+    store: Store,
+    scheduler: Scheduler,
+    clock: WallClock,
+    settings: Mapping[str, object],
+    not_modified_cost: float,
+    display: WatchDisplay,
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    settings = {"budget": order.budget, "rate": rate, "objective": order.objective_name}
-    with WatchDisplay(pages=count, budget=order.budget, db=order.db) as display:
-        async with HttpFetcher(clock=clock) as fetcher:
-            poller = WebPoller(
-                fetcher,
-                Robots(fetcher, clock=clock),
-                clock=clock,
-                not_modified_cost=order.not_modified_cost,
-            )
-            await watch(
-                store,
-                scheduler,
-                poller,
-                clock=clock,
-                stop=stop,
-                settings=settings,
-                on_progress=display.show,
-            )
+    async with HttpFetcher(clock=clock) as fetcher:
+        robots = Robots(fetcher, clock=clock)
+        await watch(
+            store,
+            scheduler,
+            WebPoller(fetcher, robots, clock=clock, not_modified_cost=not_modified_cost),
+            clock=clock,
+            stop=stop,
+            settings=settings,
+            on_progress=display.show,
+        )
 
 
 def read_status(db: Path) -> dict[str, Any]:
-    """What the database says of its pages, as a JSON document. `StoreError` if it is none."""
+    """What the database says of its pages; `StoreError` if it is none."""
     with Store.open_readonly(db) as store:
         totals = store.totals()
         runs = store.runs()
@@ -137,7 +131,10 @@ def read_status(db: Path) -> dict[str, Any]:
 
 
 def read_explanation(db: Path, url: str) -> dict[str, Any]:
-    """What is known of one page, as a JSON document; `InputError` if it is not watched."""
+    """What is known of one page; `InputError` if it is not watched.
+
+    `index` and `due_at` (UTC seconds) may be infinite.
+    """
     address = canonical(url)
     with Store.open_readonly(db) as store:
         record = store.find_page(address)
@@ -173,15 +170,10 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
             estimate.rate_low * 86_400.0,
             estimate.rate_high * 86_400.0,
         ],
-        "index": _finite(estimate.index),
+        "index": estimate.index,
         "price": estimate.price,
-        "due_at": _finite(estimate.due_at),
+        "due_at": estimate.due_at,
         "recent": [
             {"polled_at": o.polled_at, "outcome": Outcome(o.outcome).name.lower()} for o in outcomes
         ],
     }
-
-
-def _finite(value: float) -> float | None:
-    """JSON knows no infinity."""
-    return value if abs(value) < float("inf") else None

@@ -1,6 +1,6 @@
 """Policies by the names that the command line, the tables and the documents use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pollwise.errors import InputError
@@ -13,7 +13,7 @@ from pollwise.policies.proportional import Proportional
 from pollwise.policies.uniform import Uniform
 from pollwise.policies.whittle import Whittle
 
-__all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "Setting", "make_policy"]
+__all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "Setting", "check_names", "make_policy"]
 
 DEFAULT_POLICY = "bayes-index"
 
@@ -55,11 +55,17 @@ POLICY_NAMES = tuple(_MAKERS)
 """The names, the default first."""
 
 
+def check_names(names: Iterable[str]) -> None:
+    """`InputError`, which lists the policies, unless there is one of each of these names."""
+    for name in names:
+        if name not in _MAKERS:
+            raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+
+
 def make_policy(name: str, setting: Setting) -> Policy:
     """The policy of this name; `InputError` lists the names, or says what it would need.
 
     `fixed` polls every page at the interval that uses up the budget.
     """
-    if name not in _MAKERS:
-        raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+    check_names([name])
     return _MAKERS[name](setting)

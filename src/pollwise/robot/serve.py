@@ -57,10 +57,14 @@ class Watched:
 class Progress:
     """What came of a turn of the loop: the events that the scheduler was told, in order, and the
     reports of the polls among them.
+
+    `first_copies`: the ids of the pages of which these polls brought the first copy, so that their
+    outcome CHANGED is no change.
     """
 
     events: tuple[Event, ...]
     reports: tuple[PollReport, ...]
+    first_copies: frozenset[int] = frozenset()
 
 
 async def serve(
@@ -76,15 +80,17 @@ async def serve(
     """Poll the pages that the scheduler names until `stop` is set.
 
     `watched` holds the pages by id; it is kept up to date with what the polls find. `record` is
-    awaited with what happened in each turn before the next: whoever writes down what it is given,
-    together with the state of scheduler and policy at that moment, loses nothing that was
-    observed. `first_events` are told to the scheduler at the begin (the pages as `Added`, say).
-    What `record` raises ends the loop; polls under way are then dropped, as they are on `stop`.
+    awaited with what happened in each turn before the next, and once more at the end: whoever
+    writes down what it is given, together with the state of scheduler and policy at that moment,
+    loses nothing that was observed. `first_events` are told to the scheduler at the begin (the
+    pages as `Added`, say). Polls under way at the end are dropped. What `record` or a poll raises
+    ends the loop.
     """
-    polls: dict[asyncio.Task[PollReport], int] = {}  # in the order of their start
+    polls: list[asyncio.Task[PollReport]] = []  # in the order of their start
     stopping = asyncio.ensure_future(stop.wait())
     events: list[Event] = [*first_events]
     reports: list[PollReport] = []
+    first_copies: frozenset[int] = frozenset()
     try:
         while not stop.is_set():
             events = events or [Tick(clock())]
@@ -92,29 +98,24 @@ async def serve(
             for event in events:
                 for command in scheduler.handle(event):
                     if isinstance(command, Poll):
-                        page_id = command.page_id
-                        own = watched[page_id]
-                        task = asyncio.ensure_future(poller.poll(own.page, own.memory))
-                        polls[task] = page_id
+                        own = watched[command.page_id]
+                        polls.append(asyncio.ensure_future(poller.poll(own.page, own.memory)))
                     elif isinstance(command, WakeAt):
                         wake_at = command.time
-            await record(Progress(tuple(events), tuple(reports)))
+            await record(Progress(tuple(events), tuple(reports), first_copies))
             await clock.wait([*polls, stopping], wake_at)
-            reports = [task.result() for task in polls if task.done()]
-            polls = {task: page_id for task, page_id in polls.items() if not task.done()}
-            for report in reports:
-                _remember(watched, report)
+            reports = [poll.result() for poll in polls if poll.done()]
+            polls = [poll for poll in polls if not poll.done()]
+            first_copies = _remember(watched, reports)
             events = _told(reports, clock())
-        if events or reports:
-            # What has arrived in the last moment is known to the scheduler too before it is kept.
-            for event in events:
-                scheduler.handle(event)
-            await record(Progress(tuple(events), tuple(reports)))
+        # What has arrived in the last moment is known to the scheduler too before it is kept.
+        for event in events:
+            scheduler.handle(event)
+        await record(Progress(tuple(events), tuple(reports), first_copies))
     finally:
-        stopping.cancel()
-        for task in polls:
-            task.cancel()
-        await asyncio.gather(*polls, return_exceptions=True)
+        for waiting in (stopping, *polls):
+            waiting.cancel()
+        await asyncio.gather(stopping, *polls, return_exceptions=True)
 
 
 def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
@@ -125,12 +126,20 @@ def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
     return [*notices, Polled(now, tuple(report.observation for report in reports))]
 
 
-def _remember(watched: MutableMapping[int, Watched], report: PollReport) -> None:
-    """Keep what a report tells for the next poll of its page."""
-    observation = report.observation
-    own = watched.get(observation.page_id)
-    if own is not None:
+def _remember(
+    watched: MutableMapping[int, Watched], reports: Sequence[PollReport]
+) -> frozenset[int]:
+    """Keep what reports tell for the next polls of their pages; the pages now first seen."""
+    first_copies = set()
+    for report in reports:
+        observation = report.observation
+        own = watched.get(observation.page_id)
+        if own is None:  # removed while it was polled
+            continue
         page = own.page
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
+            if page.seen_at is None:
+                first_copies.add(page.id)
             page = replace(page, seen_at=observation.polled_at)
         watched[page.id] = Watched(page, report.memory)
+    return frozenset(first_copies)

@@ -23,7 +23,8 @@ from pollwise.types import Page, StateDict
 
 __all__ = ["InitialState", "rerun", "watch"]
 
-_STATE_INTERVAL = 1.0
+_STATE_SHARE = 0.01
+"""The share of the time that goes, at most, into writing down the scheduler's state."""
 _RUNS_KEPT = 10
 
 
@@ -78,21 +79,27 @@ async def watch(
     its policy must be new. `settings` are kept with the run, for whoever looks at it. `on_progress`
     is told of every turn, after it was committed, with all that is watched. `StoreError` ends it.
     """
-    records = store.pages()
-    watched = {r.page.id: Watched(r.page, r.memory) for r in records}
+    watched = {r.page.id: Watched(r.page, r.memory) for r in store.pages()}
     pages = tuple(own.page for own in watched.values())
     initial = InitialState(pages, store.load_learned(), store.scheduler_state())
     initial.begin(scheduler)
-    store.prune_events(keep_runs=_RUNS_KEPT - 1)
-    store.start_run(clock(), settings, initial.pack())
-    loop = asyncio.get_running_loop()
+    begun_at = clock()
     state_due = -np.inf
 
-    def batch(progress: Progress) -> Batch:
+    def begin_run() -> None:
+        store.prune_events(keep_runs=_RUNS_KEPT - 1)
+        store.start_run(begun_at, settings, initial.pack())
+
+    def scheduler_state() -> str | None:
         nonlocal state_due
-        with_state = clock() >= state_due or stop.is_set()
-        if with_state:
-            state_due = clock() + _STATE_INTERVAL
+        asked_at = clock()
+        if asked_at < state_due and not stop.is_set():
+            return None
+        state = scheduler.state()
+        state_due = asked_at + (clock() - asked_at) / _STATE_SHARE
+        return state
+
+    def batch(progress: Progress) -> Batch:
         polled = {
             o.page_id for e in progress.events if isinstance(e, Polled) for o in e.observations
         }
@@ -102,14 +109,18 @@ async def watch(
                 PollResult(r.observation, r.memory, r.version, r.error) for r in progress.reports
             ),
             learned=scheduler.policy.state_dict(sorted(polled)) if polled else None,
-            scheduler=scheduler.state() if with_state else None,
+            scheduler=scheduler_state(),
         )
 
     # One thread for all writes: a slow disk holds up the next turn, not the fetches under way.
+    loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix="store") as writer:
+        run_begun = loop.run_in_executor(writer, begin_run)
 
         async def record(progress: Progress) -> None:
-            await loop.run_in_executor(writer, store.commit, batch(progress))
+            kept = batch(progress)
+            await run_begun
+            await loop.run_in_executor(writer, store.commit, kept)
             on_progress(progress, watched)
 
         await serve(scheduler, poller, watched=watched, clock=clock, record=record, stop=stop)
