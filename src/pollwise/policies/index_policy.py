@@ -33,7 +33,7 @@ __all__ = ["IndexPolicy"]
 _SHARED_LEARNED = (
     "price",
     "gap",
-    "latest",
+    "gaps",
     "polls",
     "learned",
     "next_fit",
@@ -213,6 +213,7 @@ def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> Inde
     shared = np.zeros(1, SHARED)
     shared["learning"] = tilt is not None
     shared["power"] = objective.power
+    shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
     shared["prior"] = log_uniform(math.inf)
     shared["tilt"] = 1.0 if tilt is None else tilt

@@ -112,7 +112,8 @@ SHARED = np.dtype(
         ("decay", "f8"),  # of the objective; 0: none
         ("price", "f8"),
         ("gap", "f8"),  # mean seconds between polls
-        ("latest", "f8"),  # time of the latest selection
+        ("gaps", "i8"),  # how many were averaged
+        ("latest", "f8"),  # time of the latest selection; NaN: none since the start
         ("pages", "i8"),
         ("polls", "i8"),  # selected
         ("learned", "i8"),  # polls that told something
@@ -134,10 +135,9 @@ SHARED = np.dtype(
 """What all pages share."""
 
 _MEMORY = 16.0
-"""Polls over which price and gap are averaged."""
+"""Polls over which the price is averaged, and at least the gap."""
 _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
-_LONGEST_GAP = 16.0
 _FIT_PAGES = 2048
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
@@ -407,11 +407,10 @@ def _note_poll(shared: Shared, now: float, second: float) -> None:
         second = _LONELY * common.price
     if second < math.inf:
         common.price += (second - common.price) / min(float(common.polls), _MEMORY)
-    if common.polls > 1:
-        gap = now - common.latest
-        if common.gap > 0.0:  # a pause, such as between two runs, is no gap
-            gap = min(gap, _LONGEST_GAP * common.gap)
-        common.gap += (gap - common.gap) / min(common.polls - 1.0, _MEMORY)
+    if not math.isnan(common.latest):
+        common.gaps += 1
+        memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
+        common.gap += (now - common.latest - common.gap) / min(float(common.gaps), memory)
     common.latest = now
 
 
