@@ -16,6 +16,8 @@ from pollwise.types import Page
 
 __all__ = ["Replay"]
 
+_MAY_BE_EMPTY = ("died_at", "observed_until")
+
 
 class Replay(Recorded):
     """The pages and changes of a table; every reset gives the same history.
@@ -63,18 +65,12 @@ class Replay(Recorded):
         table = _read_table(path, ("page", "changed_at"))
         changes: dict[str, list[float]] = {}
         for page, changed_at in zip(table["page"], table["changed_at"], strict=True):
-            changes.setdefault(str(page), []).append(changed_at)
+            changes.setdefault(page, []).append(changed_at)
         companion = path.with_name(f"{path.stem}.pages{path.suffix}")
-        if not companion.is_file():
-            return cls(changes)
-        table = _read_table(companion, ("page", "first_seen", "died_at"))
-        lives = {}
-        for page, born, died in zip(
-            table["page"], table["first_seen"], table["died_at"], strict=True
-        ):
-            lives[str(page)] = (born, died if died >= 0 else math.inf)
-        until = [time for time in table.get("observed_until", []) if time >= 0]
-        return cls(changes, lives, max(until) if until else None)
+        lives, end = _read_lives(companion) if companion.is_file() else ({}, None)
+        if not changes and not lives:
+            raise TraceError(f"{path}: no rows; a trace needs at least one change")
+        return cls(changes, lives, end)
 
     @property
     def end(self) -> float:
@@ -94,8 +90,24 @@ class Replay(Recorded):
         self._set_history(self._pages, self._changes)
 
 
+def _read_lives(path: Path) -> tuple[dict[str, tuple[float, float]], float | None]:
+    """Births and deaths by page, and until when pages were observed (None: not told)."""
+    table = _read_table(path, ("page", "first_seen", "died_at"))
+    lives = {}
+    rows = zip(table["page"], table["first_seen"], table["died_at"], strict=True)
+    for row, (page, born, died) in enumerate(rows, start=1):
+        if 0 <= died < born:
+            raise TraceError(
+                f"{path}, row {row}: died_at {died:.0f} is before first_seen {born:.0f};"
+                " leave died_at empty for a page that is alive"
+            )
+        lives[page] = (born, died if died >= 0 else math.inf)
+    until = [time for time in table.get("observed_until", []) if time >= 0]
+    return lives, max(until) if until else None
+
+
 def _read_table(path: Path, required: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Columns by name; every column but `page` as seconds (-1 where empty)."""
+    """Columns by name: `page` as text, the others as seconds."""
     try:
         if path.suffix == ".parquet":
             table = _read_parquet(path)
@@ -113,19 +125,15 @@ def _read_table(path: Path, required: tuple[str, ...]) -> dict[str, list[Any]]:
             f"{path}: no column {', '.join(missing)}; it has {', '.join(table) or 'none'},"
             f" needed are {', '.join(required)}"
         )
+    columns = (name for name in (*required, "observed_until") if name in table)
     return {
-        name: column if name == "page" else [_seconds(path, name, *cell) for cell in column]
-        for name, column in (
-            (name, table[name] if name == "page" else list(enumerate(table[name], start=1)))
-            for name in (*required, "observed_until")
-            if name in table
-        )
+        name: [_cell(path, name, row, value) for row, value in enumerate(table[name], start=1)]
+        for name in columns
     }
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
     try:
-        import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise TraceError(
@@ -134,8 +142,8 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
         ) from error
     try:
         columns: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
-    except pyarrow.ArrowInvalid as error:
-        raise TraceError(f"{path}: not a Parquet file ({error})") from error
+    except ValueError as error:  # such as ArrowInvalid, or a time with nanoseconds
+        raise TraceError(f"{path}: not a Parquet file of ours ({error})") from error
     return columns
 
 
@@ -152,10 +160,17 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
     return columns
 
 
+def _cell(path: Path, column: str, row: int, value: object) -> str | float:
+    """A cell as the name of a page, or as UTC seconds: -1 where it is empty and may be."""
+    if value is None or value == "":
+        if column in _MAY_BE_EMPTY:
+            return -1.0
+        raise TraceError(f"{path}, row {row}: {column} is empty; fill it in, or drop the row")
+    return str(value) if column == "page" else _seconds(path, column, row, value)
+
+
 def _seconds(path: Path, column: str, row: int, value: object) -> float:
     """A cell of a time column as UTC seconds."""
-    if value is None or value == "":
-        return -1.0
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     try:
