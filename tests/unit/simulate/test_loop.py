@@ -1,0 +1,91 @@
+"""The budget of the loop, and pages that come and go."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.objectives import Detection
+from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
+from pollwise.policies.uniform import Uniform
+from pollwise.simulate.loop import BudgetPerPage, simulate
+from pollwise.simulate.replay import Replay
+from pollwise.simulate.zipf import Zipf
+from pollwise.types import Budget
+
+moments = st.floats(0.0, 100.0)
+lives = st.lists(
+    st.tuples(moments, moments, st.booleans(), st.lists(moments, max_size=5)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def world_of(drawn) -> Replay:
+    changes, ends = {}, {}
+    for n, (one, other, forever, times) in enumerate(drawn):
+        born, died = min(one, other), math.inf if forever else max(one, other)
+        ends[f"{n}"] = (born, died)
+        changes[f"{n}"] = [time for time in times if born <= time < died]
+    return Replay(changes, ends, end=120.0)
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+@settings(max_examples=25)
+@given(drawn=lives, budget=st.sampled_from([Budget(0.7), BudgetPerPage(0.1)]))
+def test_pages_are_polled_between_birth_and_death_only(name, drawn, budget):
+    world = world_of(drawn)
+    setting = Setting(Detection(), budget=0.7, pages=len(drawn), rates=world.rates)
+    polls = simulate(make_policy(name, setting), world, seed=0, budget=budget)
+    born, died = world.changes.born[polls.page_ids], world.changes.died[polls.page_ids]
+    assert (born <= polls.times).all()
+    assert (polls.times < died).all()
+    assert (polls.times < world.end).all()
+    assert (np.diff(polls.times) > 0).all()
+
+
+def test_one_poll_a_second_unless_told_otherwise():
+    world = Zipf(pages=10, alpha=0.5, beta=1.0)
+    assert simulate(Uniform(), world, polls=50, seed=1).times.tolist() == list(range(50))
+    polls = simulate(Uniform(), world, polls=50, seed=1, budget=Budget(0.25))
+    assert polls.times.tolist() == list(range(0, 200, 4))
+
+
+def test_the_run_ends_with_the_history():
+    world = Replay({"a": [10.0], "b": [20.0]}, end=25.0)
+    polls = simulate(Uniform(), world, seed=0, budget=Budget(2.0))
+    assert polls.times.tolist() == np.arange(10.0, 25.0, 0.5).tolist()
+    assert polls.page_ids.tolist() == [0, 1] * 15
+
+
+def test_a_budget_per_page_grows_and_shrinks_with_the_pages():
+    lives = {"a": (0.0, math.inf), "b": (100.0, 200.0), "c": (100.0, 200.0)}
+    world = Replay({"a": [1.0]}, lives, end=300.0)
+    polls = simulate(Uniform(), world, seed=0, budget=BudgetPerPage(0.1))
+    per_span, _ = np.histogram(polls.times, [0.0, 100.0, 200.0, 300.0])
+    assert per_span == pytest.approx([10, 30, 10], abs=1)
+
+
+def test_without_pages_time_passes():
+    world = Replay({"a": [0.0], "b": [50.0]}, {"a": (0.0, 10.0), "b": (50.0, 60.0)}, end=100.0)
+    polls = simulate(Uniform(), world, seed=0)
+    assert polls.times.tolist() == [*range(10), *range(50, 60)]
+
+
+def test_the_same_seed_gives_the_same_polls():
+    world = Zipf(pages=20, alpha=0.5, beta=1.0)
+    runs = [simulate(BayesianIndex(), world, polls=300, seed=seed) for seed in (1, 2, 1)]
+    assert runs[0].page_ids.tolist() == runs[2].page_ids.tolist()
+    assert runs[0].page_ids.tolist() != runs[1].page_ids.tolist()
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan])
+def test_a_budget_is_above_zero(rate):
+    world = Zipf(pages=2, alpha=0.5, beta=1.0)
+    for budget in (Budget(rate), BudgetPerPage(rate)):
+        with pytest.raises(InputError, match=r"simulate: a budget of .* above 0"):
+            simulate(Uniform(), world, polls=1, seed=0, budget=budget)
