@@ -1,0 +1,119 @@
+"""Decides which web page to fetch next under a fetch budget, and learns it online.
+
+The same policy object runs in a simulated world, on a replayed history and against the live web:
+
+>>> from pollwise import BayesianIndex, Zipf, simulate
+>>> world = Zipf(pages=50, alpha=0.9, beta=1.5)
+>>> polls = simulate(BayesianIndex(), world, polls=1000, seed=1)
+>>> len(polls)
+1000
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pollwise.errors import (
+        InputError,
+        PollwiseError,
+        StateError,
+        StoreError,
+        StoreVersionError,
+        TraceError,
+    )
+    from pollwise.knapsack import Allocation, allocate
+    from pollwise.metrics import Changes, Polls, Score, score
+    from pollwise.objectives import (
+        Age,
+        Delay,
+        Detection,
+        Ephemeral,
+        Freshness,
+        Objective,
+        objective,
+    )
+    from pollwise.policies.base import Policy
+    from pollwise.policies.bayes_index import BayesianIndex, PageEstimate
+    from pollwise.policies.fixed import Fixed
+    from pollwise.policies.optimal import Optimal
+    from pollwise.policies.proportional import Proportional
+    from pollwise.policies.uniform import Uniform
+    from pollwise.policies.whittle import Whittle
+    from pollwise.scheduler import Scheduler
+    from pollwise.simulate.loop import BudgetPerPage, simulate
+    from pollwise.simulate.replay import Replay
+    from pollwise.simulate.world import World
+    from pollwise.simulate.zipf import Zipf
+    from pollwise.types import Budget, Observation, Outcome, Page, Selection
+
+__all__ = [
+    "Age",
+    "Allocation",
+    "BayesianIndex",
+    "Budget",
+    "BudgetPerPage",
+    "Changes",
+    "Delay",
+    "Detection",
+    "Ephemeral",
+    "Fixed",
+    "Freshness",
+    "InputError",
+    "Objective",
+    "Observation",
+    "Optimal",
+    "Outcome",
+    "Page",
+    "PageEstimate",
+    "Policy",
+    "Polls",
+    "PollwiseError",
+    "Proportional",
+    "Replay",
+    "Scheduler",
+    "Score",
+    "Selection",
+    "StateError",
+    "StoreError",
+    "StoreVersionError",
+    "TraceError",
+    "Uniform",
+    "Whittle",
+    "World",
+    "Zipf",
+    "allocate",
+    "objective",
+    "score",
+    "simulate",
+]
+
+# Where the names are, the quickly loaded first. They are loaded when they are asked for, so that
+# what needs none of the compiled parts (such as `pollwise status`) starts quickly.
+_HOMES = (
+    "pollwise.types",
+    "pollwise.errors",
+    "pollwise.knapsack",
+    "pollwise.metrics",
+    "pollwise.objectives",
+    "pollwise.policies.base",
+    "pollwise.policies.bayes_index",
+    "pollwise.policies.fixed",
+    "pollwise.policies.optimal",
+    "pollwise.policies.proportional",
+    "pollwise.policies.uniform",
+    "pollwise.policies.whittle",
+    "pollwise.scheduler",
+    "pollwise.simulate.loop",
+    "pollwise.simulate.replay",
+    "pollwise.simulate.world",
+    "pollwise.simulate.zipf",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(home)
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
