@@ -9,10 +9,10 @@ __all__ = ["HostQueues"]
 
 
 class HostQueues:
-    """A short line of pages for every busy host, and which host is free next.
+    """A line of pages for every busy host, and which host is free next.
 
-    Short, because what is worth most may change while a page waits; but a line all the same, for
-    whoever had to come back by chance would never find a host free that is always in demand.
+    Not endless, because what is worth most may change while a page waits; but long enough, for
+    whoever has to come back later may never find a place at a host that is always in demand.
 
     >>> queues = HostQueues(places=1)
     >>> queues.join("a", 7, free_at=5.0), queues.join("a", 8, free_at=5.0)

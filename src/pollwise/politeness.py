@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, replace
 
 __all__ = [
-    "LONGEST_PACE",
     "Host",
     "blocked",
     "free_at",
@@ -20,9 +19,6 @@ __all__ = [
     "poll_lost",
     "turned_away",
 ]
-
-LONGEST_PACE = 3600.0
-"""A host that asks for a longer delay between polls (seconds) gets this one."""
 
 _SHORTEST_WAIT = 0.01
 """Whoever comes while a poll is under way is sent away for this many seconds at least."""
@@ -119,4 +115,4 @@ def paced(host: Host, delay: float) -> Host:
 
 
 def _delay(host: Host, crawl_delay: float) -> float:
-    return max(crawl_delay, min(host.pace, LONGEST_PACE))
+    return max(crawl_delay, host.pace)

@@ -39,8 +39,9 @@ _MOST_PASSED_OVER = 16
 _PAUSE = 0.01
 """Seconds after which a call that passed over so many pages goes on: time must move, or a caller
 that obeys `WakeAt` would never come to anything else."""
-_PLACES = 2
-"""Pages that may wait for one busy host; a page that comes later goes back to the policy."""
+_PLACES = 64
+"""Pages that may wait for one busy host; a page that comes later goes back to the policy. Where the
+line is shorter, chance decides who comes when there is room, and some pages hardly ever do."""
 _NEW_HOST = Host()
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""
@@ -81,9 +82,9 @@ class Scheduler:
 
     *Politeness.* Of each scope (`Page.scope`; those without one are free) one poll at a time is
     under way, and between the end of one and the start of the next at least `crawl_delay` seconds
-    pass, or as many as the host asked for (`HostPaced`, at most an hour); none starts before a
-    `HostBlocked` has ended. Of the pages that are
-    selected at the wrong time two wait in line for their host, the others go back to the policy.
+    pass, or as many as the host asked for (`HostPaced`, at most `longest_pace`); none starts before
+    a `HostBlocked` has ended. Pages that are selected at the wrong time wait in line for their
+    host; when 64 do so, the others go back to the policy.
 
     *Leases.* A poll that was not observed within `lease` seconds counts as failed. The observation
     is welcome later all the same.
@@ -104,12 +105,14 @@ class Scheduler:
         *,
         lease: float = 300.0,
         crawl_delay: float = 1.0,
+        longest_pace: float = 3600.0,
         retry_after: float = 60.0,
         retry_ceiling: float = 7 * 86400.0,
     ) -> None:
         _require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
         _require("Scheduler: crawl_delay", crawl_delay, fits, "finite and at least 0")
+        _require("Scheduler: longest_pace", longest_pace, longest_pace >= 0, "at least 0")
         fits = 0 < retry_after < math.inf
         _require("Scheduler: retry_after", retry_after, fits, "finite and above 0")
         fits = retry_after <= retry_ceiling < math.inf
@@ -119,6 +122,7 @@ class Scheduler:
         self.budget = budget
         self._lease = lease
         self._crawl_delay = crawl_delay
+        self._longest_pace = longest_pace
         self._retry_after = retry_after
         self._retry_ceiling = retry_ceiling
         self._now = -math.inf
@@ -173,7 +177,8 @@ class Scheduler:
             case HostBlocked():
                 self._hosts[event.scope] = politeness.blocked(self._host(event.scope), event.until)
             case HostPaced():
-                self._hosts[event.scope] = politeness.paced(self._host(event.scope), event.delay)
+                delay = min(event.delay, self._longest_pace)
+                self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
             case Tick():
                 pass
         self._expire(now)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.politeness import (
-    LONGEST_PACE,
     Host,
     blocked,
     free_at,
@@ -36,12 +35,6 @@ def test_the_longer_delay_holds_that_of_all_or_its_own():
     assert free_at(paced(host, 5.0), 100.0, 1.0) == 105.0
     assert free_at(paced(host, 5.0), 100.0, 20.0) == 120.0
     assert free_at(paced(paced(host, 5.0), 0.0), 100.0, 1.0) == 101.0
-
-
-def test_no_host_can_ask_for_more_than_an_hour():
-    host = paced(poll_ended(Host(), 100.0), 1e9)
-    assert free_at(host, 100.0, 1.0) == 100.0 + LONGEST_PACE
-    assert free_at(host, 100.0, 2 * LONGEST_PACE) == 100.0 + 2 * LONGEST_PACE
 
 
 def test_a_delay_that_makes_no_sense_is_none():

@@ -304,6 +304,7 @@ class TestBudget:
         {"lease": math.nan},
         {"crawl_delay": -1.0},
         {"crawl_delay": math.inf},
+        {"longest_pace": -1.0},
         {"retry_after": 0.0},
         {"retry_after": 10.0, "retry_ceiling": 9.0},
         {"retry_ceiling": math.inf},
@@ -348,6 +349,14 @@ class TestPoliteness:
         world.run(until=65.0)
         assert world.polls == [(0.0, 0), (30.0, 1), (60.0, 2)]
 
+    def test_no_host_can_ask_for_a_longer_delay_than_agreed(self):
+        some = scheduler(rate=100.0, crawl_delay=1.0, longest_pace=20.0)
+        world = World(some, at_once)
+        world.send(HostPaced(0.0, "h", 1e9))
+        world.send(Added(0.0, pages(3, scope="h")))
+        world.run(until=45.0)
+        assert world.polls == [(0.0, 0), (20.0, 1), (40.0, 2)]
+
     def test_a_blocked_host_is_left_alone(self):
         some = scheduler(rate=100.0)
         world = World(some, at_once)
@@ -371,16 +380,33 @@ class TestPoliteness:
         some = scheduler(rate=1e6)
         some.handle(Added(0.0, pages(1, scope="h")))
         crowd = tuple(Page(n, scope="h") for n in range(1, 500))
-        commands = some.handle(Added(0.001, crowd))
-        assert policy_of(some).deferred == 16 - 2  # two wait in line
+        some.handle(Added(0.001, crowd))
+        for _ in range(64 // 16 - 1):  # 64 wait in line
+            some.handle(Tick(0.001))
+        assert policy_of(some).deferred == 0
+        commands = some.handle(Tick(0.001))
+        assert policy_of(some).deferred == 16
         assert 0.001 < wake_at(commands) < 0.1
 
-    def test_given_back_pages_take_nothing_from_the_budget(self):
+    def test_pages_that_wait_or_are_given_back_take_nothing_from_the_budget(self):
         some = scheduler(rate=1.0)
         some.handle(HostBlocked(0.0, "h", 1e6))
-        some.handle(Added(0.0, pages(10, scope="h")))
-        assert policy_of(some).deferred == 10 - 2
-        assert started(some.handle(Added(0.0, (Page(10, scope="other"),)))) == [10]
+        some.handle(Added(0.0, pages(70, scope="h")))
+        for _ in range(70 // 16):
+            some.handle(Tick(0.0))
+        assert policy_of(some).deferred == 70 - 64
+        assert started(some.handle(Added(0.0, (Page(70, scope="other"),)))) == [70]
+
+    def test_every_page_of_a_host_in_demand_gets_its_turn(self):
+        # One poll a second for 40 pages, each of which would be polled five times as often.
+        some = scheduler(rate=10.0, crawl_delay=0.8)
+        world = World(some, lambda page_id, now: (0.2, UNCHANGED))
+        others = tuple(Page(n, scope=f"other {n}") for n in range(40, 80))
+        world.send(Added(0.0, (*pages(40, scope="h"), *others)))
+        world.run(until=400.0)
+        counts = [len(times_of(world, page_id)) for page_id in range(40)]
+        assert min(counts) >= 9
+        assert max(counts) <= 11
 
     def test_a_page_turned_away_is_the_next_of_its_host(self):
         some = scheduler(rate=100.0)
