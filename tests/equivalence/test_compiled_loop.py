@@ -1,0 +1,84 @@
+"""The compiled loop of the simulator and the scheduler, event by event, give the same polls."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.metrics import Polls
+from pollwise.objectives import Detection, Freshness
+from pollwise.policies.base import Policy
+from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
+from pollwise.simulate.loop import BudgetPerPage, simulate
+from pollwise.simulate.replay import Replay
+from pollwise.simulate.world import World
+from pollwise.simulate.zipf import Zipf
+from pollwise.types import Budget
+
+every_policy = pytest.mark.parametrize("name", POLICY_NAMES)
+
+
+class Plain:
+    """A policy as others would write one: without a state that can be compiled."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.add, self.discard = policy.add, policy.discard
+        self.select, self.observe, self.defer = policy.select, policy.observe, policy.defer
+        self.state_dict, self.load_state_dict = policy.state_dict, policy.load_state_dict
+
+
+def both(name: str, world: World, objective=None, **run) -> tuple[Polls, Polls]:
+    """The polls of the compiled loop, and those of the scheduler."""
+    world.reset(3)
+    budget = run["budget"]
+    total = budget.rate * (len(world.pages) if isinstance(budget, BudgetPerPage) else 1)
+    setting = Setting(objective or Detection(), total, len(world.pages), world.rates)
+    compiled = simulate(make_policy(name, setting), world, seed=3, **run)
+    return compiled, simulate(Plain(make_policy(name, setting)), world, seed=3, **run)
+
+
+def assert_same(compiled: Polls, scheduled: Polls) -> None:
+    assert compiled.times.tolist() == scheduled.times.tolist()
+    assert compiled.page_ids.tolist() == scheduled.page_ids.tolist()
+
+
+def coming_and_going() -> Replay:
+    """Sixty pages; half of them are born later, a third of them die."""
+    rng = np.random.default_rng(11)
+    changes, lives = {}, {}
+    for n in range(60):
+        born = float(rng.uniform(0.0, 800.0)) if n % 2 else 0.0
+        died = float(rng.uniform(born, 1000.0)) if n % 3 == 0 else math.inf
+        rate = 10 ** rng.uniform(-3.0, -0.5)
+        end = min(died, 1000.0)
+        times = born + np.cumsum(rng.exponential(1 / rate, 1000))
+        changes[f"page {n:02}"] = times[times < end].tolist()
+        lives[f"page {n:02}"] = (born, died)
+    return Replay(changes, lives, end=1000.0)
+
+
+@every_policy
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_zipf(name, rate):
+    world = Zipf(pages=100, alpha=0.5, beta=1.0, swap_every=200)
+    compiled, scheduled = both(name, world, polls=2000, budget=Budget(rate))
+    assert len(compiled) > 1900  # fixed intervals leave some of the budget
+    assert_same(compiled, scheduled)
+
+
+@every_policy
+@pytest.mark.parametrize("objective", [Detection(), Freshness()], ids=lambda one: one.name)
+@pytest.mark.parametrize("budget", [Budget(0.7), BudgetPerPage(0.02)], ids=["total", "per page"])
+def test_replay_with_births_and_deaths(name, objective, budget):
+    compiled, scheduled = both(name, coming_and_going(), objective, budget=budget)
+    assert len(compiled) > 400
+    assert_same(compiled, scheduled)
+
+
+@every_policy
+def test_replay_with_times_without_any_page(name):
+    lives = {"a": (0.0, 10.0), "b": (2.0, 12.0), "c": (50.0, 70.0), "d": (50.0, math.inf)}
+    changes = {"a": [1.0, 5.0], "c": [60.0], "d": [55.0, 65.0, 75.0]}
+    compiled, scheduled = both(name, Replay(changes, lives, end=90.0), budget=Budget(0.9))
+    assert ((compiled.times < 12.0) | (compiled.times >= 50.0)).all()
+    assert_same(compiled, scheduled)
