@@ -10,7 +10,7 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 
 from pollwise.events import HostPaced
 from pollwise.metrics import Changes, Polls, score
-from pollwise.objectives import Age
+from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.uniform import Uniform
@@ -35,14 +35,20 @@ from pollwise.store import NewPage, Store
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer, VirtualClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 
-__all__ = ["DemoResult", "Watcher", "run_demo"]
+__all__ = ["SETTINGS", "DemoResult", "Watcher", "run_demo"]
 
 _DAY = 86_400.0
 _SECONDS = 55.0
 """Real seconds that the year takes."""
-_POLLS_PER_DAY = 12.0
-_LEASE, _CRAWL_DELAY = 10.0, 0.01
+_POLLS_PER_DAY = 16.0
+_LEASE, _CRAWL_DELAY, _LONGEST_PACE = 10.0, 0.01, 1.0
 """Real seconds."""
+
+SETTINGS = (
+    f"{_POLLS_PER_DAY:.0f} polls a day for each of the two, bayes-index with the objective detection;"
+    " the same ten hosts: one slow, one that limits requests, one that fails"
+)
+"""What the figures of the demonstration depend on, in words."""
 
 
 @dataclass(slots=True)
@@ -126,23 +132,27 @@ class _StretchedPoller:
 
 
 async def run_demo(
-    on_progress: Callable[[float, Mapping[str, Watcher]], None], *, seconds: float = _SECONDS
+    on_progress: Callable[[float, Mapping[str, Watcher]], None],
+    *,
+    seconds: float = _SECONDS,
+    report: Callable[[str], None] = lambda text: None,
 ) -> list[DemoResult]:
     """Run the demonstration; `on_progress` is told the time in the time-lapse and the watchers.
 
-    `seconds`: how long the year takes.
+    `seconds`: how long the year takes. `report` is told what is done before it begins.
+    `PollwiseError` where this machine lets no port be opened, or a database cannot be written.
     """
     timelapse = TimeLapse.bundled()
     speed = (timelapse.end - timelapse.start) / seconds
     watchers = {
         watcher.name: watcher
         for watcher in (
-            Watcher("bayes-index", BayesianIndex(objective=Age()), "pollwise-demo-bayes-index"),
+            Watcher("bayes-index", BayesianIndex(objective=Detection()), "pollwise-demo-bayes-index"),
             Watcher("uniform", Uniform(), "pollwise-demo-uniform"),
         )
     }
-    for policy in (BayesianIndex(), Uniform()):
-        _warm_up(policy)
+    report("compiling (first run only)")
+    await _warm_up()
     clock = _DemoClock(timelapse.start, speed)
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
@@ -150,13 +160,10 @@ async def run_demo(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pollwise-demo-")))
         ends = asyncio.get_running_loop().call_later(seconds, stop.set)
         stack.callback(ends.cancel)
-        async with asyncio.TaskGroup() as group:
-            for watcher in watchers.values():
-                group.create_task(
-                    _watch(
-                        watcher, server, clock, stop, folder, lambda: on_progress(clock(), watchers)
-                    )
-                )
+        await _together(
+            _watch(watcher, server, clock, stop, folder, lambda: on_progress(clock(), watchers))
+            for watcher in watchers.values()
+        )
         requests = server.requests
     changes = _changes(timelapse)
     return [
@@ -170,15 +177,29 @@ async def run_demo(
     ]
 
 
-def _warm_up(policy: Policy) -> None:
-    """Have the compiled parts of a policy ready before the clock runs."""
-    policy.add([Page(0), Page(1)])
-    for now in range(4):
-        chosen = policy.select(float(now), 2).page_ids.tolist()
-        policy.defer(chosen[1:], now + 0.5)
-        policy.observe([Observation(page, float(now), Outcome.CHANGED) for page in chosen[:1]])
-    policy.load_state_dict(policy.state_dict())
-    policy.discard([0])
+async def _warm_up() -> None:
+    """Have the compiled parts of the policies ready before the clock runs."""
+    policies: tuple[Policy, ...] = (BayesianIndex(), Uniform())
+    for policy in policies:
+        policy.add([Page(0), Page(1)])
+        for now in range(4):
+            chosen = policy.select(float(now), 2).page_ids.tolist()
+            policy.defer(chosen[1:], now + 0.5)
+            policy.observe([Observation(page, float(now), Outcome.CHANGED) for page in chosen[:1]])
+            await asyncio.sleep(0)  # a moment for Ctrl-C
+        policy.load_state_dict(policy.state_dict())
+        policy.discard([0])
+
+
+async def _together(watches: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run all until they end; where one fails, the others are cancelled."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for watching in watches:
+                group.create_task(watching)
+    except ExceptionGroup as errors:
+        # What stops one, such as a full disk, stops the others: the first tells it all.
+        raise errors.exceptions[0] from None
 
 
 async def _watch(
@@ -201,9 +222,11 @@ async def _watch(
         watcher.numbers = {page.id: number for number, page in enumerate(pages)}
         scheduler = Scheduler(
             watcher.policy,
-            Budget(_POLLS_PER_DAY / _DAY),
+            # With polls a hundredth of a second apart, one that starts late must not cost one.
+            Budget(_POLLS_PER_DAY / _DAY, burst=_POLLS_PER_DAY),
             lease=_LEASE * clock.speed,
             crawl_delay=_CRAWL_DELAY * clock.speed,
+            longest_pace=_LONGEST_PACE * clock.speed,
             retry_after=_DAY,
         )
         async with HttpFetcher(clock=clock, user_agent=watcher.user_agent) as fetcher:

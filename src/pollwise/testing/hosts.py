@@ -44,15 +44,18 @@ HOSTS = (
     HostBehaviour("exact", last_modified=True),
     HostBehaviour("plain"),
     HostBehaviour("dated", etag=False, last_modified=True),
-    HostBehaviour("calm", crawl_delay=0.2),
+    HostBehaviour("calm", crawl_delay=0.1),
     HostBehaviour("bare", etag=False),
-    HostBehaviour("slow", delay=0.3),
-    HostBehaviour("limited", limit=5),
+    HostBehaviour("slow", delay=0.1),
+    HostBehaviour("limited", limit=8),
     HostBehaviour("failing", failing=0.1),
     HostBehaviour("varying", varying=True),
     HostBehaviour("quiet"),
 )
-"""The hosts over which the pages are spread: most of them behave well."""
+"""The hosts over which the pages are spread: most of them behave well.
+
+In a year that takes a minute, a tenth of a second is more than half a day: enough to be slow.
+"""
 
 
 class _Client:

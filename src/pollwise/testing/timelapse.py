@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from pollwise.errors import InputError, TraceError
+from pollwise.errors import InputError, PollwiseError, TraceError
 from pollwise.testing.hosts import HOSTS, Host, HostBehaviour
 from pollwise.testing.webserver import listen
 
@@ -186,7 +186,8 @@ class TimeLapseServer:
     different ones do not disturb each other, and with the same requests get the same answers.
     `clock` gives UTC seconds since 1970, `seed` decides which requests fail, `real_clock` gives
     the seconds that `HostBehaviour.limit` goes by, `sleep` is what a slow host does. The attribute
-    `hosts` has the behaviour of each host by its scope.
+    `hosts` has the behaviour of each host by its scope. `PollwiseError` on entering where this
+    machine lets no port be opened.
     """
 
     def __init__(
@@ -218,8 +219,7 @@ class TimeLapseServer:
                     shutdown_timeout=0.1,
                 )
                 started.push_async_callback(runner.cleanup)
-                address = _loopback(number)
-                scope = f"{address}:{await listen(runner, address)}"
+                scope = await _opened(runner, number)
                 self.hosts[scope] = behaviour
                 self._served[scope] = host
                 self._scopes |= dict.fromkeys(own, scope)
@@ -260,6 +260,18 @@ class TimeLapseServer:
 
     def _revision_at(self, own: frozenset[str], name: str, time: float) -> Revision | None:
         return self._timelapse.revision_at(name, time) if name in own else None
+
+
+async def _opened(runner: web.BaseRunner, number: int) -> str:
+    """Serve on a port of this machine, of an address that goes with the number: ADDRESS:PORT."""
+    try:
+        address = _loopback(number)
+        return f"{address}:{await listen(runner, address)}"
+    except OSError as error:
+        raise PollwiseError(
+            f"no port can be opened on the loopback interface ({error.strerror or error});"
+            " allow this process to listen on 127.0.0.1"
+        ) from error
 
 
 def _loopback(number: int) -> str:
