@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline_queue import (
-    ABSENT,
     PAGE,
     SHARED,
     DeadlineState,
@@ -63,22 +61,15 @@ class DeadlinePolicy:
         """Take up pages; `InputError` for an id that is negative or watched already."""
         if not pages:
             return
-        page_ids = np.array([page.id for page in pages], np.int64)
-        wrong = (page_ids < 0) | np.isin(page_ids, self._watched(page_ids))
-        if wrong.any() or len(np.unique(page_ids)) < len(page_ids):
-            raise InputError(
-                "add: a page id is negative, given twice or watched already; give every page an"
-                " id of its own (0, 1, 2, ...)"
-            )
+        page_ids = new_ids(pages, self._state.pages)
         intervals = self._intervals(pages)
         self._grow(int(page_ids.max()) + 1)
-        seen_at = [math.nan if page.seen_at is None else page.seen_at for page in pages]
-        add_pages(self._state, page_ids, np.array(seen_at, np.float64))
+        add_pages(self._state, page_ids, seen_at(pages))
         set_intervals(self._state, page_ids, intervals)
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
-        remove_pages(self._state, self._watched(page_ids))
+        remove_pages(self._state, watched(page_ids, self._state.pages))
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages of the earliest deadlines; they are leased."""
@@ -87,25 +78,17 @@ class DeadlinePolicy:
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Set the next deadlines of polled pages and end their leases."""
-        known = [o for o in observations if 0 <= o.page_id < len(self.state.pages)]
-        told = (o.last_changed_at for o in known)
-        observe_pages(
-            self.state,
-            np.array([o.page_id for o in known], np.int64),
-            np.array([o.polled_at for o in known], np.float64),
-            np.array([o.outcome for o in known], np.int64),
-            np.array([math.nan if time is None else time for time in told], np.float64),
-        )
+        observe_pages(self.state, *observed(observations, self.state.pages))
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self.state, self._watched(page_ids), until)
+        defer_pages(self.state, watched(page_ids, self._state.pages), until)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls and the deadlines; see `Policy`."""
         pages = self.state.pages
         ids = np.arange(len(pages)) if page_ids is None else page_ids
-        ids = self._watched(ids)
+        ids = watched(ids, self._state.pages)
         polled_at = pages["polled_at"][ids]
         return {
             "page_ids": ids,
@@ -117,22 +100,9 @@ class DeadlinePolicy:
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put the latest polls and the deadlines back; `StateError` if they do not fit."""
-        expected = self.state_dict([])
-        if state.keys() != expected.keys():
-            raise StateError(
-                f"the learned state holds {sorted(state)}, this policy needs {sorted(expected)};"
-                " load it into a policy of the same kind"
-            )
-        for name, array in expected.items():
-            shape = (1,) if name == self._clock else (state["page_ids"].size,)
-            if state[name].shape != shape or state[name].dtype != array.dtype:
-                raise StateError(
-                    f"the learned array {name!r} is {state[name].dtype} {state[name].shape},"
-                    f" expected {array.dtype} {shape}; load it into a policy of the same kind and"
-                    " version"
-                )
+        check_state(state, self.state_dict([]))
         ids = state["page_ids"].astype(np.int64)
-        known = np.isin(ids, self._watched(ids))
+        known = np.isin(ids, watched(ids, self._state.pages))
         restore_pages(
             self.state,
             ids[known],
@@ -145,12 +115,6 @@ class DeadlinePolicy:
     def _clock(self) -> str:
         """The name of the clock in learned state: tags of another class mean something else."""
         return f"{type(self).__name__.lower()}.clock"
-
-    def _watched(self, page_ids: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
-        """Those of the ids that are of pages."""
-        ids = np.asarray(page_ids, np.int64)
-        ids = ids[(ids >= 0) & (ids < len(self._state.pages))]
-        return ids[self._state.pages["where"][ids] != ABSENT]
 
     def _grow(self, pages: int) -> None:
         """Make room for page ids below `pages`; the room doubles."""

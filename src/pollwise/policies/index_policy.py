@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError, StateError
 from pollwise.objectives import Detection, Objective
+from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_queue import (
-    ABSENT,
     HOST,
     PAGE,
     SHARED,
@@ -75,18 +74,12 @@ class IndexPolicy:
         if not pages:
             return
         pages = sorted(pages, key=_urgency)
-        page_ids = np.array([page.id for page in pages], np.int64)
+        page_ids = new_ids(pages, self.state.pages)
         scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
         self._grow(int(page_ids.max()) + 1, len(self._scopes))
         state = self.state
-        if (state.pages["where"][page_ids] != ABSENT).any() or len(np.unique(page_ids)) < len(
-            page_ids
-        ):
-            raise InputError("add: a page id is watched already; give every page an id of its own")
         state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
-        state.pages["seen_at"][page_ids] = [
-            math.nan if page.seen_at is None else page.seen_at for page in pages
-        ]
+        state.pages["seen_at"][page_ids] = seen_at(pages)
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
         if self._learning:
@@ -97,8 +90,7 @@ class IndexPolicy:
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
-        ids = np.asarray(page_ids, np.int64)
-        remove_pages(self.state, ids[(ids >= 0) & (ids < len(self.state.pages))])
+        remove_pages(self.state, watched(page_ids, self.state.pages))
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages of the largest indices; they are leased."""
@@ -109,30 +101,16 @@ class IndexPolicy:
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Learn from polls and end the leases of their pages."""
-        known = [o for o in observations if 0 <= o.page_id < len(self.state.pages)]
-        told = (o.last_changed_at for o in known)
-        observe_pages(
-            self.state,
-            np.array([o.page_id for o in known], np.int64),
-            np.array([o.polled_at for o in known], np.float64),
-            np.array([o.outcome for o in known], np.int64),
-            np.array([math.nan if time is None else time for time in told], np.float64),
-        )
+        observe_pages(self.state, *observed(observations, self.state.pages))
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
-        ids = np.asarray(page_ids, np.int64)
-        defer_pages(self.state, ids[(ids >= 0) & (ids < len(self.state.pages))], until)
+        defer_pages(self.state, watched(page_ids, self.state.pages), until)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """What was learned; see `Policy`."""
         state = self.state
-        if page_ids is None:
-            ids = np.flatnonzero(state.pages["where"] != ABSENT)
-        else:
-            ids = np.asarray(page_ids, np.int64)
-            ids = ids[(ids >= 0) & (ids < len(state.pages))]
-            ids = ids[state.pages["where"][ids] != ABSENT]
+        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
         learned: StateDict = {
             "page_ids": ids,
             "page.seen_at": state.pages["seen_at"][ids],
@@ -146,32 +124,17 @@ class IndexPolicy:
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
-        mine = self.state_dict([])
-        if state.keys() != mine.keys():
-            raise StateError(
-                f"the learned state holds {sorted(state)}, this policy needs {sorted(mine)};"
-                " load it into a policy of the same kind"
-            )
-        for name, array in mine.items():
-            given = state[name]
-            rows = len(state["page_ids"]) if name.startswith("page") else len(array)
-            if given.shape != (rows, *array.shape[1:]) or given.dtype != array.dtype:
-                raise StateError(
-                    f"the learned array {name!r} is {given.dtype} {given.shape}, expected"
-                    f" {array.dtype} {(rows, *array.shape[1:])}; load it into a policy of the"
-                    " same kind and version"
-                )
-        ids = state["page_ids"].astype(np.int64)
-        known = (ids >= 0) & (ids < len(self.state.pages))
-        known[known] = self.state.pages["where"][ids[known]] != ABSENT
-        ids = ids[known]
+        check_state(state, self.state_dict([]))
+        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
+        known = np.isin(ids, watched(ids, self.state.pages))
+        ids, rows = ids[known], first[known]
         remove_pages(self.state, ids)
-        self.state.pages["seen_at"][ids] = state["page.seen_at"][known]
-        self.state.pages["polls"][ids] = state["page.polls"][known]
+        self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
+        self.state.pages["polls"][ids] = state["page.polls"][rows]
         for name in _SHARED_LEARNED:
             self.state.shared[name] = state[name]
         if self._learning:
-            self.state.pages["likelihood"][ids] = state["page.likelihood"][known]
+            self.state.pages["likelihood"][ids] = state["page.likelihood"][rows]
             refresh_prior(self.state.shared)
         add_pages(self.state, ids)
 
