@@ -5,6 +5,7 @@ progress and errors go to stderr. Exit status: 0 done (for `watch`: stopped by C
 1 an error of ours, 2 an input that cannot be used, 130 interrupted.
 """
 
+import errno
 import json
 import math
 import os
@@ -61,11 +62,20 @@ def main() -> None:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader has gone (`| head`): what is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read has gone, as `head` does
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        sys.exit(_complain("the answer cannot be written, the disk is full: free some space"))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from pollwise.types import Outcome
@@ -51,8 +51,6 @@ REPLAY_COLUMNS: Columns = {
     "freshness": ("freshness", ".4f"),
     "delay_days": ("mean delay, days", ".2f"),
 }
-_LINE_INTERVAL = 5.0
-"""Seconds between lines of progress where stderr is no terminal."""
 
 
 def _stdout() -> Console:
@@ -112,12 +110,23 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
 
 
 class _Display:
-    """Something on stderr that follows what happens: live on a terminal, else a line at times."""
+    """Something on stderr that follows what happens: live on a terminal, else a line at times.
+
+    Subclasses give the `_picture` and the `_line`, which may be asked for from `__init__` on.
+    """
+
+    line_interval: float
+    """Seconds between lines where stderr is no terminal."""
 
     def __init__(self) -> None:
         self._console = _stderr()
-        self._live = Live(console=self._console, refresh_per_second=4, transient=True)
-        self._shown_at = -math.inf
+        self._live = Live(
+            get_renderable=self._picture,
+            console=self._console,
+            refresh_per_second=4,
+            transient=True,
+        )
+        self._told_at = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -128,40 +137,51 @@ class _Display:
         if self._console.is_terminal:
             self._live.stop()
 
-    def _show(self, live: Callable[[], RenderableType], line: Callable[[], str]) -> None:
+    def _picture(self) -> RenderableType:
+        """How things stand, for the live region."""
+        raise NotImplementedError
+
+    def _line(self) -> str:
+        """The same as a line."""
+        raise NotImplementedError
+
+    def _tell_at_times(self) -> None:
         now = time.monotonic()
-        interval = 0.2 if self._console.is_terminal else _LINE_INTERVAL
-        if now - self._shown_at < interval:
-            return
-        self._shown_at = now
-        if self._console.is_terminal:
-            self._live.update(live())
-        else:
-            self._console.print(line())
+        if not self._console.is_terminal and now - self._told_at >= self.line_interval:
+            self._told_at = now
+            self._console.print(self._line(), soft_wrap=True)
 
 
 class DemoDisplay(_Display):
     """The two watchers of the demonstration, side by side."""
 
+    line_interval = 5.0
+
+    def __init__(self) -> None:
+        self._title = "getting ready"
+        self._watchers: Mapping[str, Watcher] = {}
+        super().__init__()
+
     def show(self, now: float, watchers: "Mapping[str, Watcher]") -> None:
         """Show how far the watchers are at `now`, the time in the time-lapse."""
+        self._title = _day(now)
+        self._watchers = watchers
+        self._tell_at_times()
 
-        def table() -> Table:
-            shown = Table(title=f"{_day(now)}: 250 real pages, watched over HTTP")
-            for heading in ("policy", "polls", "changes found"):
-                shown.add_column(heading, justify="left" if heading == "policy" else "right")
-            for watcher in watchers.values():
-                shown.add_row(watcher.name, str(watcher.polls), str(watcher.found))
-            return shown
+    def _picture(self) -> Table:
+        table = Table(title=f"{self._title}: 250 real pages, watched over HTTP")
+        for heading in ("policy", "polls", "changes found"):
+            table.add_column(heading, justify="left" if heading == "policy" else "right")
+        for watcher in self._watchers.values():
+            table.add_row(watcher.name, str(watcher.polls), str(watcher.found))
+        return table
 
-        def line() -> str:
-            found = ", ".join(
-                f"{watcher.name} {watcher.found} changes in {watcher.polls} polls"
-                for watcher in watchers.values()
-            )
-            return f"{_day(now)}: {found}"
-
-        self._show(table, line)
+    def _line(self) -> str:
+        found = ", ".join(
+            f"{watcher.name} {watcher.found} changes in {watcher.polls} polls"
+            for watcher in self._watchers.values()
+        )
+        return f"{self._title}: {found}"
 
 
 def print_demo(results: "Sequence[DemoResult]") -> None:
@@ -185,20 +205,23 @@ def print_demo(results: "Sequence[DemoResult]") -> None:
 class WatchDisplay(_Display):
     """What a running `pollwise watch` finds, a line each, and a summary of it."""
 
+    line_interval = 60.0
+
     def __init__(self, *, pages: int, budget: str, db: Path) -> None:
-        super().__init__()
         self._polls = self._changes = 0
         self._troubles: dict[int, str] = {}
         """By page: what was wrong at its latest poll."""
         self._spinner = Spinner("dots")
+        super().__init__()
         self._console.print(
             f"watching {_count(pages, 'page')} at {budget}, database {db};"
-            " times are UTC; Ctrl-C ends it"
+            " times are UTC; Ctrl-C ends it",
+            soft_wrap=True,
         )
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self._console.print(f"stopped: {self._summary()}")
+        self._console.print(f"stopped: {self._line()}")
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
@@ -218,18 +241,19 @@ class WatchDisplay(_Display):
                 news = self._troubles[observation.page_id] = trouble
             if news is not None:
                 url = watched[observation.page_id].page.url
-                self._console.print(f"{_moment(observation.polled_at)}  {news}  {url}")
-        self._show(self._status, self._summary)
+                moment = _moment(observation.polled_at)
+                self._console.print(f"{moment}  {news}  {url}", soft_wrap=True)
+        self._tell_at_times()
 
-    def _summary(self) -> str:
+    def _picture(self) -> Spinner:
+        self._spinner.update(text=Text(self._line()))
+        return self._spinner
+
+    def _line(self) -> str:
         return (
             f"{_count(self._polls, 'poll')}, {_count(self._changes, 'change')},"
             f" {_count(len(self._troubles), 'page')} in trouble"
         )
-
-    def _status(self) -> Spinner:
-        self._spinner.update(text=Text(self._summary()))
-        return self._spinner
 
 
 def _trouble(report: "PollReport") -> str | None:
@@ -240,6 +264,11 @@ def _trouble(report: "PollReport") -> str | None:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _folded(heading: str) -> Column:
+    """A column whose text may be long, but is wanted whole, such as a URL."""
+    return Column(heading, overflow="fold")
 
 
 def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
@@ -266,29 +295,27 @@ def print_status(report: Mapping[str, Any]) -> None:
     ]
     console.print(_pairs(report["database"], rows))
     if report["last_changes"]:
-        table = Table("changed (UTC)", "times", "page", title="Latest changes")
+        changes = Table("changed (UTC)", "times", _folded("page"), title="Latest changes")
         for row in report["last_changes"]:
-            table.add_row(_moment(row["changed_at"]), str(row["changes"]), row["url"])
-        console.print(table)
+            changes.add_row(_moment(row["changed_at"]), str(row["changes"]), row["url"])
+        console.print(changes)
     if report["failures"]:
-        table = Table("in a row", "page", "error", title="Failing pages")
+        failures = Table("in a row", _folded("page"), "error", title="Failing pages")
         for row in report["failures"]:
-            table.add_row(str(row["failures"]), row["url"], row["error"] or "-")
-        console.print(table)
+            failures.add_row(str(row["failures"]), row["url"], row["error"] or "-")
+        console.print(failures)
 
 
 def print_explanation(report: Mapping[str, Any]) -> None:
     """The answer of `pollwise explain`."""
     low, high = report["changes_per_day_between"]
+    rate = f"{report['changes_per_day']:.3g} a day (90 %: {low:.3g} to {high:.3g})"
     index = report["index"]
     rows = [
         ("polls", f"{report['polls']:,}, {report['changes']:,} found a change"),
         ("latest poll (UTC)", f"{_moment(report['polled_at'])}, {report['outcome'] or 'none'}"),
         ("latest change (UTC)", _moment(report["last_changed_at"])),
-        (
-            "change rate",
-            f"{report['changes_per_day']:.3g} a day (90 %: {low:.3g} to {high:.3g})",
-        ),
+        ("change rate", rate if report["versions"] else "not known yet"),
         ("weight, cost", f"{report['weight']:g}, {report['cost']:g}"),
         ("index now", f"{index:.3g}" if math.isfinite(index) else "infinite"),
         ("price of a poll", f"{report['price']:.3g}"),

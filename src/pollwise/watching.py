@@ -133,13 +133,16 @@ def read_status(db: Path) -> dict[str, Any]:
 def read_explanation(db: Path, url: str) -> dict[str, Any]:
     """What is known of one page; `InputError` if it is not watched.
 
-    `index` and `due_at` (UTC seconds) may be infinite.
+    `index` and `due_at` (UTC seconds) may be infinite; `due_at` is None where the page rests after
+    a failure.
     """
     address = canonical(url)
     with Store.open_readonly(db) as store:
         record = store.find_page(address)
         if record is None:
-            raise InputError(f"{address} is not watched in {db}; `pollwise watch {address}` does")
+            raise InputError(
+                f"{address} is not watched in {db}; `pollwise watch {address} --db {db}` does"
+            )
         records = store.pages()
         learned = store.load_learned()
         runs = store.runs()
@@ -150,8 +153,8 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
     policy.add([own.page for own in records])
     if learned is not None:
         policy.load_state_dict(learned)
-    now = time.time()
-    estimate = policy.estimate(record.page.id, now)
+    estimate = policy.estimate(record.page.id, time.time())
+    rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
     return {
         "url": address,
         "objective": name,
@@ -172,7 +175,7 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
         ],
         "index": estimate.index,
         "price": estimate.price,
-        "due_at": estimate.due_at,
+        "due_at": None if rests else estimate.due_at,
         "recent": [
             {"polled_at": o.polled_at, "outcome": Outcome(o.outcome).name.lower()} for o in outcomes
         ],
