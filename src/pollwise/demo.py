@@ -20,7 +20,6 @@ import numpy as np
 
 from pollwise.events import HostPaced
 from pollwise.metrics import Changes, Polls, score
-from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.uniform import Uniform
@@ -45,8 +44,8 @@ _LEASE, _CRAWL_DELAY, _LONGEST_PACE = 10.0, 0.01, 1.0
 """Real seconds."""
 
 SETTINGS = (
-    f"{_POLLS_PER_DAY:.0f} polls a day for each of the two, bayes-index with the objective detection;"
-    " the same ten hosts: one slow, one that limits requests, one that fails"
+    f"{_POLLS_PER_DAY:.0f} polls a day for each of the two, bayes-index with its usual objective"
+    " (detection); the same ten hosts, among them a slow, a strict and a failing one"
 )
 """What the figures of the demonstration depend on, in words."""
 
@@ -140,14 +139,14 @@ async def run_demo(
     """Run the demonstration; `on_progress` is told the time in the time-lapse and the watchers.
 
     `seconds`: how long the year takes. `report` is told what is done before it begins.
-    `PollwiseError` where this machine lets no port be opened, or a database cannot be written.
+    `PollwiseError` where this machine lets no port be served, or a database cannot be written.
     """
     timelapse = TimeLapse.bundled()
     speed = (timelapse.end - timelapse.start) / seconds
     watchers = {
         watcher.name: watcher
         for watcher in (
-            Watcher("bayes-index", BayesianIndex(objective=Detection()), "pollwise-demo-bayes-index"),
+            Watcher("bayes-index", BayesianIndex(), "pollwise-demo-bayes-index"),
             Watcher("uniform", Uniform(), "pollwise-demo-uniform"),
         )
     }

@@ -64,12 +64,12 @@ async def test_a_run_that_is_cancelled_leaves_nothing_behind(temporary):
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_a_machine_that_opens_no_port_is_told_in_one_line(temporary, monkeypatch):
+async def test_a_machine_that_lets_no_port_be_served_is_told_in_one_line(temporary, monkeypatch):
     async def refuse(runner, host):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(timelapse, "listen", refuse)
-    with pytest.raises(PollwiseError, match=r"^no port can be opened .+Operation not.+; allow .+$"):
+    with pytest.raises(PollwiseError, match=r"^no port can be served .+Operation not.+; allow .+$"):
         await run_demo(lambda now, watchers: None, seconds=SECONDS)
     assert list(temporary.iterdir()) == []
 
@@ -79,5 +79,5 @@ async def test_a_machine_without_sockets_is_told_in_one_line(monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(socket, "socket", refuse)
-    with pytest.raises(PollwiseError, match=r"^no port can be opened"):
+    with pytest.raises(PollwiseError, match=r"^no port can be served"):
         await timelapse._opened(None, 0)

@@ -187,7 +187,7 @@ class TimeLapseServer:
     `clock` gives UTC seconds since 1970, `seed` decides which requests fail, `real_clock` gives
     the seconds that `HostBehaviour.limit` goes by, `sleep` is what a slow host does. The attribute
     `hosts` has the behaviour of each host by its scope. `PollwiseError` on entering where this
-    machine lets no port be opened.
+    machine lets no port be served.
     """
 
     def __init__(
@@ -266,11 +266,16 @@ async def _opened(runner: web.BaseRunner, number: int) -> str:
     """Serve on a port of this machine, of an address that goes with the number: ADDRESS:PORT."""
     try:
         address = _loopback(number)
-        return f"{address}:{await listen(runner, address)}"
+        port = await listen(runner, address)
+        # Where the loopback interface is down, a port can be opened all the same.
+        _, writer = await asyncio.open_connection(address, port)
+        writer.close()
+        await writer.wait_closed()
+        return f"{address}:{port}"
     except OSError as error:
         raise PollwiseError(
-            f"no port can be opened on the loopback interface ({error.strerror or error});"
-            " allow this process to listen on 127.0.0.1"
+            f"no port can be served on the loopback interface ({error.strerror or error});"
+            " allow this process to listen on 127.0.0.1 and to connect to it"
         ) from error
 
 
