@@ -1,0 +1,182 @@
+"""Watching the pages of a real database by a clock that is made up."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pollwise.errors import StoreError
+from pollwise.events import Polled
+from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.robot.poller import PollReport
+from pollwise.robot.serve import Progress
+from pollwise.robot.watch import InitialState, rerun, watch
+from pollwise.scheduler import Scheduler
+from pollwise.store import Batch, NewPage, Store
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+
+PAGES = [NewPage(f"http://{host}.example/{n}", host) for host in "ab" for n in range(3)]
+BAD = 4
+
+
+class Web:
+    """A poller of pages that change at every other poll; one always fails."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.asked: list[tuple[float, int, str | None]] = []
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        now = self.clock()
+        self.asked.append((now, page.id, memory.etag))
+        if page.id == BAD:
+            return PollReport(Observation(page.id, now, Outcome.FAILED), memory, error="no answer")
+        number = int(memory.etag or 0) + 1
+        kept = PageMemory(etag=str(number), body_hash=f"{page.id}-{number // 2}")
+        if memory.body_hash == kept.body_hash:
+            return PollReport(Observation(page.id, now, Outcome.UNCHANGED), kept)
+        version = Version(page.id, now, "text/plain", b"%d" % number, kept.body_hash or "")
+        return PollReport(Observation(page.id, now, Outcome.CHANGED), kept, version)
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "pollwise.db"
+
+
+@pytest.fixture
+def store(path) -> Iterator[Store]:
+    with Store.open(path) as store:
+        store.add_pages(PAGES, now=0.0)
+        yield store
+
+
+def new_scheduler() -> Scheduler:
+    return Scheduler(BayesianIndex(), Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+
+
+async def run(store: Store, begin: float, seconds: float, on_progress=lambda *_: None) -> Web:
+    """Watch for so long."""
+    clock, stop = FakeClock(begin), asyncio.Event()
+    clock.stop_at(begin + seconds, stop)
+    web = Web(clock)
+    watching = watch(
+        store,
+        new_scheduler(),
+        web,
+        clock=clock,
+        stop=stop,
+        settings={"budget": "30/minute"},
+        on_progress=on_progress,
+    )
+    await asyncio.wait_for(watching, timeout=30)
+    return web
+
+
+async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, path):
+    told = []
+
+    def check(progress: Progress, watched) -> None:
+        told.extend(report.observation for report in progress.reports)
+        with Store.open_readonly(path) as reader:
+            assert reader.totals().polls == len(told)
+            state = json.loads(reader.scheduler_state())
+            for report in progress.reports:
+                own = watched[report.observation.page_id]
+                record = reader.find_page(own.page.url)
+                assert (record.page, record.memory) == (own.page, own.memory)
+                assert record.error == report.error
+                # The rest of a page that failed is kept at once, not at some later turn.
+                resting = [row[0][0] for row in state["back_offs"]]
+                assert (own.page.id in resting) == (own.page.id == BAD)
+
+    web = await run(store, 1000.0, 120.0, check)
+    assert len(told) == len(web.asked) > 40
+    [first] = store.runs()
+    assert (first.started_at, first.settings) == (1000.0, {"budget": "30/minute"})
+    logged = [e for e in store.events(first.id) if isinstance(e, Polled)]
+    assert [o for event in logged for o in event.observations] == told
+
+
+async def test_the_next_run_goes_on_where_the_last_one_ended(store):
+    begin = await run(store, 1000.0, 60.0)
+    rest = json.loads(store.scheduler_state())["back_offs"][0][-1]
+    etags = {record.page.id: record.memory.etag for record in store.pages()}
+    # So soon that the last poll of the run before still counts for budget and politeness.
+    again = await run(store, begin.asked[-1][0] + 0.5, 200.0)
+    assert again.asked[0][0] >= begin.asked[-1][0] + 2.0
+    first: dict[int, str | None] = {}
+    for _, page_id, etag in again.asked:
+        first.setdefault(page_id, etag)
+    assert first == {page_id: etags[page_id] for page_id in first}
+    assert min(now for now, page_id, _ in again.asked if page_id == BAD) >= rest
+
+
+async def test_the_log_of_each_run_leads_to_what_was_learned(store):
+    for begin in (1000.0, 2000.0):
+        await run(store, begin, 60.0)
+        scheduler = new_scheduler()
+        run_id = store.runs()[-1].id
+        commands = rerun(scheduler, store.initial_state(run_id), store.events(run_id))
+        assert len(commands) == len(list(store.events(run_id)))
+        learned = store.load_learned()
+        again = scheduler.policy.state_dict(learned["page_ids"].tolist())
+        assert learned.keys() == again.keys()
+        for name in (name for name in learned if name.startswith("page")):
+            np.testing.assert_array_equal(learned[name], again[name])
+
+
+async def test_the_logs_of_ten_runs_are_kept(store):
+    for number in range(12):
+        await run(store, 1000.0 + 10 * number, 3.0)
+    assert [bool(list(store.events(r.id))) for r in store.runs()] == [False] * 2 + [True] * 10
+
+
+@pytest.mark.parametrize("method", ["commit", "start_run", "prune_events"])
+async def test_a_store_that_cannot_be_written_ends_it(store, monkeypatch, method):
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, method, fail)
+    with pytest.raises(StoreError, match="the disk is full"):
+        await run(store, 1000.0, 60.0)
+    assert store.totals().polls == 0
+
+
+async def test_a_writer_that_fails_in_the_middle_loses_that_turn_only(store, monkeypatch):
+    told = []
+    commit = store.commit
+
+    def fail_late(batch: Batch) -> None:
+        if len(told) == 20:
+            raise StoreError("the disk is full")
+        commit(batch)
+
+    monkeypatch.setattr(store, "commit", fail_late)
+    with pytest.raises(StoreError):
+        await run(store, 1000.0, 600.0, lambda progress, _: told.append(progress))
+    assert len(told) == 20
+    assert store.totals().polls == sum(len(progress.reports) for progress in told)
+
+
+def test_an_initial_state_is_what_was_packed():
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    learned = policy.state_dict()
+    pages = (Page(0, "http://a.example/", "a", 2.0, 0.5, 10.0), Page(1))
+    state = InitialState(pages, learned, '{"rate": 1}')
+    again = InitialState.unpack(state.pack())
+    assert (again.pages, again.scheduler) == (pages, '{"rate": 1}')
+    assert again.learned is not None
+    assert again.learned.keys() == learned.keys()
+    for name, array in learned.items():
+        np.testing.assert_array_equal(again.learned[name], array)
+
+
+def test_an_initial_state_of_a_new_database_is_empty():
+    again = InitialState.unpack(InitialState((), None, None).pack())
+    assert (again.pages, again.learned, again.scheduler) == ((), None, None)
