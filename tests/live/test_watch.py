@@ -1,0 +1,215 @@
+"""`pollwise watch` as a user meets it: a process of its own, real servers, a real database."""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import pollwise.cli
+from pollwise.store import Store
+from pollwise.testing.webserver import MisbehavingServer
+
+PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
+SOURCE = str(Path(pollwise.cli.__file__).parents[1])
+FAST = ("--budget", "600/minute")
+PATIENCE = 60.0
+"""Seconds after which a process that says nothing is a failure."""
+
+
+class Process:
+    """A running `pollwise`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.lines: list[str] = []
+        """What it has written to stderr, as far as it was read."""
+
+    async def until(self, part: str) -> str:
+        """Wait for a line that has this part."""
+        while part not in (line := await self._line()):
+            assert line, f"no line has {part!r}: {self.lines}"
+        return line
+
+    async def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it by a signal; its exit status."""
+        self._process.send_signal(number)
+        return await self.end()
+
+    async def end(self) -> int:
+        """Wait for its end; its exit status."""
+        while await self._line():
+            pass
+        return await self._process.wait()
+
+    async def _line(self) -> str:
+        assert self._process.stderr is not None
+        line = (await asyncio.wait_for(self._process.stderr.readline(), PATIENCE)).decode()
+        if line:
+            self.lines.append(line.rstrip("\n"))
+        return line
+
+
+Start = Callable[..., Awaitable[Process]]
+
+
+@pytest.fixture
+async def start(tmp_path) -> AsyncIterator[Start]:
+    """Start `pollwise` with these words in an empty folder, perhaps with limits."""
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start(*words: str, limits: Callable[[], None] | None = None) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM,
+            *words,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": SOURCE},
+            stderr=asyncio.subprocess.PIPE,
+            preexec_fn=limits,
+        )
+        started.append(process)
+        return Process(process)
+
+    yield start
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as server:
+        yield server
+
+
+@pytest.fixture
+def db(tmp_path) -> Path:
+    return tmp_path / "pollwise.db"
+
+
+def news(lines: list[str]) -> list[str]:
+    """The lines that begin with a time, without it."""
+    return [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_it_tells_changes_until_it_is_stopped_and_goes_on_later(start, server, db, number):
+    url = server.url("/page")
+    server.set_page("/page", "one", etag='"1"')
+    watch = await start("watch", url, *FAST, "--objective", "freshness")
+    assert "watching 1 page at 600/minute" in await watch.until("watching")
+    await watch.until("first copy")
+    server.set_page("/page", "two", etag='"2"')
+    await watch.until("changed")
+    assert await watch.stop(number) == 0
+    assert news(watch.lines) == [f"first copy  {url}", f"changed  {url}"]
+    assert watch.lines[-1].startswith("stopped: ")
+    with Store.open_readonly(db) as store:
+        polls = store.pages()[0].polls
+    # The second run knows the page and its copy.
+    again = await start("watch", *FAST)
+    await again.until("watching 1 page")
+    asked = server.requests["/page"]
+    while server.requests["/page"] == asked:
+        await asyncio.sleep(0.01)
+    assert server.last_headers["/page"]["If-None-Match"] == '"2"'
+    server.set_page("/page", "three", etag='"3"')
+    await again.until("changed")
+    assert await again.stop(number) == 0
+    assert news(again.lines) == [f"changed  {url}"]
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+        assert record.polls > polls
+        assert record.changes == 2
+        assert len(store.versions(record.page.id)) == 3
+        assert [run.settings["objective"] for run in store.runs()] == ["freshness", "detection"]
+
+
+async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
+    server.set_page("/page", "one")
+    urls = [server.url(path) for path in ("/page", "/status/500", "/none")]
+    (tmp_path / "urls.txt").write_text("\n".join(urls))
+    watch = await start("watch", "--file", "urls.txt", *FAST)
+    for trouble in ("first copy", "failed (status 500)", "gone"):
+        await watch.until(trouble)
+    second = await start("watch", urls[0])
+    assert await second.end() == 2
+    [line] = second.lines
+    assert line.startswith("pollwise: ")
+    assert "is in use by process" in line
+    for words in (("status", "--json"), *(("explain", url, "--json") for url in urls)):
+        status, out, err = await output(tmp_path, *words)
+        assert (status, err) == (0, "")
+        assert isinstance(json.loads(out), dict)
+    assert await watch.stop() == 0
+
+
+async def output(folder: Path, *words: str) -> tuple[int | None, str, str]:
+    """Exit status, standard output and standard error."""
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        *words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_without_a_network_it_goes_on_and_pages_rest(start, db):
+    # Nothing listens there: TCPMUX, and a name that can never be resolved (RFC 6761).
+    watch = await start("watch", "http://127.0.0.1:1/a", "http://b.invalid/", *FAST)
+    await watch.until("127.0.0.1:1/a")
+    await watch.until("b.invalid")
+    await asyncio.sleep(0.5)
+    assert await watch.stop() == 0
+    # Ten polls a second would be allowed; both pages rest.
+    assert len(news(watch.lines)) == 2
+    assert watch.lines[-1] == "stopped: 2 polls, 0 changes, 2 pages in trouble"
+    with Store.open_readonly(db) as store:
+        assert [(record.polls, record.failures) for record in store.pages()] == [(1, 1)] * 2
+
+
+def limit_files(size: int) -> None:
+    """What would make a file larger than so many bytes fails, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+async def test_a_full_disk_ends_it_in_one_line_and_damages_nothing(start, db):
+    async with AsyncExitStack() as stack:
+        servers = [await stack.enter_async_context(MisbehavingServer()) for _ in range(6)]
+        for server in servers:
+            server.set_page("/page", os.urandom(200_000), content_type="image/png")
+        urls = [server.url("/page") for server in servers]
+        watch = await start("watch", *urls, *FAST, limits=partial(limit_files, 700_000))
+        assert await watch.end() == 2
+        *_, stopped, complaint = watch.lines
+        assert stopped.startswith("stopped: ")
+        assert complaint.startswith(f"pollwise: {db}")
+        assert "free space" in complaint
+        assert not any("Traceback" in line for line in watch.lines)
+        told = [line.removeprefix("first copy  ") for line in news(watch.lines)]
+        assert 1 <= len(told) < len(urls)
+        with closing(sqlite3.connect(db)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        with Store.open(db) as store:
+            seen = {r.page.url for r in store.pages() if r.page.seen_at is not None}
+            assert store.totals().pages == len(urls)
+        assert seen == set(told)
+        # With space again, it goes on.
+        again = await start("watch", *FAST)
+        while len(told) < len(urls):
+            told.append((await again.until("first copy")).split()[-1])
+        assert await again.stop() == 0
+        assert set(told) == set(urls)
