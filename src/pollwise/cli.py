@@ -160,7 +160,7 @@ def watch(
 def status(db: Db = _DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
     from pollwise.console import print_status
-    from pollwise.watching import read_status
+    from pollwise.reports import read_status
 
     report = read_status(db)
     if as_json:
@@ -177,7 +177,7 @@ def explain(
 ) -> None:
     """What is known of a page, and why it is polled next or not."""
     from pollwise.console import print_explanation
-    from pollwise.watching import read_explanation
+    from pollwise.reports import read_explanation
 
     explanation = read_explanation(db, url)
     if as_json:

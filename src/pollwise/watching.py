@@ -1,11 +1,9 @@
-"""`pollwise watch`, `status` and `explain`: from what a user says to a store that is at work."""
+"""`pollwise watch`: from what a user says to a store that is at work."""
 
 import asyncio
 import signal
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pollwise.budgets import parse_budget
 from pollwise.console import WatchDisplay
@@ -20,11 +18,9 @@ from pollwise.robot.urls import canonical, read_url_list, scope_of
 from pollwise.robot.watch import watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import NewPage, Store
-from pollwise.types import Budget, Outcome
+from pollwise.types import Budget
 
-__all__ = ["read_explanation", "read_status", "watch_pages"]
-
-_RECENT = 10
+__all__ = ["watch_pages"]
 
 
 def watch_pages(
@@ -96,87 +92,3 @@ async def _watch(
             settings=settings,
             on_progress=display.show,
         )
-
-
-def read_status(db: Path) -> dict[str, Any]:
-    """What the database says of its pages; `StoreError` if it is none."""
-    with Store.open_readonly(db) as store:
-        totals = store.totals()
-        runs = store.runs()
-        records = store.pages()
-    settings: Mapping[str, object] = runs[-1].settings if runs else {}
-    changed = [record for record in records if record.last_changed_at is not None]
-    changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
-    failing = [record for record in records if record.failures > 0]
-    failing.sort(key=lambda record: -record.failures)
-    return {
-        "database": str(db),
-        "budget": settings.get("budget"),
-        "objective": settings.get("objective"),
-        "started_at": runs[-1].started_at if runs else None,
-        "pages": totals.pages,
-        "polls": totals.polls,
-        "changes": totals.changes,
-        "versions": totals.versions,
-        "bytes": totals.bytes,
-        "failing": totals.failing,
-        "last_changes": [
-            {"url": r.page.url, "changed_at": r.last_changed_at, "changes": r.changes}
-            for r in changed[:_RECENT]
-        ],
-        "failures": [
-            {"url": r.page.url, "error": r.error, "failures": r.failures} for r in failing[:_RECENT]
-        ],
-    }
-
-
-def read_explanation(db: Path, url: str) -> dict[str, Any]:
-    """What is known of one page; `InputError` if it is not watched.
-
-    `index` and `due_at` (UTC seconds) may be infinite; `due_at` is None where the page rests after
-    a failure.
-    """
-    address = canonical(url)
-    with Store.open_readonly(db) as store:
-        record = store.find_page(address)
-        if record is None:
-            raise InputError(
-                f"{address} is not watched in {db}; `pollwise watch {address} --db {db}` does"
-            )
-        records = store.pages()
-        learned = store.load_learned()
-        runs = store.runs()
-        outcomes = store.recent_outcomes(record.page.id, _RECENT)
-        versions = store.versions(record.page.id)
-    name = str(runs[-1].settings.get("objective", "detection")) if runs else "detection"
-    policy = BayesianIndex(objective=objective(name))
-    policy.add([own.page for own in records])
-    if learned is not None:
-        policy.load_state_dict(learned)
-    estimate = policy.estimate(record.page.id, time.time())
-    rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
-    return {
-        "url": address,
-        "objective": name,
-        "weight": record.page.weight,
-        "cost": record.page.cost,
-        "polls": record.polls,
-        "changes": record.changes,
-        "versions": len(versions),
-        "polled_at": record.polled_at,
-        "last_changed_at": record.last_changed_at,
-        "outcome": None if record.outcome is None else Outcome(record.outcome).name.lower(),
-        "failures": record.failures,
-        "error": record.error,
-        "changes_per_day": estimate.change_rate * 86_400.0,
-        "changes_per_day_between": [
-            estimate.rate_low * 86_400.0,
-            estimate.rate_high * 86_400.0,
-        ],
-        "index": estimate.index,
-        "price": estimate.price,
-        "due_at": None if rests else estimate.due_at,
-        "recent": [
-            {"polled_at": o.polled_at, "outcome": Outcome(o.outcome).name.lower()} for o in outcomes
-        ],
-    }

@@ -1,0 +1,65 @@
+"""Commands as processes: where their output goes, and how they end when it goes nowhere."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pollwise.cli
+from pollwise.store import NewPage, Store
+
+PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])}
+URL = "http://a.example/"
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """With a database of one page."""
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([NewPage(URL, "a.example")], now=0.0)
+    return tmp_path
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize("words", [("status",), ("explain", URL)])
+def test_a_reader_that_has_gone(folder, words, more):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*PROGRAM, *words, *more]
+    with open(writing, "wb") as out:
+        end = subprocess.run(
+            command, cwd=folder, env=ENVIRONMENT, stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    assert (end.returncode, end.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_an_output_that_is_full(folder, more):
+    with open("/dev/full", "wb") as out:
+        end = subprocess.run(
+            [*PROGRAM, "status", *more],
+            cwd=folder,
+            env=ENVIRONMENT,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert end.returncode == 2
+    message = b"pollwise: the answer cannot be written, the disk is full: free some space\n"
+    assert end.stderr == message
+
+
+def test_a_long_simulation_that_is_interrupted():
+    words = ("simulate", "--polls", "100000", "--policy", "uniform", "--seeds", "100000")
+    process = subprocess.Popen([*PROGRAM, *words], env=ENVIRONMENT, stderr=subprocess.PIPE)
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"uniform, seed 1 of 100000\n"
+        process.send_signal(signal.SIGINT)
+        lines = process.stderr.read().splitlines()
+    assert process.returncode == 130
+    assert all(line.startswith(b"uniform, seed ") for line in lines)
