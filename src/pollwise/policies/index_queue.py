@@ -390,7 +390,7 @@ def _sweep(state: IndexState) -> None:
         common.swept_price = common.price
         common.sweep_left = len(state.pages)
     count = _QUICK_SWEEP if common.sweep_left > 0 else 1
-    common.sweep_left -= count
+    common.sweep_left = max(common.sweep_left - count, 0)
     for _ in range(count):
         common.sweep = (common.sweep + 1) % len(state.pages)
         page = common.sweep
@@ -430,6 +430,8 @@ def select_page(state: IndexState, now: float) -> int:
             second = bid
     if chosen < 0:
         return -1
+    if state.pages[chosen].where == NEW and common.new_size > 1:
+        second = largest  # the next in line is worth about as much
     _leave(state, chosen)
     state.pages[chosen].where = LEASED
     _note_poll(state.shared, now, second)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.index_policy import IndexPolicy
+from pollwise.policies.known_rates import known_rates
 
 __all__ = ["Whittle"]
 
@@ -33,12 +33,4 @@ class Whittle(IndexPolicy):
         self._rates = rates
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        try:
-            rates = np.array([self._rates[page_id] for page_id in page_ids.tolist()])
-        except KeyError as error:
-            raise InputError(
-                f"whittle: no change rate given for page {error}; pass one for every page"
-            ) from error
-        if not (np.isfinite(rates) & (rates >= 0)).all():
-            raise InputError("whittle: change rates must be finite and not negative (per second)")
-        return rates
+        return known_rates("whittle", self._rates, page_ids.tolist())
