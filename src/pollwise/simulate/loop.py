@@ -122,10 +122,10 @@ def _run_scheduled(
     for span in _spans(world):
         scheduler.budget = Budget(_rate(budget, span.live))
         now = span.begin
-        commands = [
-            *scheduler.handle(Removed(now, tuple(span.removed))),
-            *scheduler.handle(Added(now, tuple(span.added))),
-        ]
+        if span.removed:
+            # The moment before, when nothing is due: no poll starts between the two events.
+            scheduler.handle(Removed(math.nextafter(now, -math.inf), tuple(span.removed)))
+        commands = scheduler.handle(Added(now, tuple(span.added)))
         while len(times) < limit:
             polled = [command.page_id for command in commands if isinstance(command, Poll)]
             if polled:
