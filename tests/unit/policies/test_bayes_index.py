@@ -167,6 +167,19 @@ class TestEstimate:
             policy.estimate(1, 0.0)
 
 
+@pytest.mark.parametrize("objective", [Detection(), Freshness()], ids=lambda one: one.name)
+def test_a_restart_changes_no_estimate(objective):
+    world = Zipf(pages=40, alpha=0.3, beta=1.0)
+    before, after = BayesianIndex(objective=objective), BayesianIndex(objective=objective)
+    simulate(before, world, polls=500, seed=1)
+    after.add(world.pages)
+    after.load_state_dict(before.state_dict())
+    for page in range(40):
+        for now in (500.0, 700.0, 1e5):  # at the last, every page is polled whatever its index is
+            assert after.estimate(page, now) == before.estimate(page, now)
+    assert after.estimate(0, 1e5).index == math.inf
+
+
 def test_pages_little_is_known_of_are_tried_first():
     """A new page is polled before one of which ten polls say that it changes at the same rate."""
     policy = watching([Page(0, seen_at=0.0)])

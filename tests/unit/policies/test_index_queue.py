@@ -15,6 +15,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from pollwise.knapsack import allocate
+from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.index_policy import IndexPolicy
 from pollwise.policies.index_queue import (
@@ -30,6 +32,8 @@ from pollwise.policies.index_queue import (
     time_to_reach,
 )
 from pollwise.policies.whittle import Whittle
+from pollwise.simulate.loop import simulate
+from pollwise.simulate.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
 
 ROOM = 200
@@ -173,6 +177,20 @@ def test_the_time_to_reach_a_price_is_when_the_index_reaches_it(make):
             assert index_of(state.pages, state.shared, page, wait * 1.001) >= price * 0.999
             assert index_of(state.pages, state.shared, page, wait * 0.98) < price
     assert time_to_reach(state.pages, state.shared, 3, 1.5) == math.inf
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+def test_the_price_is_that_of_the_budget(objective, beta):
+    """It comes to the Lagrange multiplier of one poll a second, which nobody told the queue."""
+    world = Zipf(pages=300, alpha=0.3, beta=beta)
+    world.reset(seed=1, duration=5001.0)
+    policy = Whittle(rates=world.rates, objective=objective)
+    simulate(policy, world, polls=5000, seed=1)
+    rates = np.array(list(world.rates.values()))
+    assert policy.state.shared["price"][0] == pytest.approx(
+        allocate(objective, rates, 1.0).price, rel=0.05
+    )
 
 
 class TestBusyHosts:

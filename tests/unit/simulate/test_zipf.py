@@ -108,22 +108,23 @@ class TestDynamic:
         return after - world.cumulative_hazard(ids, np.full(ids.size, time - 1.0))
 
     def test_every_so_many_steps_two_neighbouring_ranks_swap(self):
-        world = reset(pages=6, beta=1.0, swap_every=100, duration=10_000.0)
-        rates = [self.rates_at(world, time) for time in np.arange(100.0, 10_001.0, 100.0)]
+        """The first of the two is drawn in proportion to its change probability."""
+        world = reset(pages=6, beta=1.0, swap_every=10, duration=10_000.0)
+        rates = [self.rates_at(world, time) for time in np.arange(10.0, 10_001.0, 10.0)]
         assert rates[0] == pytest.approx(list(world.rates.values()))
         ladder = -np.log1p(-expected(6, 0.9, 1.0))
-        swaps = 0
+        swaps = np.zeros(6)
         for before, after in itertools.pairwise(rates):
             assert np.sort(after)[::-1] == pytest.approx(ladder)
             moved = np.flatnonzero(~np.isclose(before, after))
             assert moved.size in (0, 2)
             if moved.size:
-                swaps += 1
                 ranks = np.argmin(np.abs(ladder[:, None] - before[moved]), axis=0)
                 assert abs(ranks[0] - ranks[1]) == 1
                 assert after[moved] == pytest.approx(before[moved][::-1])
+            swaps[ranks.min() if moved.size else 5] += 1  # the last rank has no next
         share = expected(6, 1.0, 1.0)
-        assert swaps == pytest.approx(99 * (1 - share[-1] / share.sum()), abs=15)
+        assert stats.chisquare(swaps, 999 * share / share.sum()).pvalue > 0.001
 
     def test_between_swaps_nothing_moves(self):
         world = reset(pages=6, beta=1.0, swap_every=100, duration=1000.0)
