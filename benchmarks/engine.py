@@ -16,7 +16,8 @@ import numba
 import numpy as np
 
 from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.index_queue import IndexState, observe_page, select_page
+from pollwise.policies.index_queue import observe_page, select_page
+from pollwise.policies.index_state import IndexState
 from pollwise.simulate.loop import simulate
 from pollwise.simulate.zipf import Zipf
 from pollwise.types import Page

@@ -9,7 +9,8 @@ import pytest
 from pollwise.metrics import Polls
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.index_policy import IndexPolicy
-from pollwise.policies.index_queue import POOL, index_of, observe_page
+from pollwise.policies.index_queue import observe_page
+from pollwise.policies.index_state import POOL, index_of
 from pollwise.policies.whittle import Whittle
 from pollwise.simulate.loop import simulate
 from pollwise.simulate.summary import mean_of, zipf_figures

@@ -17,7 +17,7 @@ import numpy as np
 from pollwise.errors import InputError
 from pollwise.objectives import Freshness, Objective
 from pollwise.policies.index_policy import IndexPolicy
-from pollwise.policies.index_queue import (
+from pollwise.policies.index_state import (
     ABSENT,
     LEASED,
     TILTS,

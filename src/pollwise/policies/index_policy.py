@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 from pollwise.objectives import Detection, Objective
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
+from pollwise.policies.index_learning import refresh_prior
 from pollwise.policies.index_queue import (
-    HOST,
-    PAGE,
-    SHARED,
-    IndexState,
     add_pages,
     defer_pages,
     observe_pages,
-    refresh_prior,
     remove_pages,
     select_pages,
     straighten_line,
 )
+from pollwise.policies.index_state import HOST, PAGE, SHARED, IndexState
 from pollwise.rates.lattice import tabulate
 from pollwise.rates.posterior import changed_table, log_uniform, unchanged_table
 from pollwise.types import Observation, Page, Selection
@@ -56,7 +53,7 @@ class IndexPolicy:
         patience: float = math.inf,
     ) -> None:
         """`tilt`: what the rates' posterior is multiplied with, a row for each number of polls;
-        None: the rates are known. `patience`: see `index_queue.SHARED`.
+        None: the rates are known. `patience`: see `index_state.SHARED`.
         """
         self.objective = Detection() if objective is None else objective
         self._learning = tilt is not None

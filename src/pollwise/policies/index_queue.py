@@ -17,128 +17,50 @@ Four details keep that true when the price and what is known of pages move on:
   between two of its polls: its pages compete, and are due, at that multiple of the price, until
   about as many are due as it can take. It falls again with every poll of the host that is answered.
 
-The functions are compiled; they take the state of a policy as a NamedTuple of a few arrays (few,
-because handing over an array costs more than an index). Ids of pages are indices of the arrays.
+The functions are compiled.
 """
 
 import math
-from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.heap import heap_push, heap_remove, heap_update
-from pollwise.rates.lattice import (
-    COLUMNS,
-    RATE_COUNT,
-    SUBSTEPS,
-    TIME_COUNT,
-    interpolate,
-    time_at,
-    time_step,
-)
-from pollwise.rates.posterior import (
-    expectation,
-    fit_prior,
-    forget,
-    learn_last_change,
-    learn_poll,
-    log_uniform,
+from pollwise.policies.index_learning import learn
+from pollwise.policies.index_state import (
+    ABSENT,
+    CALENDAR,
+    HELD,
+    LEASED,
+    NEW,
+    POOL,
+    POOL_CAPACITY,
+    IndexState,
+    Shared,
+    floor_time,
+    index_of,
+    time_to_reach,
 )
 from pollwise.types import Outcome
 
 __all__ = [
-    "ABSENT",
-    "HOST",
-    "LEASED",
-    "PAGE",
-    "SHARED",
-    "TILTS",
-    "IndexState",
     "add_pages",
     "defer_pages",
-    "index_of",
     "observe_page",
     "observe_pages",
-    "refresh_prior",
     "remove_pages",
     "select_page",
     "select_pages",
     "straighten_line",
-    "time_to_reach",
 ]
 
-ABSENT, NEW, CALENDAR, HELD, POOL, LEASED = range(6)
-"""Where a page is."""
-
-POOL_CAPACITY = 64
 POOL_TARGET = 24
 """Pages come into the pool this many polls before they are due."""
-TILTS = 128
-
-PAGE = np.dtype(
-    [
-        ("seen_at", "f8"),  # time of the copy; NaN: there is none
-        ("weight", "f8"),  # weight / cost
-        ("rate", "f8"),  # where it is known
-        ("key", "f8"),  # calendar: when to enter the pool; held: when to come back
-        ("place", "i8"),  # in calendar, held, pool or line
-        ("polls", "i8"),  # that told something
-        ("scope", "i4"),
-        ("where", "i4"),
-        ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, where it is learned
-    ]
-)
-"""What is kept of each page."""
-
-HOST = np.dtype(
-    [
-        ("price", "f8"),  # what the price of its polls is multiplied with
-        ("raised", "i8"),  # 1: the price was raised since its latest poll
-    ]
-)
-"""What is kept of each politeness scope."""
-
-INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
-"""shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
-decay; 1 - e^-a; e^-a."""
-
-SHARED = np.dtype(
-    [
-        ("learning", "i8"),  # 1: rates are learned, 0: they are known
-        ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
-        ("power", "f8"),  # of the objective
-        ("decay", "f8"),  # of the objective; 0: none
-        ("price", "f8"),
-        ("gap", "f8"),  # mean seconds between polls
-        ("gaps", "i8"),  # how many were averaged
-        ("latest", "f8"),  # time of the latest selection; NaN: none since the start
-        ("pages", "i8"),
-        ("polls", "i8"),  # selected
-        ("learned", "i8"),  # polls that told something
-        ("next_fit", "i8"),  # the number of such polls at which the prior is fitted again
-        ("fits", "i8"),
-        ("pool_size", "i8"),
-        ("first_new", "i8"),
-        ("new_size", "i8"),
-        ("sweep", "i8"),  # the page swept last
-        ("sweep_left", "i8"),  # pages of a quick round
-        ("swept_price", "f8"),  # the price at the begin of the latest quick round
-        ("pool", "i8", (POOL_CAPACITY,)),
-        ("prior", "f8", (RATE_COUNT,)),
-        ("tilt", "f4", (TILTS, RATE_COUNT)),  # optimism: powers of the rates, by number of polls
-        ("tilted", "f4", (TILTS, RATE_COUNT)),  # prior * tilt
-        ("tables", "f4", (4, SUBSTEPS, COLUMNS)),
-    ]
-)
-"""What all pages share."""
-
 _MEMORY = 16.0
 """Polls over which the price is averaged, and at least the gap."""
 _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
-_FIT_PAGES = 2048
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
 _HOST_PRICE_UP = 1.05
@@ -148,74 +70,6 @@ _HIGHEST_HOST_PRICE = 1e6
 _CHANGED = int(Outcome.CHANGED)
 _UNCHANGED = int(Outcome.UNCHANGED)
 
-Pages = NDArray[Any]
-Shared = NDArray[Any]
-
-
-class IndexState(NamedTuple):
-    """The state of an index policy."""
-
-    pages: Pages  # of PAGE
-    shared: Shared  # of SHARED, one element
-    calendar: NDArray[np.int64]
-    held: NDArray[np.int64]
-    line: NDArray[np.int64]  # ring; -1: has left
-    hosts: NDArray[Any]  # of HOST, one for each scope
-
-
-@numba.njit(cache=True)
-def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
-    """The index of a page as of the lattice time `step` after its copy was made."""
-    own, common = pages[page], shared[0]
-    time = time_at(step)
-    if common.learning:
-        weights = common.tilted[min(own.polls, TILTS - 1)]
-        mean = expectation(own.likelihood, weights, common.tables[INDEX_TABLE], step)
-    else:
-        rated = own.rate * time
-        mean = interpolate(common.tables[INDEX_TABLE], rated) if rated > 0.0 else 0.0
-    if common.power != 0.0:
-        mean *= time**common.power
-    if common.decay > 0.0:
-        mean *= interpolate(common.tables[DECAY_TABLE], common.decay * time)
-    return mean * own.weight
-
-
-@numba.njit(cache=True)
-def _floor_time(shared: Shared) -> float:
-    """The elapsed time at which any page is polled whatever its index is."""
-    common = shared[0]
-    if common.learning and common.gap > 0.0:
-        return common.patience * common.pages * common.gap
-    return math.inf
-
-
-@numba.njit(cache=True)
-def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
-    """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
-    elapsed = now - pages[page].seen_at
-    if math.isnan(elapsed) or elapsed >= _floor_time(shared):
-        return math.inf
-    if elapsed <= 0.0:
-        return 0.0
-    return _index_at(pages, shared, page, time_step(elapsed))
-
-
-@numba.njit(cache=True)
-def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> float:
-    """Seconds after its copy was made at which the index of a page reaches `price`.
-
-    To a lattice step (1 %); infinite where it never does.
-    """
-    low, high = -1, TIME_COUNT
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _index_at(pages, shared, page, middle) >= price:
-            high = middle
-        else:
-            low = middle
-    return time_at(high) if high < TIME_COUNT else math.inf
-
 
 @numba.njit(cache=True)
 def _entry(state: IndexState, page: int) -> float:
@@ -223,7 +77,7 @@ def _entry(state: IndexState, page: int) -> float:
     common, own = state.shared[0], state.pages[page]
     price = common.price * state.hosts[own.scope].price
     wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
-    return own.seen_at + min(wait, _floor_time(state.shared)) - POOL_TARGET * common.gap
+    return own.seen_at + min(wait, floor_time(state.shared)) - POOL_TARGET * common.gap
 
 
 @numba.njit(cache=True)
@@ -465,58 +319,6 @@ def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> No
 
 
 @numba.njit(cache=True)
-def refresh_prior(shared: Shared) -> None:
-    """Put a new prior to use."""
-    common = shared[0]
-    for n in range(TILTS):
-        for j in range(RATE_COUNT):
-            common.tilted[n, j] = common.prior[j] * common.tilt[n, j]
-
-
-@numba.njit(cache=True)
-def _fit(state: IndexState) -> None:
-    """Fit the prior anew to the observed pages, or to an evenly spaced part of them."""
-    common = state.shared[0]
-    stride = max(1, common.pages // _FIT_PAGES)
-    sample = np.empty(len(state.pages) // stride + 1, np.int64)
-    size = 0
-    for page in range(common.fits % stride, len(state.pages), stride):
-        if state.pages[page].where != ABSENT and state.pages[page].polls > 0:
-            sample[size] = page
-            size += 1
-    base = log_uniform(4.0 / common.gap if common.gap > 0.0 else math.inf)
-    fit_prior(common.prior, base, state.pages, sample[:size], common.learned / common.pages)
-    refresh_prior(state.shared)
-    common.fits += 1
-    common.next_fit = common.learned + max(1, min(common.learned // 10, common.pages // 2))
-
-
-@numba.njit(cache=True)
-def _learn(
-    state: IndexState, page: int, polled_at: float, changed: bool, last_changed_at: float
-) -> None:
-    """Let the likelihood of a page take in a poll that is newer than its copy."""
-    own, common = state.pages[page], state.shared[0]
-    first = math.isnan(own.seen_at)
-    dated = (changed or first) and last_changed_at <= polled_at
-    dated = dated and not last_changed_at <= own.seen_at
-    if first and not dated:
-        return
-    forget(own.likelihood)
-    if dated:
-        learn_last_change(
-            own.likelihood, polled_at - last_changed_at, common.tables[UNCHANGED_TABLE]
-        )
-    else:
-        table = common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE]
-        learn_poll(own.likelihood, polled_at - own.seen_at, table)
-    own.polls += 1
-    common.learned += 1
-    if common.learned >= common.next_fit:
-        _fit(state)
-
-
-@numba.njit(cache=True)
 def observe_page(
     state: IndexState, page: int, polled_at: float, outcome: int, last_changed_at: float
 ) -> None:
@@ -531,7 +333,7 @@ def observe_page(
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
         if math.isnan(own.seen_at) or polled_at > own.seen_at:
             if state.shared[0].learning:
-                _learn(state, page, polled_at, outcome == _CHANGED, last_changed_at)
+                learn(state, page, polled_at, outcome == _CHANGED, last_changed_at)
             own.seen_at = polled_at
             if where in (CALENDAR, NEW):
                 _leave(state, page)

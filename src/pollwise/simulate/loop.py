@@ -20,7 +20,8 @@ from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
 from pollwise.policies.base import Policy
 from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_due, select_due
-from pollwise.policies.index_queue import IndexState, observe_page, select_page
+from pollwise.policies.index_queue import observe_page, select_page
+from pollwise.policies.index_state import IndexState
 from pollwise.scheduler import Scheduler
 from pollwise.simulate.world import World
 from pollwise.types import Budget, Page

@@ -19,7 +19,7 @@ from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.index_policy import IndexPolicy
-from pollwise.policies.index_queue import (
+from pollwise.policies.index_state import (
     ABSENT,
     CALENDAR,
     HELD,
