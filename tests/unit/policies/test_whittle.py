@@ -71,9 +71,9 @@ def test_pages_that_never_change_are_polled_only_where_nothing_else_is_left():
     ("rates", "message"),
     [
         ({}, "whittle: no change rate given for page 0; pass one for every page"),
-        ({0: -1.0}, "whittle: .* not negative"),
-        ({0: np.inf}, "whittle: .* finite"),
-        ({0: np.nan}, "whittle: .* finite"),
+        ({0: -1.0}, r"whittle: rates\[0\] = -1.0 must be a finite number of at least 0"),
+        ({0: np.inf}, r"whittle: rates\[0\] = inf must be"),
+        ({0: np.nan}, r"whittle: rates\[0\] = nan must be"),
     ],
 )
 def test_every_page_needs_a_rate(rates, message):
