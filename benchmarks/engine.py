@@ -18,8 +18,8 @@ import numpy as np
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.index_queue import observe_page, select_page
 from pollwise.policies.index_state import IndexState
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Page
 
 SIZES = (500, 10_000, 100_000, 1_000_000)

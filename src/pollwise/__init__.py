@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from pollwise.policies.uniform import Uniform
     from pollwise.policies.whittle import Whittle
     from pollwise.scheduler import Scheduler
-    from pollwise.simulate.loop import BudgetPerPage, simulate
-    from pollwise.simulate.replay import Replay
-    from pollwise.simulate.world import World
-    from pollwise.simulate.zipf import Zipf
+    from pollwise.simulation.loop import BudgetPerPage, simulate
+    from pollwise.simulation.replay import Replay
+    from pollwise.simulation.world import World
+    from pollwise.simulation.zipf import Zipf
     from pollwise.types import Budget, Observation, Outcome, Page, Selection
 
 __all__ = [
@@ -103,10 +103,10 @@ _HOMES = (
     "pollwise.policies.uniform",
     "pollwise.policies.whittle",
     "pollwise.scheduler",
-    "pollwise.simulate.loop",
-    "pollwise.simulate.replay",
-    "pollwise.simulate.world",
-    "pollwise.simulate.zipf",
+    "pollwise.simulation.loop",
+    "pollwise.simulation.replay",
+    "pollwise.simulation.world",
+    "pollwise.simulation.zipf",
 )
 
 

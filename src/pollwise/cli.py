@@ -208,7 +208,7 @@ def simulate(
     from pollwise.console import SIMULATION_COLUMNS, print_results, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
-    from pollwise.simulate.zipf import Zipf
+    from pollwise.simulation.zipf import Zipf
     from pollwise.study import simulate_policies
 
     if world != "zipf":
@@ -249,7 +249,7 @@ def replay(
     from pollwise.console import REPLAY_COLUMNS, print_results, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
-    from pollwise.simulate.replay import Replay
+    from pollwise.simulation.replay import Replay
     from pollwise.study import replay_policies
 
     amount = parse_budget(budget)

@@ -7,10 +7,10 @@ from typing import Any
 from pollwise.budgets import BudgetText
 from pollwise.objectives import Objective
 from pollwise.policies.catalogue import Setting, make_policy
-from pollwise.simulate.loop import BudgetPerPage, simulate
-from pollwise.simulate.replay import Replay
-from pollwise.simulate.summary import mean_of, replay_figures, zipf_figures
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.replay import Replay
+from pollwise.simulation.summary import mean_of, replay_figures, zipf_figures
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
 __all__ = ["Report", "replay_policies", "simulate_policies"]

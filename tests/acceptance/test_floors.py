@@ -8,9 +8,9 @@ import pytest
 
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.whittle import Whittle
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.summary import mean_of, zipf_figures
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.summary import mean_of, zipf_figures
+from pollwise.simulation.zipf import Zipf
 
 SEEDS = range(5)
 LONG_RUN = 50_000

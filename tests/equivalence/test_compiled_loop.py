@@ -9,10 +9,10 @@ from pollwise.metrics import Polls
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
-from pollwise.simulate.loop import BudgetPerPage, simulate
-from pollwise.simulate.replay import Replay
-from pollwise.simulate.world import World
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.replay import Replay
+from pollwise.simulation.world import World
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
 every_policy = pytest.mark.parametrize("name", POLICY_NAMES)

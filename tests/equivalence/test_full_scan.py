@@ -12,9 +12,9 @@ from pollwise.policies.index_policy import IndexPolicy
 from pollwise.policies.index_queue import observe_page
 from pollwise.policies.index_state import POOL, index_of
 from pollwise.policies.whittle import Whittle
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.summary import mean_of, zipf_figures
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.summary import mean_of, zipf_figures
+from pollwise.simulation.zipf import Zipf
 
 POLLS = 20_000
 

@@ -15,8 +15,8 @@ from pollwise.robot.poller import PollReport
 from pollwise.robot.serve import Watched, serve
 from pollwise.robot.watch import rerun, watch
 from pollwise.scheduler import Scheduler
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.zipf import Zipf
 from pollwise.store import NewPage, Store
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory

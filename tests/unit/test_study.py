@@ -8,10 +8,10 @@ from pollwise.errors import InputError
 from pollwise.objectives import Detection
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.uniform import Uniform
-from pollwise.simulate.loop import BudgetPerPage, simulate
-from pollwise.simulate.replay import Replay
-from pollwise.simulate.summary import replay_figures, zipf_figures
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.replay import Replay
+from pollwise.simulation.summary import replay_figures, zipf_figures
+from pollwise.simulation.zipf import Zipf
 from pollwise.study import replay_policies, simulate_policies
 from pollwise.types import Budget
 

@@ -1,6 +1,6 @@
 """The loop of the live web: what the scheduler commands is carried out, what comes of it told.
 
-`serve` is to the web what `pollwise.simulate.simulate` is to a world. All its time comes from a
+`serve` is to the web what `pollwise.simulation.simulate` is to a world. All its time comes from a
 `Clock`, so it runs just as well in a test, where the time is made up and pages are simulated.
 """
 

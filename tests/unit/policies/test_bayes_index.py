@@ -12,8 +12,8 @@ from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import StateDict
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.rates.lattice import RATES
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
 
 PAGES = [Page(0, seen_at=0.0), Page(1, seen_at=0.0), Page(2)]

@@ -32,8 +32,8 @@ from pollwise.policies.index_state import (
     time_to_reach,
 )
 from pollwise.policies.whittle import Whittle
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
 
 ROOM = 200

@@ -12,9 +12,9 @@ from pollwise.objectives import Detection
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
 from pollwise.policies.uniform import Uniform
-from pollwise.simulate.loop import BudgetPerPage, simulate
-from pollwise.simulate.replay import Replay
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.replay import Replay
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
 moments = st.floats(0.0, 100.0)

@@ -12,8 +12,8 @@ from scipy import stats
 from pollwise.errors import InputError
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.uniform import Uniform
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.zipf import Zipf
 from pollwise.types import Outcome
 
 STEPS = 20_000

@@ -7,10 +7,10 @@ import pytest
 
 from pollwise.metrics import Polls
 from pollwise.policies.uniform import Uniform
-from pollwise.simulate.loop import simulate
-from pollwise.simulate.replay import Replay
-from pollwise.simulate.summary import Mean, mean_of, replay_figures, zipf_figures
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.replay import Replay
+from pollwise.simulation.summary import Mean, mean_of, replay_figures, zipf_figures
+from pollwise.simulation.zipf import Zipf
 
 
 def test_mean_and_standard_error():

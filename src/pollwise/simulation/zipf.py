@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.metrics import Changes
-from pollwise.simulate.world import Recorded
+from pollwise.simulation.world import Recorded
 from pollwise.types import Page
 
 __all__ = ["Zipf"]

@@ -23,7 +23,7 @@ from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_du
 from pollwise.policies.index_queue import observe_page, select_page
 from pollwise.policies.index_state import IndexState
 from pollwise.scheduler import Scheduler
-from pollwise.simulate.world import World
+from pollwise.simulation.world import World
 from pollwise.types import Budget, Page
 
 __all__ = ["BudgetPerPage", "simulate"]
@@ -51,7 +51,7 @@ def simulate(
     world: the same for different policies means the same world.
 
     >>> from pollwise.policies.bayes_index import BayesianIndex
-    >>> from pollwise.simulate.zipf import Zipf
+    >>> from pollwise.simulation.zipf import Zipf
     >>> polls = simulate(BayesianIndex(), Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
     >>> len(polls), polls.times[:3].tolist()
     (20, [0.0, 1.0, 2.0])

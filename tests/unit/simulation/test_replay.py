@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from pollwise.errors import TraceError
-from pollwise.simulate.replay import Replay
+from pollwise.simulation.replay import Replay
 from pollwise.types import Outcome
 
 TRACE = "page,changed_at\nb,30\na,10\na,20.5\n"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.metrics import Polls, detections, score
-from pollwise.simulate.world import World
-from pollwise.simulate.zipf import Zipf
+from pollwise.simulation.world import World
+from pollwise.simulation.zipf import Zipf
 
 __all__ = ["CHECKPOINTS", "Mean", "mean_of", "replay_figures", "zipf_figures"]
 

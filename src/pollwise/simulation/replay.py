@@ -11,7 +11,7 @@ import numpy as np
 
 from pollwise.errors import TraceError
 from pollwise.metrics import Changes
-from pollwise.simulate.world import Recorded
+from pollwise.simulation.world import Recorded
 from pollwise.types import Page
 
 __all__ = ["Replay"]
