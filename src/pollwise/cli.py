@@ -9,6 +9,7 @@ import errno
 import json
 import math
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -109,7 +110,7 @@ def _finite(value: Any) -> Any:
 @app.command()
 def demo(
     as_json: Json = False,
-    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 55.0,
+    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 50.0,
 ) -> None:
     """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
     import asyncio
@@ -118,7 +119,7 @@ def demo(
     from pollwise.demo import run_demo
 
     with DemoDisplay() as display:
-        results = asyncio.run(run_demo(display.show, seconds=seconds))
+        results = asyncio.run(run_demo(display.show, seconds=seconds, report=display.say))
     if as_json:
         from dataclasses import asdict
 
@@ -144,6 +145,9 @@ def watch(
     ] = 1.0,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
+    # Until it can stop cleanly, Ctrl-C ends the process: as an exception it may get lost in the
+    # libraries that are being loaded, and the database bears it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     from pollwise.watching import watch_pages
 
     watch_pages(

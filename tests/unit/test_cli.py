@@ -1,8 +1,9 @@
 """The command line in this process: what cannot be used, and what is answered."""
 
 import json
+import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -34,9 +35,10 @@ Run = Callable[..., Answer]
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path) -> Run:
+def run(monkeypatch, capsys, tmp_path) -> Iterator[Run]:
     """Call `pollwise` with these words, in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    on_interrupt = signal.getsignal(signal.SIGINT)
 
     def run(*words: object) -> Answer:
         monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
@@ -44,7 +46,8 @@ def run(monkeypatch, capsys, tmp_path) -> Run:
             cli.main()
         return Answer(end.value.code, *capsys.readouterr())
 
-    return run
+    yield run
+    signal.signal(signal.SIGINT, on_interrupt)
 
 
 @pytest.fixture
