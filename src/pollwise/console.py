@@ -168,6 +168,12 @@ class DemoDisplay(_Display):
         self._watchers = watchers
         self._tell_at_times()
 
+    def say(self, text: str) -> None:
+        """Show what is done before the time-lapse begins."""
+        self._title = text
+        if not self._console.is_terminal:
+            self._console.print(text)
+
     def _picture(self) -> Table:
         table = Table(title=f"{self._title}: 250 real pages, watched over HTTP")
         for heading in ("policy", "polls", "changes found"):
@@ -186,7 +192,9 @@ class DemoDisplay(_Display):
 
 def print_demo(results: "Sequence[DemoResult]") -> None:
     """What both watchers got out of the same budget."""
-    table = Table(title="A year of 250 real pages, the same budget for both")
+    from pollwise.demo import SETTINGS
+
+    table = Table(title="A year of 250 real pages, the same budget for both", caption=SETTINGS)
     table.add_column("")
     for result in results:
         table.add_column(result.policy, justify="right")

@@ -37,7 +37,7 @@ from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 __all__ = ["SETTINGS", "DemoResult", "Watcher", "run_demo"]
 
 _DAY = 86_400.0
-_SECONDS = 55.0
+_SECONDS = 50.0
 """Real seconds that the year takes."""
 _POLLS_PER_DAY = 16.0
 _LEASE, _CRAWL_DELAY, _LONGEST_PACE = 10.0, 0.01, 1.0

@@ -52,7 +52,9 @@ def watch_pages(
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         rate = amount.total(count)
-        scheduler = Scheduler(BayesianIndex(objective=goal), Budget(rate))
+        # What one second allows may come at once: the loop is not quick enough to miss no slot.
+        budget_rate = Budget(rate, burst=max(1.0, rate))
+        scheduler = Scheduler(BayesianIndex(objective=goal), budget_rate)
         settings = {"budget": budget, "rate": rate, "objective": objective_name}
         with WatchDisplay(pages=count, budget=budget, db=db) as display:
             asyncio.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))

@@ -149,7 +149,7 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
 
 def _read_csv(path: Path) -> dict[str, list[Any]]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file)
             columns: dict[str, list[Any]] = {name: [] for name in rows.fieldnames or ()}
             for row in rows:
