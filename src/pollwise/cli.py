@@ -42,11 +42,16 @@ class ObjectiveName(StrEnum):
     freshness = "freshness"
     delay = "delay"
     age = "age"
+    ephemeral = "ephemeral"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Db = Annotated[Path, typer.Option("--db", help="The database file.")]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]
+HalfLifeOption = Annotated[
+    float | None,
+    typer.Option(help="Hours in which an item loses half its value (objective ephemeral)."),
+]
 PolicyOption = Annotated[
     list[str] | None, typer.Option("--policy", help="A policy by name; give several to compare.")
 ]
@@ -107,6 +112,22 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _parameters(objective: ObjectiveName, half_life: float | None) -> dict[str, float]:
+    """The parameters of an objective, as `pollwise.objectives.objective` takes them."""
+    if objective is not ObjectiveName.ephemeral:
+        if half_life is not None:
+            raise InputError(
+                f"--half-life {half_life} is for --objective ephemeral, not {objective}:"
+                " leave it out"
+            )
+        return {}
+    if half_life is None or not 0 < half_life < math.inf:
+        raise InputError(
+            "--objective ephemeral needs --half-life, a number of hours above 0, such as 6"
+        )
+    return {"decay": math.log(2) / (half_life * 3600.0)}
+
+
 @app.command()
 def demo(
     as_json: Json = False,
@@ -139,6 +160,7 @@ def watch(
         str, typer.Option(help="Polls a time, such as 500/hour or 4/day/page.")
     ] = "60/hour",
     objective: ObjectiveOption = ObjectiveName.detection,
+    half_life: HalfLifeOption = None,
     db: Db = _DB,
     not_modified_cost: Annotated[
         float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
@@ -155,6 +177,7 @@ def watch(
         file,
         budget=budget,
         objective_name=objective.value,
+        parameters=_parameters(objective, half_life),
         db=db,
         not_modified_cost=not_modified_cost,
     )
@@ -205,6 +228,7 @@ def simulate(
     polls: Annotated[int, typer.Option(min=1)] = 10_000,
     policy: PolicyOption = None,
     objective: ObjectiveOption = ObjectiveName.detection,
+    half_life: HalfLifeOption = None,
     seeds: Annotated[int, typer.Option(min=1, help="Worlds to average over.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -226,7 +250,7 @@ def simulate(
         results = simulate_policies(
             zipf,
             names,
-            objective=objective_of(objective.value),
+            objective=objective_of(objective.value, **_parameters(objective, half_life)),
             polls=polls,
             seeds=seeds,
             report=report,
@@ -242,6 +266,7 @@ def replay(
     trace: Annotated[Path, typer.Argument(help="A .parquet or .csv table: page, changed_at.")],
     budget: Annotated[str, typer.Option(help="Such as 0.2/day/page or 500/hour.")] = "0.2/day/page",
     objective: ObjectiveOption = ObjectiveName.detection,
+    half_life: HalfLifeOption = None,
     warm_up: Annotated[
         float, typer.Option(min=0, max=0.99, help="Share of the time that does not count.")
     ] = 0.15,
@@ -264,7 +289,7 @@ def replay(
         results = replay_policies(
             history,
             names,
-            objective=objective_of(objective.value),
+            objective=objective_of(objective.value, **_parameters(objective, half_life)),
             budget=amount,
             warm_up=warm_up,
             report=report,

@@ -68,8 +68,10 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
         runs = store.runs()
         outcomes = store.recent_outcomes(record.page.id, _RECENT)
         versions = store.versions(record.page.id)
-    name = str(runs[-1].settings.get("objective", "detection")) if runs else "detection"
-    estimate = _estimate(record.page.id, [own.page for own in records], learned, name)
+    settings: Mapping[str, Any] = runs[-1].settings if runs else {}
+    name = settings.get("objective", "detection")
+    goal = name, settings.get("parameters", {})
+    estimate = _estimate(record.page.id, [own.page for own in records], learned, *goal)
     rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
     return {
         "url": address,
@@ -99,14 +101,18 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
 
 
 def _estimate(
-    page_id: int, pages: Sequence[Page], learned: StateDict | None, objective_name: str
+    page_id: int,
+    pages: Sequence[Page],
+    learned: StateDict | None,
+    objective_name: str,
+    parameters: Mapping[str, float],
 ) -> "PageEstimate":
     """What the policy of a watch thinks of a page now."""
     # numba takes a while to load, and the status does without.
     from pollwise.objectives import objective
     from pollwise.policies.bayes_index import BayesianIndex
 
-    policy = BayesianIndex(objective=objective(objective_name))
+    policy = BayesianIndex(objective=objective(objective_name, **parameters))
     policy.add(pages)
     if learned is not None:
         policy.load_state_dict(learned)

@@ -29,16 +29,18 @@ def watch_pages(
     *,
     budget: str,
     objective_name: str,
+    parameters: Mapping[str, float],
     db: Path,
     not_modified_cost: float,
 ) -> None:
     """Watch these pages and those that the database has, until SIGINT or SIGTERM.
 
+    `parameters` are those of the objective, such as decay for ephemeral.
     `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run whose
     database can be written no longer.
     """
     amount = parse_budget(budget)
-    goal = objective(objective_name)
+    goal = objective(objective_name, **parameters)
     pages = _named_pages(urls, file)
     if not pages and not db.exists():
         raise InputError(
@@ -55,7 +57,12 @@ def watch_pages(
         # What one second allows may come at once: the loop is not quick enough to miss no slot.
         budget_rate = Budget(rate, burst=max(1.0, rate))
         scheduler = Scheduler(BayesianIndex(objective=goal), budget_rate)
-        settings = {"budget": budget, "rate": rate, "objective": objective_name}
+        settings = {
+            "budget": budget,
+            "rate": rate,
+            "objective": objective_name,
+            "parameters": dict(parameters),
+        }
         with WatchDisplay(pages=count, budget=budget, db=db) as display:
             asyncio.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))
 

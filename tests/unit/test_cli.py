@@ -249,3 +249,27 @@ def test_figures_that_json_does_not_know_are_null(capsys):
         "results": [{"delay": None, "low": None, "polls": 3}],
         "x": 0.5,
     }
+
+
+class TestEphemeral:
+    def test_a_half_life_makes_the_objective(self, run):
+        answer = run(
+            "simulate", "--pages", "5", "--polls", "50", "--objective", "ephemeral",
+            "--half-life", "0.01", "--json",
+        )  # fmt: skip
+        assert answer.status == 0
+        assert answer.document["results"][0]["policy"] == "bayes-index"
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["--objective", "ephemeral"],
+            ["--objective", "ephemeral", "--half-life", "0"],
+            ["--objective", "freshness", "--half-life", "3"],
+        ],
+    )
+    def test_it_belongs_to_ephemeral_and_only_there(self, run, words):
+        answer = run("simulate", "--polls", "10", *words)
+        assert answer.status == 2
+        assert answer.err.count("\n") == 1
+        assert "--half-life" in answer.err

@@ -26,16 +26,8 @@ from pollwise.types import Observation, Page, Selection
 
 __all__ = ["IndexPolicy"]
 
-_SHARED_LEARNED = (
-    "price",
-    "gap",
-    "gaps",
-    "polls",
-    "learned",
-    "next_fit",
-    "fits",
-    "prior",
-)
+_PRICE = ("price", "polls")
+_SHARED_LEARNED = (*_PRICE, "gap", "gaps", "learned", "next_fit", "fits", "prior")
 
 
 class IndexPolicy:
@@ -115,6 +107,7 @@ class IndexPolicy:
         }
         for name in _SHARED_LEARNED:
             learned[name] = state.shared[name].copy()
+        learned["objective"] = self._objective_identity()
         if self._learning:
             learned["page.likelihood"] = state.pages["likelihood"][ids]
         return learned
@@ -128,12 +121,20 @@ class IndexPolicy:
         remove_pages(self.state, ids)
         self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
         self.state.pages["polls"][ids] = state["page.polls"][rows]
+        # Of another objective everything is of use but the price, which is in other units.
+        same = np.array_equal(state["objective"], self._objective_identity())
         for name in _SHARED_LEARNED:
-            self.state.shared[name] = state[name]
+            if same or name not in _PRICE:
+                self.state.shared[name] = state[name]
         if self._learning:
             self.state.pages["likelihood"][ids] = state["page.likelihood"][rows]
             refresh_prior(self.state.shared)
         add_pages(self.state, ids)
+
+    def _objective_identity(self) -> NDArray[np.float64]:
+        """Numbers that no two objectives share."""
+        objective = self.objective
+        return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
 
     def _grow(self, pages: int, scopes: int) -> None:
         """Make room for page ids below `pages` and as many scopes; rooms double."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.objectives import Detection, Freshness
+from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.base import StateDict
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.rates.lattice import RATES
@@ -199,3 +199,25 @@ def test_freshness_gives_up_pages_that_are_too_fast_but_looks_again():
             outcome = Outcome.CHANGED if page == 0 or hour % 24 < 2 else Outcome.UNCHANGED
             policy.observe([Observation(page, now, outcome)])
     assert 10 < polls[0] < polls[1] / 2
+
+
+def test_what_was_learned_serves_another_objective_but_for_the_price():
+    def trained(objective):
+        policy = BayesianIndex(objective=objective)
+        policy.add([Page(n, seen_at=0.0) for n in range(20)])
+        for now in range(1, 200):
+            [page] = policy.select(float(now), 1).page_ids.tolist()
+            policy.observe([Observation(page, float(now), Outcome(page % 2))])
+        return policy
+
+    learned = trained(Delay()).state_dict()
+    same, other = BayesianIndex(objective=Delay()), BayesianIndex(objective=Detection())
+    for policy in (same, other):
+        policy.add([Page(n) for n in range(20)])
+        policy.load_state_dict(learned)
+    assert same.state.shared["price"][0] == learned["price"][0] > 0
+    assert other.state.shared["price"][0] == 0
+    now = 200.0
+    assert other.estimate(1, now).change_rate == same.estimate(1, now).change_rate
+    other.select(now, 5)
+    assert 0 < other.state.shared["price"][0] <= 1
