@@ -1,9 +1,12 @@
 """`pollwise watch`: from what a user says to a store that is at work."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import uvloop
 
 from pollwise.budgets import parse_budget
 from pollwise.console import WatchDisplay
@@ -64,7 +67,7 @@ def watch_pages(
             "parameters": dict(parameters),
         }
         with WatchDisplay(pages=count, budget=budget, db=db) as display:
-            asyncio.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))
+            uvloop.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))
 
 
 def _named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
@@ -86,6 +89,8 @@ async def _watch(
     not_modified_cost: float,
     display: WatchDisplay,
 ) -> None:
+    gc.freeze()
+    gc.enable()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
