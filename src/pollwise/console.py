@@ -339,7 +339,7 @@ def print_explanation(report: Mapping[str, Any]) -> None:
 
 def _reason(report: Mapping[str, Any]) -> str:
     if report["failures"]:
-        return "its polls fail: it rests, ever longer, before the next attempt"
+        return "its polls fail: it rests ever longer before the next attempt, but a week at most"
     if report["outcome"] == "gone":
         return "its server says it is gone: it rests, ever longer, before the next look"
     if math.isinf(report["index"]):
