@@ -14,12 +14,15 @@ import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from pollwise.errors import InputError, PollwiseError
+
+if TYPE_CHECKING:
+    from pollwise.console import Columns
 
 # numba and aiohttp take a while to load: the commands import what they need.
 
@@ -111,6 +114,16 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _answer(results: list[dict[str, Any]], columns: "Columns", as_json: bool) -> None:
+    """Results as a document for programs or as a table for people."""
+    from pollwise.console import print_results
+
+    if as_json:
+        _print_json({"results": results})
+    else:
+        print_results(results, columns)
 
 
 def _parameters(objective: ObjectiveName, half_life: float | None) -> dict[str, float]:
@@ -236,7 +249,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Compare policies in simulated worlds, one poll a step."""
-    from pollwise.console import SIMULATION_COLUMNS, print_results, progress_line
+    from pollwise.console import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
     from pollwise.simulation.zipf import Zipf
@@ -258,10 +271,7 @@ def simulate(
             seeds=seeds,
             report=report,
         )
-    if as_json:
-        _print_json({"results": results})
-    else:
-        print_results(results, SIMULATION_COLUMNS)
+    _answer(results, SIMULATION_COLUMNS, as_json)
 
 
 @app.command()
@@ -278,7 +288,7 @@ def replay(
 ) -> None:
     """Compare policies on a recorded history of real changes."""
     from pollwise.budgets import parse_budget
-    from pollwise.console import REPLAY_COLUMNS, print_results, progress_line
+    from pollwise.console import REPLAY_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
     from pollwise.simulation.replay import Replay
@@ -297,7 +307,4 @@ def replay(
             warm_up=warm_up,
             report=report,
         )
-    if as_json:
-        _print_json({"results": results})
-    else:
-        print_results(results, REPLAY_COLUMNS)
+    _answer(results, REPLAY_COLUMNS, as_json)

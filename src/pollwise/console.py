@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REPLAY_COLUMNS",
     "SIMULATION_COLUMNS",
+    "Columns",
     "DemoDisplay",
     "WatchDisplay",
     "print_demo",

@@ -1,7 +1,6 @@
 """What `pollwise simulate` and `pollwise replay` compute: policies side by side in one world."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pollwise.budgets import BudgetText
@@ -21,20 +20,13 @@ Report = Callable[[str], None]
 Figures = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The figures of one policy, a dict for each seed."""
-
-    policy: str
-    seeds: list[dict[str, float]]
-
-    def means(self) -> Figures:
-        """Mean figures, and their standard errors where there are several seeds."""
-        means = {name: mean_of([seed[name] for seed in self.seeds]) for name in self.seeds[0]}
-        figures: Figures = {name: mean.value for name, mean in means.items()}
-        if len(self.seeds) > 1:
-            figures["stderr"] = {name: mean.stderr for name, mean in means.items()}
-        return figures
+def _means(seeds: Sequence[dict[str, float]]) -> Figures:
+    """The mean of each figure over the seeds, and its standard error where there are several."""
+    means = {name: mean_of([figures[name] for figures in seeds]) for name in seeds[0]}
+    result: Figures = {name: mean.value for name, mean in means.items()}
+    if len(seeds) > 1:
+        result["stderr"] = {name: mean.stderr for name, mean in means.items()}
+    return result
 
 
 def simulate_policies(
@@ -57,8 +49,7 @@ def simulate_policies(
             done = simulate(make_policy(name, setting), world, polls=polls, seed=seed)
             for count, figures in zipf_figures(world, done).items():
                 by_polls.setdefault(count, []).append(figures)
-        rows = {count: _Row(name, figures).means() for count, figures in by_polls.items()}
-        checkpoints = [{"polls": count, **rows[count]} for count in sorted(rows)]
+        checkpoints = [{"polls": count, **_means(by_polls[count])} for count in sorted(by_polls)]
         results.append({"policy": name, **checkpoints[-1], "checkpoints": checkpoints})
     return results
 

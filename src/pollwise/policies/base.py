@@ -2,7 +2,8 @@
 
 A policy decides *which* pages to poll. It reads no clock, opens no socket, and draws random
 numbers only from the `numpy.random.Generator` that it was given, so the same calls always give
-the same answers. `pollwise.testing.PolicyContract` holds an implementation to these rules:
+the same answers. `pollwise.testing.policy_contract.PolicyContract` holds an implementation to
+these rules:
 
 1.  Time never runs backwards for a policy: `now` of successive `select` calls never falls.
 2.  `select(now, limit)` gives at most `limit` different pages, all of them added and not
