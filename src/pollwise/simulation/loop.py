@@ -5,28 +5,26 @@ Policies whose state is one of our compiled ones run compiled; any other policy 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core import types as numba_types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
 from pollwise.policies.base import Policy
-from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_due, select_due
-from pollwise.policies.index_queue import observe_page, select_page
-from pollwise.policies.index_state import IndexState
 from pollwise.scheduler import Scheduler
+from pollwise.simulation.kernels import compiled_state, observe, select, wake_at
 from pollwise.simulation.world import World
-from pollwise.types import Budget, Page
+from pollwise.types import Budget, Outcome, Page
 
 __all__ = ["BudgetPerPage", "simulate"]
+
+_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,7 @@ def simulate(
     else:
         costs = max((page.cost for page in world.pages), default=1.0)
         world.reset(seed, duration=(polls + 1) * costs / budget.rate)
-    state = getattr(policy, "state", None)
-    run = _run_compiled if isinstance(state, IndexState | DeadlineState) else _run_scheduled
+    run = _run_scheduled if compiled_state(policy) is None else _run_compiled
     limit = _poll_limit(world, budget) if polls is None else polls
     return run(policy, world, budget, limit)
 
@@ -164,61 +161,6 @@ def _run_compiled(policy: Any, world: World, budget: Budget | BudgetPerPage, lim
     return Polls(page_ids[:count], times[:count])
 
 
-def _select(state: Any, now: float) -> int:
-    """Lease the next page; -1: none. Compiled for each kind of state."""
-    raise NotImplementedError
-
-
-def _observe(state: Any, page: int, now: float, changed: bool) -> None:
-    """Take in a poll. Compiled for each kind of state."""
-    raise NotImplementedError
-
-
-def _wake_at(state: Any) -> float:
-    """When a page can be selected again if there is none now. Compiled for each kind of state."""
-    raise NotImplementedError
-
-
-def _holds(state: Any, kind: type) -> bool:
-    return isinstance(state, numba_types.NamedTuple) and state.instance_class is kind
-
-
-# Numba wants the very parameters of the overloaded function, annotations included.
-
-
-@overload(_select)
-def _select_compiled(state: Any, now: float) -> Callable[..., int]:
-    def by_index(state: Any, now: float) -> int:
-        return select_page(state, now)
-
-    def by_deadline(state: Any, now: float) -> int:
-        return select_due(state, now)
-
-    return by_index if _holds(state, IndexState) else by_deadline
-
-
-@overload(_observe)
-def _observe_compiled(state: Any, page: int, now: float, changed: bool) -> Callable[..., None]:
-    def by_index(state: Any, page: int, now: float, changed: bool) -> None:
-        observe_page(state, page, now, 1 if changed else 0, np.nan)
-
-    def by_deadline(state: Any, page: int, now: float, changed: bool) -> None:
-        observe_due(state, page, now, 1 if changed else 0, np.nan)
-
-    return by_index if _holds(state, IndexState) else by_deadline
-
-
-@overload(_wake_at)
-def _wake_at_compiled(state: Any) -> Callable[..., float]:
-    def by_index(state: Any) -> float:
-        return math.inf
-
-    def by_deadline(state: Any) -> float:
-        return next_due(state)
-
-    return by_index if _holds(state, IndexState) else by_deadline
-
-
 @numba.njit(cache=True)
 def _poll_span(
     state: Any,
@@ -236,15 +178,15 @@ def _poll_span(
     """Poll until `end`, or until `page_ids` is full; `cursor` is each page's next unseen change."""
     while count < len(page_ids) and next_at < end:
         now = next_at
-        page = _select(state, now)
+        page = select(state, now)
         if page < 0:
-            next_at = min(max(_wake_at(state), np.nextafter(now, np.inf)), end)
+            next_at = min(max(wake_at(state), np.nextafter(now, np.inf)), end)
             continue
         changed = False
         while cursor[page] < offsets[page + 1] and change_times[cursor[page]] <= now:
             cursor[page] += 1
             changed = True
-        _observe(state, page, now, changed)
+        observe(state, page, now, _CHANGED if changed else _UNCHANGED, np.nan)
         page_ids[count] = page
         times[count] = now
         count += 1
