@@ -23,9 +23,12 @@ these rules:
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pollwise.types import Observation, Page, Selection, StateDict
 
-__all__ = ["Policy", "StateDict"]
+__all__ = ["Mixture", "Policy", "StateDict"]
 
 
 @runtime_checkable
@@ -52,3 +55,11 @@ class Policy(Protocol):
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
+
+
+@runtime_checkable
+class Mixture(Policy, Protocol):
+    """A policy that shares polls out by amounts, as one fills a knapsack."""
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amount of each page by its id; 0 for ids that no page has."""

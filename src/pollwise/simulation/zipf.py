@@ -1,13 +1,13 @@
 """The papers' world: page of rank k changes in one step with probability α / k^β."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
 from pollwise.metrics import Changes
+from pollwise.simulation.ranks import RankedPages
 from pollwise.simulation.world import Recorded
 from pollwise.types import Page
 
@@ -46,19 +46,14 @@ class Zipf(Recorded):
         perturbations: int | None = None,
     ) -> None:
         super().__init__()
-        if pages < 1:
-            raise InputError(f"zipf: pages={pages} must be at least 1")
-        if not 0 < alpha < 1:
-            raise InputError(f"zipf: alpha={alpha} must be between 0 and 1 (exclusive)")
-        if not 0 <= beta < math.inf:
-            raise InputError(f"zipf: beta={beta} must be a number that is not negative")
-        if swap_every is not None and swap_every < 1:
-            raise InputError(f"zipf: swap-every={swap_every} must be at least 1 step")
-        if perturbations is not None and perturbations < 0:
-            raise InputError(f"zipf: perturbations={perturbations} must not be negative")
-        self._probabilities = alpha / np.arange(1, pages + 1) ** beta
-        self._swap_every = swap_every
-        self._perturbations = perturbations
+        self._ranks = RankedPages(
+            "zipf",
+            pages=pages,
+            alpha=alpha,
+            beta=beta,
+            swap_every=swap_every,
+            perturbations=perturbations,
+        )
         self._hazards: list[tuple[Floats, Floats]] = []
         self._rates: dict[int, float] = {}
         self._end = 0.0
@@ -69,7 +64,7 @@ class Zipf(Recorded):
 
         No policy of one poll a step finds more a poll.
         """
-        return float(1.0 - np.prod(1.0 - self._probabilities))
+        return float(1.0 - np.prod(1.0 - self._ranks.probabilities))
 
     @property
     def end(self) -> float:
@@ -84,16 +79,11 @@ class Zipf(Recorded):
     def reset(self, seed: int, duration: float = 100_000.0) -> None:
         """Draw a history of `duration` steps, and what came before."""
         rng = np.random.default_rng(seed)
-        count = len(self._probabilities)
+        count = len(self._ranks.probabilities)
         before = float(count)
         self._end = duration
-        rank_rates = -np.log1p(-self._probabilities)
-        if self._perturbations is None:
-            order = rng.permutation(count)
-        else:
-            order = np.arange(count)
-            for rank in self._drawn_ranks(rng, self._perturbations):
-                order[[rank, rank + 1]] = order[[rank + 1, rank]]
+        rank_rates = -np.log1p(-self._ranks.probabilities)
+        order = self._ranks.first_order(rng)
         rate_of = np.empty(count)
         rate_of[order] = rank_rates
         self._rates = dict(enumerate(rate_of.tolist()))
@@ -119,13 +109,6 @@ class Zipf(Recorded):
             hazards[mine] = np.interp(times[mine], time, hazard)
         return hazards
 
-    def _drawn_ranks(self, rng: np.random.Generator, swaps: int) -> Sequence[int]:
-        """Ranks to be swapped with the next; the last rank has none and is left out."""
-        share = self._probabilities / self._probabilities.sum()
-        ranks = rng.choice(len(share), size=swaps, p=share)
-        drawn: list[int] = ranks[ranks < len(share) - 1].tolist()
-        return drawn
-
     def _draw_hazards(
         self,
         rng: np.random.Generator,
@@ -138,10 +121,10 @@ class Zipf(Recorded):
         rates: list[list[float]] = [[] for _ in order]
         for rank, page in enumerate(order):
             rates[page].append(rank_rates[rank])
-        if self._swap_every is not None:
-            swap_times = np.arange(self._swap_every, self._end, self._swap_every, dtype=float)
-            share = self._probabilities / self._probabilities.sum()
-            ranks = rng.choice(len(share), size=len(swap_times), p=share)
+        every = self._ranks.swap_every
+        if every is not None:
+            swap_times = np.arange(every, self._end, every, dtype=float)
+            ranks = self._ranks.draw_ranks(rng, len(swap_times))
             for now, rank in zip(swap_times.tolist(), ranks.tolist(), strict=True):
                 if rank + 1 < len(order):
                     order[[rank, rank + 1]] = order[[rank + 1, rank]]

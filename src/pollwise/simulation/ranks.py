@@ -1,0 +1,76 @@
+"""The papers' pages: that of rank k changes with probability α / k^β in a step."""
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+
+__all__ = ["RankedPages"]
+
+Ints = NDArray[np.int64]
+
+
+class RankedPages:
+    """`pages` pages by rank, and how they change ranks.
+
+    That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`). It is
+    drawn which ranks swap: a page, by its current change probability, with the one after it.
+    `swap_every` r: once every r steps (None: never). `perturbations`: the pages are first in the
+    order of ranks, but for so many swaps; None: in random order.
+
+    Source: O.-C. Granmo and B. J. Oommen, "Solving stochastic nonlinear resource allocation
+    problems using a hierarchy of twofold resource allocation automata", 2010, section 4.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pages: int,
+        alpha: float,
+        beta: float,
+        swap_every: int | None = None,
+        perturbations: int | None = None,
+    ) -> None:
+        if not _is_whole(pages) or pages < 1:
+            raise InputError(f"{name}: pages={pages!r} must be at least 1 (a whole number)")
+        if not 0 < alpha < 1:
+            raise InputError(f"{name}: alpha={alpha} must be between 0 and 1 (exclusive)")
+        if not 0 <= beta < math.inf:
+            raise InputError(f"{name}: beta={beta} must be a number that is not negative")
+        if swap_every is not None and (not _is_whole(swap_every) or swap_every < 1):
+            raise InputError(f"{name}: swap-every={swap_every!r} must be at least 1 step (whole)")
+        if perturbations is not None and (not _is_whole(perturbations) or perturbations < 0):
+            raise InputError(
+                f"{name}: perturbations={perturbations!r} must not be negative (a whole number)"
+            )
+        self.probabilities = alpha / np.arange(1, pages + 1) ** beta
+        self.swap_every = swap_every
+        self._perturbations = perturbations
+
+    def first_order(self, rng: np.random.Generator) -> Ints:
+        """The page of each rank at the begin."""
+        if self._perturbations is None:
+            return rng.permutation(len(self.probabilities))
+        order = np.arange(len(self.probabilities))
+        _swap(order, self.draw_ranks(rng, self._perturbations))
+        return order
+
+    def draw_ranks(self, rng: np.random.Generator, swaps: int) -> Ints:
+        """Ranks to be swapped with the next; for the last rank, that is no swap."""
+        share = self.probabilities / self.probabilities.sum()
+        return rng.choice(len(share), size=swaps, p=share)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+@numba.njit(cache=True)
+def _swap(order: Ints, ranks: Ints) -> None:
+    for rank in ranks:
+        if rank + 1 < len(order):
+            order[rank], order[rank + 1] = order[rank + 1], order[rank]
