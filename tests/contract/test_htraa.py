@@ -1,0 +1,21 @@
+"""H-TRAA keeps to the contract of policies."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pollwise.policies.base import Policy
+from pollwise.policies.htraa import HTRAA
+from pollwise.testing.policy_contract import PolicyContract
+from pollwise.types import Page
+
+
+class TestHTRAA(PolicyContract):
+    def make_policy(self, pages: Sequence[Page]) -> Policy:
+        return HTRAA(generator=np.random.default_rng(1), resolution=5)
+
+
+class TestRandomHTRAA(PolicyContract):
+    def make_policy(self, pages: Sequence[Page]) -> Policy:
+        generator = np.random.default_rng(2)
+        return HTRAA(generator=generator, schedule="random", update="inaction-penalty")
