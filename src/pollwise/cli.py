@@ -308,3 +308,39 @@ def replay(
             report=report,
         )
     _answer(results, REPLAY_COLUMNS, as_json)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="A table or figure; without it, all are listed.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
+    ] = None,
+    figures: Annotated[Path, typer.Option(help="The folder for the figure.")] = Path(),
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the experiment behind a published table or figure, on all cores."""
+    from pollwise.console import print_experiments, print_reproduction, progress_line
+    from pollwise.experiments.registry import experiment_named, experiment_names
+    from pollwise.experiments.reproduction import reproduce as run
+
+    if name is None:
+        listed = [(each, experiment_named(each)) for each in experiment_names()]
+        if as_json:
+            entries = [
+                {"name": each, "title": e.title, "source": e.source, "trials": e.trials}
+                for each, e in listed
+            ]
+            _print_json({"results": entries})
+        else:
+            print_experiments(listed)
+        return
+    with progress_line() as report:
+        result = run(name, trials=trials, folder=None if no_figure else figures, report=report)
+    if as_json:
+        _print_json(result.document())
+    else:
+        print_reproduction(result)

@@ -19,6 +19,8 @@ from pollwise.types import Outcome
 
 if TYPE_CHECKING:
     from pollwise.demo import DemoResult, Watcher
+    from pollwise.experiments.experiment import Experiment, Row
+    from pollwise.experiments.reproduction import Reproduction
     from pollwise.robot.poller import PollReport
     from pollwise.robot.serve import Progress, Watched
 
@@ -29,7 +31,9 @@ __all__ = [
     "DemoDisplay",
     "WatchDisplay",
     "print_demo",
+    "print_experiments",
     "print_explanation",
+    "print_reproduction",
     "print_results",
     "print_status",
     "progress_line",
@@ -108,6 +112,57 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
             cells.append(f"{cell} ± {errors[key]:.4f}" if errors.get(key) else cell)
         table.add_row(*cells)
     _stdout().print(table)
+
+
+def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
+    """A line for each experiment."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "trials", "what it shows", "source"):
+        table.add_column(heading, justify="right" if heading == "trials" else "left")
+    for name, experiment in experiments:
+        table.add_row(name, f"{experiment.trials:,d}", experiment.title, experiment.source)
+    _stdout().print(table)
+
+
+def print_reproduction(result: "Reproduction") -> None:
+    """What an experiment found: the claim, the numbers by row and column, the finding."""
+    console = _stdout()
+    experiment, rows = result.experiment, result.outcome.rows
+    console.print(f"{result.name}: {experiment.title} ({experiment.source})")
+    console.print(f"Claim: {experiment.claim}")
+    columns = list(dict.fromkeys(row.column for row in rows))
+    cells = {(row.row, row.column): row for row in rows}
+    # As many columns side by side as can be read.
+    for begin in range(0, len(columns), _COLUMNS_ACROSS):
+        some = columns[begin : begin + _COLUMNS_ACROSS]
+        table = Table(Column(""), *(Column(name, justify="right") for name in some))
+        for name in dict.fromkeys(row.row for row in rows if row.column in some):
+            table.add_row(name, *(_number(cells.get((name, column))) for column in some))
+        console.print(table)
+    console.print(f"Finding: {result.outcome.finding}")
+    console.print(
+        f"{result.trials:,d} trials (seeds 0 to {result.trials - 1:,d}), {result.seconds:.1f} s on"
+        f" {result.cores} cores; ± is one standard error, [published values] in brackets"
+    )
+    if result.figure is not None:
+        console.print(f"The figure is {result.figure}")
+
+
+_COLUMNS_ACROSS = 4
+
+
+def _number(row: "Row | None") -> str:
+    """A value, its standard error, and what was published."""
+    if row is None:
+        return ""
+    if row.value is None:
+        text = "-"
+    else:
+        digits = 0 if row.value == round(row.value) else 4 if abs(row.value) < 10 else 1
+        text = f"{row.value:,.{digits}f}"
+        if row.stderr:
+            text += f" ± {row.stderr:.{max(digits, 1)}f}"
+    return text if row.published is None else f"{text} [{row.published:,.1f}]"
 
 
 class _Display:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
@@ -23,13 +25,23 @@ class Setting:
     """What a policy may be told when it is made.
 
     `rates`: true change rates per second by page id (None: nobody knows them, as on the live web);
-    `pages`: how many there are, about; `budget`: cost units per second.
+    `pages`: how many there are, about; `budget`: cost units per second; `seed`: of the random
+    numbers of policies that draw some.
     """
 
     objective: Objective
     budget: float
     pages: int
     rates: Mapping[int, float] | None = None
+    seed: int = 0
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """A new generator; its stream is none of those that worlds draw from."""
+        return np.random.default_rng([self.seed, _POLICY_STREAM])
+
+
+_POLICY_STREAM = 4
 
 
 def _known(setting: Setting) -> Mapping[int, float]:
@@ -41,13 +53,13 @@ def _known(setting: Setting) -> Mapping[int, float]:
     return setting.rates
 
 
-_MAKERS: dict[str, Callable[[Setting], Policy]] = {
-    "bayes-index": lambda s: BayesianIndex(objective=s.objective),
-    "whittle": lambda s: Whittle(rates=_known(s), objective=s.objective),
-    "optimal": lambda s: Optimal(rates=_known(s), budget=s.budget, objective=s.objective),
-    "proportional": lambda s: Proportional(rates=_known(s)),
-    "fixed": lambda s: Fixed(interval=s.pages / s.budget),
-    "uniform": lambda s: Uniform(),
+_MAKERS: dict[str, Callable[..., Policy]] = {
+    "bayes-index": lambda s, **o: BayesianIndex(objective=s.objective, **o),
+    "whittle": lambda s, **o: Whittle(rates=_known(s), objective=s.objective, **o),
+    "optimal": lambda s, **o: Optimal(rates=_known(s), budget=s.budget, objective=s.objective, **o),
+    "proportional": lambda s, **o: Proportional(rates=_known(s), **o),
+    "fixed": lambda s, **o: Fixed(**{"interval": s.pages / s.budget, **o}),
+    "uniform": lambda s, **o: Uniform(**o),
 }
 _LEARNING_OR_BLIND = ("bayes-index", "fixed", "uniform")
 
@@ -62,10 +74,11 @@ def check_names(names: Iterable[str]) -> None:
             raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
 
 
-def make_policy(name: str, setting: Setting) -> Policy:
+def make_policy(name: str, setting: Setting, **options: float | int | str | bool) -> Policy:
     """The policy of this name; `InputError` lists the names, or says what it would need.
 
-    `fixed` polls every page at the interval that uses up the budget.
+    `options` are further arguments of its class. `fixed` polls every page at the interval that
+    uses up the budget.
     """
     check_names([name])
-    return _MAKERS[name](setting)
+    return _MAKERS[name](setting, **options)

@@ -170,7 +170,7 @@ def play(
     >>> int((result.page_ids == 0).sum()) > 50
     True
     """
-    order_rng, world_rng, reward_rng = (np.random.default_rng([seed, n]) for n in range(3))
+    order_rng, world_rng, reward_rng = (np.random.default_rng([seed, n]) for n in (1, 2, 3))
     knapsack.reset(order_rng)
     count = len(knapsack)
     last = -count * world_rng.random(count)

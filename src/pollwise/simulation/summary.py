@@ -11,7 +11,14 @@ from pollwise.metrics import Polls, detections, score
 from pollwise.simulation.world import World
 from pollwise.simulation.zipf import Zipf
 
-__all__ = ["CHECKPOINTS", "Mean", "mean_of", "replay_figures", "zipf_figures"]
+__all__ = [
+    "CHECKPOINTS",
+    "Mean",
+    "expected_detections",
+    "mean_of",
+    "replay_figures",
+    "zipf_figures",
+]
 
 CHECKPOINTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 _TAIL = 0.2
@@ -43,7 +50,7 @@ def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
     `found_per_poll` over the run so far, `tail_found_per_poll` over its last 20 %, `of_ideal` the
     latter as a share of 1 - Πq.
     """
-    found = _expected_detections(world, polls)
+    found = expected_detections(world, polls)
     figures = {}
     for count in sorted({*(n for n in CHECKPOINTS if n < len(found)), len(found)}):
         tail = float(found[round((1 - _TAIL) * count) : count].mean())
@@ -55,7 +62,8 @@ def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
     return figures
 
 
-def _expected_detections(world: Zipf, polls: Polls) -> NDArray[np.float64]:
+def expected_detections(world: Zipf, polls: Polls) -> NDArray[np.float64]:
+    """Of each poll, the probability that it finds a change."""
     seen_at = np.array([page.seen_at for page in world.pages], np.float64)
     order = np.argsort(polls.page_ids, kind="stable")
     pages, times = polls.page_ids[order], polls.times[order]

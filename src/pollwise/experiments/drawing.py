@@ -1,0 +1,81 @@
+"""Draws what an experiment found as a PNG file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pollwise.errors import InputError
+from pollwise.experiments.experiment import Outcome, Row
+
+__all__ = ["draw"]
+
+_LINES = ("-", "--", "-.", ":")
+
+
+def draw(path: Path, title: str, outcome: Outcome) -> None:
+    """Write a figure: curves if there are any, else the table as points.
+
+    `InputError` if matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError(
+            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
+            " or ask for the numbers alone with --no-figure"
+        ) from error
+    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    if outcome.curves:
+        _draw_curves(figure.add_subplot(), outcome)
+    else:
+        _draw_points(figure, outcome.rows)
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=120)
+
+
+def _draw_curves(axes: Any, outcome: Outcome) -> None:
+    for number, curve in enumerate(outcome.curves):
+        style = _LINES[number // 10 % len(_LINES)]
+        (line,) = axes.plot(curve.x, curve.y, style, label=curve.label)
+        if curve.stderr is not None:
+            low, high = (
+                [y + sign * error for y, error in zip(curve.y, curve.stderr, strict=True)]
+                for sign in (-2, 2)
+            )
+            axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.2, lw=0)
+    for number, (label, level) in enumerate(outcome.levels.items()):
+        axes.axhline(level, color="0.45", linestyle=_LINES[number % len(_LINES)], lw=1, label=label)
+    axes.set(xlabel=outcome.x_label, ylabel=outcome.y_label, xscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+
+
+def _draw_points(figure: Any, rows: Sequence[Row]) -> None:
+    """A panel per column, a line per row; published values as crosses."""
+    columns = list(dict.fromkeys(row.column for row in rows))
+    names = list(dict.fromkeys(row.row for row in rows))[::-1]
+    across = min(len(columns), 4)
+    figure.set_size_inches(
+        3.0 + 2.4 * across, (1.2 + 0.22 * len(names)) * -(-len(columns) // across)
+    )
+    panels = figure.subplots(-(-len(columns) // across), across, sharey=True, squeeze=False)
+    for panel in panels.flat[len(columns) :]:
+        panel.set_visible(False)
+    for panel, column in zip(panels.flat, columns, strict=False):
+        mine = [row for row in rows if row.column == column and row.value is not None]
+        spots = [names.index(row.row) for row in mine]
+        errors = [2 * (row.stderr or 0.0) for row in mine]
+        panel.errorbar([row.value for row in mine], spots, xerr=errors, fmt="o", ms=4, label="here")
+        printed = [row for row in mine if row.published is not None]
+        panel.plot(
+            [row.published for row in printed],
+            [names.index(row.row) for row in printed],
+            "x", color="C3", label="published",
+        )  # fmt: skip
+        panel.set_title(column, fontsize=9)
+        panel.set_yticks(range(len(names)), names, fontsize=8)
+        panel.tick_params(axis="x", labelsize=8)
+        panel.grid(alpha=0.3)
+    panels.flat[0].legend(fontsize=7)

@@ -1,0 +1,87 @@
+"""What the tables and figures of learning have in common: cases, means, polls to 90 %."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.experiments.experiment import Effort, Row
+from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.trials import Case, Samples, knapsack_of, run_cases
+from pollwise.simulation.summary import Mean, mean_of
+
+__all__ = ["Learned", "checkpoints_to", "classical_scores", "learn", "polls_text"]
+
+_SHARE = 0.9
+_PER_DECADE = 8
+
+
+def checkpoints_to(polls: int, *further: int) -> tuple[int, ...]:
+    """Numbers of polls, evenly spread in the logarithm, from 10 to `polls`, and further ones."""
+    steps = max(2, round(_PER_DECADE * np.log10(polls / 10)) + 1)
+    return tuple(sorted({*np.geomspace(10, polls, steps).round().astype(int).tolist(), *further}))
+
+
+def classical_scores(world: World) -> dict[str, float]:
+    """The expected rewards of a poll of the mixtures that need no learning."""
+    knapsack = knapsack_of(world)
+    return {
+        "optimal": knapsack.score(knapsack.optimal),
+        "proportional": knapsack.score(knapsack.proportional),
+        "uniform": knapsack.score(knapsack.uniform),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Samples of every learner in one world, at the same checkpoints."""
+
+    world: World
+    checkpoints: tuple[int, ...]
+    samples: Mapping[str, Samples]
+
+    def reward(self, row: str, polls: int) -> Mean:
+        """The reward of the first polls."""
+        return mean_of(self.samples[row].rewards[:, self.checkpoints.index(polls)].tolist())
+
+    def score(self, row: str, polls: int) -> Mean:
+        """The expected reward of a poll after so many."""
+        return mean_of(self.samples[row].scores[:, self.checkpoints.index(polls)].tolist())
+
+    def mean_scores(self, row: str) -> NDArray[np.float64]:
+        """The mean scores at all checkpoints."""
+        means: NDArray[np.float64] = self.samples[row].scores.mean(axis=0)
+        return means
+
+    def polls_to(self, row: str, score: float) -> int | None:
+        """The first checkpoint from which on the mean score stays at least so high."""
+        below = np.flatnonzero(self.mean_scores(row) < score)
+        first = 0 if len(below) == 0 else int(below[-1]) + 1
+        return self.checkpoints[first] if first < len(self.checkpoints) else None
+
+    def rows_to_share(self, label: str = "") -> list[Row]:
+        """How many polls every learner needs to reach 90 % of the optimum."""
+        goal = _SHARE * classical_scores(self.world)["optimal"]
+        column = f"{label} polls to 90 %".strip()
+        return [Row(row, column, self.polls_to(row, goal)) for row in self.samples]
+
+
+def learn(
+    worlds: Sequence[World],
+    learners: Sequence[Learner],
+    checkpoints: tuple[int, ...],
+    effort: Effort,
+) -> list[Learned]:
+    """Play every learner in every world; one result per world."""
+    cases = [Case(world, learner, checkpoints) for world in worlds for learner in learners]
+    samples = iter(run_cases(cases, effort.trials, effort.cores, effort.report))
+    return [
+        Learned(world, checkpoints, {learner.row: next(samples) for learner in learners})
+        for world in worlds
+    ]
+
+
+def polls_text(polls: int | None) -> str:
+    """A number of polls in words; None: it was not reached."""
+    return "not within the run" if polls is None else f"after {polls:,d} polls"

@@ -1,0 +1,83 @@
+"""Runs an experiment by its name: what `pollwise reproduce` computes."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pollwise.errors import InputError
+from pollwise.experiments.drawing import draw
+from pollwise.experiments.experiment import Effort, Experiment, Outcome
+from pollwise.experiments.registry import experiment_named
+
+__all__ = ["Reproduction", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment that was run: `seconds` of it, on `cores` cores; `figure` was written."""
+
+    name: str
+    experiment: Experiment
+    outcome: Outcome
+    trials: int
+    seconds: float
+    cores: int
+    figure: Path | None
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON document."""
+        return {
+            "name": self.name,
+            "title": self.experiment.title,
+            "source": self.experiment.source,
+            "claim": self.experiment.claim,
+            "finding": self.outcome.finding,
+            "trials": self.trials,
+            "seeds": [0, self.trials - 1],
+            "seconds": round(self.seconds, 3),
+            "cores": self.cores,
+            "figure": None if self.figure is None else str(self.figure),
+            "results": [asdict(row) for row in self.outcome.rows],
+        }
+
+
+def reproduce(
+    name: str,
+    *,
+    trials: int | None,
+    folder: Path | None,
+    report: Callable[[str], None],
+) -> Reproduction:
+    """Run an experiment on all cores and draw its figure into `folder` (None: no figure).
+
+    `trials` None: as many as it takes by itself. `InputError` for a name that there is not, fewer
+    than one trial, or a folder that cannot be written.
+    """
+    experiment = experiment_named(name)
+    trials = experiment.trials if trials is None else trials
+    if trials < 1:
+        raise InputError(f"--trials {trials}: must be at least 1")
+    figure = None if folder is None else folder / f"{name}.png"
+    if figure is not None:
+        _check_writable(figure)
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    begun = time.perf_counter()
+    outcome = experiment.run(Effort(trials, cores, report))
+    seconds = time.perf_counter() - begun
+    if figure is not None:
+        draw(figure, f"{name}: {experiment.title}", outcome)
+    return Reproduction(name, experiment, outcome, trials, seconds, cores, figure)
+
+
+def _check_writable(figure: Path) -> None:
+    """Before the work, not after it."""
+    if not (figure.parent.is_dir() and os.access(figure.parent, os.W_OK)):
+        raise InputError(
+            f"the figure cannot be written into {figure.parent}: give a folder that is there and"
+            " can be written with --figures, or --no-figure"
+        )

@@ -1,0 +1,166 @@
+"""Plays learners in worlds, trial by trial, on all cores."""
+
+import math
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.experiments.scenario import Learner, World
+from pollwise.objectives import Detection
+from pollwise.policies.base import Policy
+from pollwise.policies.catalogue import Setting, make_policy
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
+from pollwise.simulation.summary import expected_detections
+from pollwise.simulation.zipf import Zipf
+
+__all__ = ["Case", "Samples", "knapsack_of", "run_cases", "workers"]
+
+Floats = NDArray[np.float64]
+Report = Callable[[str], None]
+
+_CHUNKS = 20
+"""Into how many pieces the trials of a case are cut, for progress and for even use of cores."""
+_RECENT = 0.1
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner in a world, looked at after each number of polls in `checkpoints` (ascending)."""
+
+    world: World
+    learner: Learner
+    checkpoints: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Of each trial (first axis) at each checkpoint (second): what was got.
+
+    `rewards`: polls that paid so far (in real web polling: the sum of the probabilities to find a
+    change, which has the same mean and less noise). `scores`: the expected reward of a poll at
+    that time; see `pollwise.simulation.stochastic_knapsack.Play`.
+    """
+
+    rewards: Floats
+    scores: Floats
+
+
+def knapsack_of(world: World) -> StochasticKnapsack:
+    """The abstract environment of a world."""
+    return StochasticKnapsack.ranked(
+        pages=world.pages,
+        alpha=world.alpha,
+        beta=world.beta,
+        noise=world.noise,
+        swap_every=world.swap_every,
+        perturbations=world.perturbations,
+    )
+
+
+def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
+    """Trials 0, 1, ... of every case; trial n has the same world and seed in all of them."""
+    size = max(1, math.ceil(trials / _CHUNKS))
+    pieces = [
+        (number, case, range(begin, min(begin + size, trials)))
+        for number, case in enumerate(cases)
+        for begin in range(0, trials, size)
+    ]
+    parts: list[dict[int, Samples]] = [{} for _ in cases]
+    done = 0
+    with workers(cores) as run:
+        for number, begin, samples in run(_run_piece, pieces):
+            parts[number][begin] = samples
+            done += len(samples.rewards)
+            report(f"{done:,d} of {trials * len(cases):,d} trials")
+    return [_joined([part[begin] for begin in sorted(part)]) for part in parts]
+
+
+def _joined(samples: Sequence[Samples]) -> Samples:
+    return Samples(
+        np.concatenate([part.rewards for part in samples]),
+        np.concatenate([part.scores for part in samples]),
+    )
+
+
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+
+
+@contextmanager
+def workers(cores: int) -> Iterator[Run]:
+    """Something that maps a function over arguments on so many cores, in any order."""
+    if cores == 1:
+        yield map
+        return
+    # A process that was forked while another thread holds a lock may hang: they are spawned.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_ignore_interrupts)
+
+    def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
+        for future in as_completed([pool.submit(function, each) for each in arguments]):
+            yield future.result()
+
+    try:
+        yield run
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal; the parent ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:
+    number, case, seeds = piece
+    trial = _polling_trial if case.world.polling else _knapsack_trial
+    rows = [trial(case, seed) for seed in seeds]
+    rewards, scores = (np.array([row[n] for row in rows]) for n in range(2))
+    return number, seeds.start, Samples(rewards, scores)
+
+
+def _policy(case: Case, seed: int, rates: Mapping[int, float] | None = None) -> Policy:
+    setting = Setting(Detection(), budget=1.0, pages=case.world.pages, rates=rates, seed=seed)
+    return make_policy(case.learner.policy, setting, **case.learner.options)
+
+
+def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
+    knapsack = knapsack_of(case.world)
+    polls = case.checkpoints[-1]
+    result = play(
+        _policy(case, seed), knapsack, polls=polls, seed=seed, checkpoints=case.checkpoints
+    )
+    paid = np.cumsum(result.paid)
+    return (
+        np.array([float(paid[n - 1]) for n in case.checkpoints]),
+        np.array([result.scores[n] for n in case.checkpoints]),
+    )
+
+
+def _polling_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
+    own = case.world
+    world = Zipf(
+        pages=own.pages,
+        alpha=own.alpha,
+        beta=own.beta,
+        swap_every=own.swap_every,
+        perturbations=own.perturbations,
+    )
+    polls = case.checkpoints[-1]
+    world.reset(seed, duration=polls + 1.0)
+    done = simulate(_policy(case, seed, world.rates), world, polls=polls, seed=seed)
+    found = expected_detections(world, done)
+    total = np.cumsum(found)
+    recent = [found[n - max(1, round(_RECENT * n)) : n].mean() for n in case.checkpoints]
+    return np.array([total[n - 1] for n in case.checkpoints]), np.array(recent)

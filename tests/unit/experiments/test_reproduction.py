@@ -1,0 +1,84 @@
+"""Experiments by their names, and the files and documents they become."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.experiments import reproduction
+from pollwise.experiments.drawing import draw
+from pollwise.experiments.experiment import Curve, Outcome, Row
+from pollwise.experiments.registry import experiment_named, experiment_names
+from pollwise.experiments.reproduction import reproduce
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Quick:
+    title, source, claim, trials = "Two rows", "Nobody 2000, table 1", "1 is less than 2", 5
+
+    def run(self, effort):
+        effort.report("half done")
+        return Outcome([Row("a", "x", 1.0, 0.1, 1.1), Row("b", "x", None)], f"{effort.trials} of 5")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(reproduction, "experiment_named", lambda name: Quick())
+
+
+def test_a_document(quick, tmp_path):
+    told: list[str] = []
+    result = reproduce("quick", trials=None, folder=tmp_path, report=told.append)
+    assert told == ["half done"]
+    document = json.loads(json.dumps(result.document()))
+    assert document["results"][0] == {
+        "row": "a", "column": "x", "value": 1.0, "stderr": 0.1, "published": 1.1,
+    }  # fmt: skip
+    assert document["finding"] == "5 of 5"
+    assert (document["trials"], document["seeds"]) == (5, [0, 4])
+    assert document["seconds"] >= 0.0
+    assert Path(document["figure"]).read_bytes().startswith(PNG)
+
+
+def test_fewer_trials_and_no_figure(quick, tmp_path):
+    result = reproduce("quick", trials=2, folder=None, report=print)
+    assert result.outcome.finding == "2 of 5"
+    assert result.figure is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named_before_the_work(quick, tmp_path):
+    with pytest.raises(InputError, match="nowhere: give a folder"):
+        reproduce("quick", trials=1, folder=tmp_path / "nowhere", report=pytest.fail)
+    with pytest.raises(InputError, match="--trials 0: must be at least 1"):
+        reproduce("quick", trials=0, folder=tmp_path, report=pytest.fail)
+
+
+def test_curves_are_drawn(tmp_path):
+    curve = Curve("a", (10.0, 100.0), (0.1, 0.5), (0.01, 0.02))
+    draw(
+        tmp_path / "c.png",
+        "T",
+        Outcome([], "", [curve, Curve("b", (10.0,), (0.2,))], {"best": 1.0}),
+    )
+    assert (tmp_path / "c.png").read_bytes().startswith(PNG)
+
+
+def test_every_experiment_says_what_it_is():
+    names = experiment_names()
+    assert len(names) == len(set(names))
+    for name in names:
+        experiment = experiment_named(name)
+        assert experiment.trials >= 1
+        for text in (experiment.title, experiment.source, experiment.claim):
+            assert text.strip()
+            assert "\n" not in text
+        _, kind, number = name.split("-")
+        assert f"{kind} {number}" in experiment.source.lower()
+
+
+def test_names_that_are_none():
+    with pytest.raises(InputError, match="no such experiment: 'lakg-figure-1'; choose one of"):
+        experiment_named("lakg-figure-1")
