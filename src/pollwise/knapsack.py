@@ -6,10 +6,18 @@ the gain is greatest where all pages bring the same at the margin, (G - τ G′)
 to say where the index of every page is the price at the moment at which it is polled (a page whose
 index never gets there is not polled). One number is left to find, the price that uses the budget
 up. `docs/theory.md` has the argument; Cho and Garcia-Molina (2003) solved it for freshness.
+
+`allocate` does this for the objectives. The other functions know the knapsack of Granmo and Oommen
+by its marginal values only: page i offered the amount x_i pays with probability p_i(x_i), which
+falls with x_i, and the amounts sum to a capacity. The best amounts are those at which all pages
+pay equally well; `polling_amounts` and `concave_amounts` find them, `det_ks` in whole units.
 """
 
+import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
@@ -17,9 +25,17 @@ from scipy import optimize
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 
-__all__ = ["Allocation", "allocate"]
+__all__ = [
+    "Allocation",
+    "allocate",
+    "concave_amounts",
+    "deal_units",
+    "det_ks",
+    "polling_amounts",
+]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # The absolute and relative tolerances of the logarithm of the price.
 _XTOL, _RTOL = 1e-13, 1e-14
@@ -128,3 +144,163 @@ def _per_page(
             f"allocate: {name}[{first}] = {array[first]} must be a finite number {bound}"
         )
     return array
+
+
+def polling_amounts(unchanged: ArrayLike, capacity: float = 1.0) -> Floats:
+    """The best amounts for pages that pay with probability d(x) = 1 - q^(1/x): c ln q_i / Σ ln q.
+
+    `unchanged` are the q, one per page, between 0 and 1 (exclusive): the probability of no change
+    in one step; `capacity` c is what the amounts sum to. All d_i(x_i) are equal then, which are
+    the Lagrange conditions of the knapsack (Granmo and Oommen 2010). `InputError` for values out
+    of range.
+
+    >>> polling_amounts([0.5, 0.25, 0.5]).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    _check_capacity("polling_amounts", capacity)
+    q = np.asarray(unchanged, np.float64)
+    if q.ndim != 1 or q.size == 0:
+        raise InputError(f"polling_amounts: unchanged has shape {q.shape}; give a number per page")
+    wrong = ~((q > 0) & (q < 1))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise InputError(
+            f"polling_amounts: unchanged[{first}] = {q[first]} must be between 0 and 1 (exclusive):"
+            " the probability of no change in a step"
+        )
+    hazards = -np.log(q)
+    return capacity * (hazards / hazards.sum())
+
+
+def concave_amounts(
+    marginal_values: Callable[[Floats], Floats], limits: ArrayLike, capacity: float = 1.0
+) -> Floats:
+    """The best amounts for any marginal values that do not rise: all equal, or at a limit.
+
+    `marginal_values` is called with amounts x, one per page, above 0 and at most the page's limit,
+    and gives the p_i(x_i); that they do not rise is the caller's word. `limits` are the most that
+    each page can take, `capacity` is what the amounts sum to, up to rounding. Found by bisection:
+    the common price p, and for each price the largest amounts with p_i(x_i) >= p. `InputError`
+    for values out of range and for a capacity above the sum of the limits.
+
+    >>> concave_amounts(lambda x: [4.0, 8.0] - x, limits=[9.0, 3.0], capacity=5.0).round(9)
+    array([2., 3.])
+    """
+    _check_capacity("concave_amounts", capacity)
+    limit = np.asarray(limits, np.float64)
+    if limit.ndim != 1 or limit.size == 0 or not (limit > 0).all():
+        raise InputError(
+            f"concave_amounts: limits={limits!r} must be an amount above 0 for each page"
+        )
+    if capacity > limit.sum():
+        raise InputError(
+            f"concave_amounts: capacity={capacity!r} is more than the pages can take; it must be at"
+            f" most {limit.sum()}, the sum of the limits"
+        )
+
+    def values(amounts: Floats) -> Floats:
+        paid = np.asarray(marginal_values(amounts), np.float64)
+        if paid.shape != amounts.shape or np.isnan(paid).any():
+            raise InputError(
+                f"concave_amounts: marginal_values gave {paid!r} for {amounts.size} amounts; it"
+                " must give a number for each"
+            )
+        return paid
+
+    return _equal_margins(values, np.minimum(limit, capacity), capacity)
+
+
+# Halvings of the price; as many of an amount reach the rounding error of the capacity.
+_HALVINGS = 60
+
+
+def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: float) -> Floats:
+    """The amounts at the common price; `limit` is at most `capacity`, and in sum at least."""
+
+    def largest(price: float, low: Floats, high: Floats) -> Floats:
+        """The largest amounts that are worth `price`; they are between `low` and `high`."""
+        while (high - low).max() > np.finfo(np.float64).eps * capacity:
+            middle = (low + high) / 2
+            # No value is asked at 0, where only a page can be that has no amount left to find.
+            worth = values(np.where(middle > 0, middle, limit)) >= price
+            low, high = np.where(worth, middle, low), np.where(worth, high, middle)
+        return low
+
+    # The same share of every limit uses the capacity up. Above the highest value there, no page
+    # wants more; at the lowest, no page wants less.
+    share = limit * (capacity / limit.sum())
+    there = values(share)
+    low_price, high_price = float(there.min()), float(there.max())
+    most, least = largest(low_price, share, limit), np.zeros(limit.size)
+    for _ in range(_HALVINGS):
+        price = low_price + (high_price - low_price) / 2
+        amounts = largest(price, least, most)
+        if amounts.sum() >= capacity:
+            low_price, most = price, amounts
+        else:
+            high_price, least = price, amounts
+    # Pages that are indifferent at the price share what is left, in any way.
+    spread = (most - least).sum()
+    part = np.clip((capacity - least.sum()) / spread, 0.0, 1.0) if spread > 0 else 1.0
+    return least + part * (most - least)
+
+
+def det_ks(values: ArrayLike, units: int) -> Ints:
+    """Deal `units` units of capacity out to pages one by one: each where it is worth most.
+
+    `values[i, j]` is the marginal value of page i at the amount of j + 1 units. Every page starts
+    with one unit; each further unit goes to the page with the highest value at its next amount
+    (of equals: the lowest id). Gives the units of each page. `InputError` for values that are no
+    table of numbers, and for fewer units than pages or more than the table has.
+
+    Source: DET-KS of S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling
+    with applications to stochastic resource allocation", University of Agder, 2013.
+
+    Where values fall along each row, the deal is the best that gives every page one unit:
+
+    >>> det_ks([[0.9, 0.5, 0.2], [0.8, 0.7, 0.6]], units=4)
+    array([1, 3])
+
+    Where they do not, it need not be. Page 0 has a poor second unit before a rich third one, to
+    which the deal does not look ahead: it brings 0.1 + 0.4, and [3, 1] would bring 1.0 + 0.1.
+
+    >>> det_ks([[0.1, 0.0, 0.9], [0.1, 0.2, 0.1]], units=4)
+    array([1, 3])
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
+        raise InputError(
+            f"det_ks: values has shape {table.shape} and {np.isnan(table).sum()} entries that are"
+            " no numbers; give a row of values for each page, one for each number of units"
+        )
+    whole = isinstance(units, int | np.integer) and not isinstance(units, bool)
+    if not (whole and len(table) <= units <= table.size):
+        raise InputError(
+            f"det_ks: units={units!r} must be a whole number from {len(table)} (one for each page)"
+            f" to {table.size} (all that the table has)"
+        )
+    return deal_units(table, units)
+
+
+@numba.njit(cache=True)
+def deal_units(values: Floats, units: int) -> Ints:
+    """`det_ks`, compiled and without its checks: for use in other compiled functions."""
+    pages, most = values.shape
+    dealt = np.ones(pages, np.int64)
+    if most == 1:
+        return dealt
+    offers = [(-values[page, 1], page) for page in range(pages)]
+    heapq.heapify(offers)
+    for _ in range(units - pages):
+        page = offers[0][1]
+        dealt[page] += 1
+        if dealt[page] < most:
+            heapq.heapreplace(offers, (-values[page, dealt[page]], page))
+        else:
+            heapq.heappop(offers)
+    return dealt
+
+
+def _check_capacity(function: str, capacity: float) -> None:
+    if not (np.isfinite(capacity) and capacity > 0):
+        raise InputError(f"{function}: capacity={capacity!r} must be a finite number above 0")

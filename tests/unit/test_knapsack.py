@@ -1,4 +1,6 @@
-"""The allocation meets its budget, equalises margins, and is beaten by no other."""
+"""The exact solvers use up what there is, equalise margins, and are beaten by no other mixture."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.knapsack import allocate
+from pollwise.knapsack import allocate, concave_amounts, det_ks, polling_amounts
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness, Objective
 
 OBJECTIVES = [Detection(), Freshness(), Delay(), Age(), Ephemeral(decay=0.5, value=3.0)]
@@ -162,3 +164,183 @@ def test_refuses_pages_that_are_not_worth_a_poll(rates):
 def test_refuses_bad_values_and_says_where(arguments, message):
     with pytest.raises(InputError, match=message):
         allocate(Detection(), **arguments, budget=1.0)
+
+
+unchanged = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=12).map(np.array)
+
+
+def chance(q, amounts):
+    return 1 - q ** (1 / amounts)
+
+
+@steady
+@given(q=unchanged, capacity=log_uniform(1e-3, 1e3))
+def test_polling_amounts_make_all_pages_pay_alike(q, capacity):
+    amounts = polling_amounts(q, capacity)
+    assert amounts.sum() == pytest.approx(capacity)
+    paid = chance(q, amounts)
+    assert paid == pytest.approx(paid[0], rel=1e-9)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.3, 1.0), (0.6, 1.0), (0.9, 1.5)])
+def test_polling_amounts_are_those_of_the_general_solver(alpha, beta):
+    q = 1 - alpha / np.arange(1, 9) ** beta
+    amounts = concave_amounts(lambda x: chance(q, x), np.full(8, np.inf))
+    assert amounts == pytest.approx(polling_amounts(q), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"unchanged": 0.5}, "unchanged has shape"),
+        ({"unchanged": []}, "unchanged has shape"),
+        ({"unchanged": [0.5, 1.0]}, r"unchanged\[1\] = 1.0 must be between 0 and 1"),
+        ({"unchanged": [np.nan]}, r"unchanged\[0\] = nan"),
+        ({"unchanged": [0.5], "capacity": 0.0}, r"capacity=0.0 must be .* above 0"),
+        ({"unchanged": [0.5], "capacity": np.inf}, "capacity=inf"),
+    ],
+)
+def test_polling_amounts_refuse_bad_values_and_say_where(arguments, message):
+    with pytest.raises(InputError, match=message):
+        polling_amounts(**arguments)
+
+
+lines = st.lists(
+    st.tuples(st.floats(0.1, 10.0), st.floats(0.0, 5.0), log_uniform(0.01, 10.0)),
+    min_size=1,
+    max_size=8,
+).map(lambda rows: np.array(rows).T)
+
+
+@steady
+@given(lines=lines, part=st.floats(0.01, 1.0))
+def test_concave_amounts_pay_alike_or_are_at_a_limit(lines, part):
+    height, slope, limits = lines
+    capacity = part * limits.sum()
+    amounts = concave_amounts(lambda x: height - slope * x, limits, capacity)
+    assert amounts.sum() == pytest.approx(capacity)
+    assert ((amounts >= 0) & (amounts <= limits)).all()
+    values = height - slope * amounts
+    # Whoever could give a little does not value it less than whoever could take it.
+    give, take = amounts > 1e-9 * capacity, amounts < limits - 1e-9 * capacity
+    if give.any() and take.any():
+        assert values[give].min() >= values[take].max() - 1e-6
+
+
+def test_concave_amounts_of_steps_and_of_values_that_are_infinite_at_nothing():
+    steps = concave_amounts(lambda x: np.where(x <= [0.2, 0.4], 1.0, [0.3, 0.1]), [1.0, 1.0], 0.8)
+    assert steps == pytest.approx([0.4, 0.4])
+    assert concave_amounts(lambda x: [1.0, 3.0] / x, [9.0, 9.0], 2.0) == pytest.approx([0.5, 1.5])
+
+
+def test_concave_amounts_never_ask_for_values_outside_the_limits():
+    limits = np.array([0.5, 2.0, 1.0])
+
+    def values(amounts):
+        assert ((amounts > 0) & (amounts <= limits)).all()
+        return np.array([1.0, 5.0, 3.0]) - amounts
+
+    assert concave_amounts(values, limits, 1.0) == pytest.approx([0.0, 1.0, 0.0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limits": 1.0}, "limits=1.0"),
+        ({"limits": [1.0, 0.0]}, "above 0 for each page"),
+        ({"limits": [1.0, np.nan]}, "above 0 for each page"),
+        ({"limits": [1.0, 1.0], "capacity": 2.5}, "capacity=2.5 is more .* at most 2.0"),
+        ({"limits": [1.0, 1.0], "capacity": -1.0}, "capacity=-1.0 must be"),
+    ],
+)
+def test_concave_amounts_refuse_bad_values_and_say_where(arguments, message):
+    with pytest.raises(InputError, match=message):
+        concave_amounts(lambda x: -x, **arguments)
+
+
+@pytest.mark.parametrize("bad", [lambda x: 1.0, lambda x: x * np.nan], ids=["scalar", "nan"])
+def test_concave_amounts_refuse_functions_that_give_no_number_for_each_page(bad):
+    with pytest.raises(InputError, match="a number for each"):
+        concave_amounts(bad, [1.0, 1.0])
+
+
+tables = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda shape: st.lists(
+        st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    ).map(np.array)
+)
+
+
+def worth(values, units):
+    return sum(float(row[:n].sum()) for row, n in zip(values, units, strict=True))
+
+
+def best_worth(values, units):
+    """By dynamic programming over all deals that give each page at least one unit."""
+    best = {0: 0.0}
+    for row in values:
+        sums = np.cumsum(row)
+        more: dict[int, float] = {}
+        for (spent, value), n in itertools.product(best.items(), range(1, len(row) + 1)):
+            more[spent + n] = max(more.get(spent + n, -np.inf), value + float(sums[n - 1]))
+        best = more
+    return best[units]
+
+
+def dealt_one_by_one(values, units):
+    dealt = [1] * len(values)
+    for _ in range(units - len(values)):
+        offers = [row[n] if n < len(row) else -np.inf for row, n in zip(values, dealt, strict=True)]
+        dealt[int(np.argmax(offers))] += 1
+    return dealt
+
+
+@steady
+@given(table=tables, data=st.data())
+def test_det_ks_deals_one_by_one(table, data):
+    units = data.draw(st.integers(len(table), table.size))
+    assert det_ks(table, units).tolist() == dealt_one_by_one(table, units)
+
+
+@steady
+@given(table=tables, data=st.data())
+def test_det_ks_is_the_best_deal_of_falling_values(table, data):
+    falling = -np.sort(-table, axis=1)
+    units = data.draw(st.integers(len(table), table.size))
+    assert worth(falling, det_ks(falling, units)) == pytest.approx(best_worth(falling, units))
+
+
+def test_det_ks_need_not_be_the_best_where_values_rise_again():
+    """The example of its docstring."""
+    rising = np.array([[0.1, 0.0, 0.9], [0.1, 0.2, 0.1]])
+    dealt = det_ks(rising, 4)
+    assert dealt.tolist() == [1, 3]
+    assert worth(rising, dealt) == pytest.approx(0.5)
+    assert best_worth(rising, 4) == pytest.approx(1.1) == worth(rising, [3, 1])
+
+
+def test_det_ks_comes_close_to_the_exact_amounts_as_units_shrink():
+    q = 1 - 0.6 / np.arange(1, 6)
+    exact = polling_amounts(q)
+    for units in (10, 100, 1000, 10_000):
+        table = chance(q[:, None], np.arange(1, units + 1) / units)
+        assert np.abs(det_ks(table, units) / units - exact).max() <= 1 / units
+
+
+@pytest.mark.parametrize(
+    ("values", "units", "message"),
+    [
+        ([0.5, 0.4], 2, "values has shape"),
+        ([[]], 1, "values has shape"),
+        ([[0.5, np.nan]], 1, "1 entries that are no numbers"),
+        ([[0.5, 0.4], [0.3, 0.2]], 1, "units=1 .* from 2 .* to 4"),
+        ([[0.5, 0.4], [0.3, 0.2]], 5, "units=5"),
+        ([[0.5, 0.4], [0.3, 0.2]], 2.0, "units=2.0 must be a whole number"),
+        ([[0.5, 0.4]], True, "units=True"),
+    ],
+)
+def test_det_ks_refuses_bad_values_and_says_where(values, units, message):
+    with pytest.raises(InputError, match=message):
+        det_ks(values, units)
