@@ -11,21 +11,24 @@ from numpy.typing import NDArray
 from pollwise.errors import InputError, StateError
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.automata_tree import (
-    PAGE,
-    SHARED,
     HTRAAState,
-    add_pages,
-    amounts_htraa,
     defer_pages,
-    doubled,
-    empty_tree,
+    next_back,
     observe_pages,
-    remove_pages,
     select_pages,
-    settle_all,
-    wake_htraa,
 )
 from pollwise.policies.base import StateDict
+from pollwise.policies.share_tree import (
+    PAGE,
+    SHARED,
+    ShareTree,
+    add_pages,
+    amounts_of,
+    doubled,
+    empty_tree,
+    remove_pages,
+    settle_all,
+)
 from pollwise.types import Observation, Page, Selection
 
 __all__ = ["HTRAA", "Schedule", "Update"]
@@ -63,7 +66,7 @@ class HTRAA:
     from the emptiest part of the tree, which doubles when it is full.
 
     It never waits, it shares out whatever polls there are. `pollwise.policies.automata_tree` has
-    the automaton and why its rules lead to the optimum.
+    the automaton's rules and why they lead to the optimum.
 
     Source: O.-C. Granmo, B. J. Oommen, "Solving stochastic nonlinear resource allocation problems
     using a hierarchy of twofold resource allocation automata", IEEE Trans. Computers 59(4), 2010.
@@ -101,13 +104,13 @@ class HTRAA:
         shared["capacity"] = capacity
         self._whole = int(resolution) + 1
         nodes, occupants = empty_tree(1, self._whole)
-        self._state = HTRAAState(
+        self._generator = generator
+        self._tree = ShareTree(
             pages=np.zeros(0, PAGE),
             shared=shared,
             nodes=nodes,
             occupants=occupants,
             held=np.zeros(1, np.int64),
-            generator=generator,
         )
 
     @property
@@ -116,24 +119,24 @@ class HTRAA:
 
         To be asked for anew after every `add`, which may need larger arrays.
         """
-        return self._state
+        return HTRAAState(self._tree, self._generator)
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts by page id up to the largest, 0 for ids that no page has.
 
         They add up to the capacity, unless there is no page.
         """
-        page_ids = watched(range(len(self._state.pages)), self._state.pages)
-        return amounts_htraa(self._state)[: page_ids.max(initial=-1) + 1]
+        page_ids = watched(range(len(self._tree.pages)), self._tree.pages)
+        return amounts_of(self._tree)[: page_ids.max(initial=-1) + 1]
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already."""
         if not pages:
             return
-        page_ids = new_ids(pages, self._state.pages)
+        page_ids = new_ids(pages, self._tree.pages)
         self._grow(int(page_ids.max()) + 1)
-        self._state.pages["polled_at"][page_ids] = seen_at(pages)
-        watched_before, count = int(self._state.nodes["pages"][1]), len(page_ids)
+        self._tree.pages["polled_at"][page_ids] = seen_at(pages)
+        watched_before, count = int(self._tree.nodes["pages"][1]), len(page_ids)
         if watched_before == 0:
             room = 1 << (count - 1).bit_length()
             self._plant(*empty_tree(room, self._whole))
@@ -141,37 +144,37 @@ class HTRAA:
         else:
             self._make_room(watched_before + count)
             slots = np.full(count, -1)
-        add_pages(self._state, page_ids, slots)
+        add_pages(self._tree, page_ids, slots)
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
-        remove_pages(self._state, watched(page_ids, self._state.pages))
+        remove_pages(self._tree, watched(page_ids, self._tree.pages))
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages whose turn it is; they are leased."""
-        page_ids = select_pages(self._state, now, limit)
-        return Selection(page_ids, float(wake_htraa(self._state)))
+        page_ids = select_pages(self._tree, self._generator, now, limit)
+        return Selection(page_ids, float(next_back(self._tree)))
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Teach the automata and end the leases of polled pages."""
-        observe_pages(self._state, *observed(observations, self._state.pages))
+        observe_pages(self._tree, self._generator, *observed(observations, self._tree.pages))
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+        defer_pages(self._tree, watched(page_ids, self._tree.pages), until)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls, the places in the tree, and the tree; see `Policy`."""
-        state = self._state
-        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
+        tree = self._tree
+        ids = watched(range(len(tree.pages)) if page_ids is None else page_ids, tree.pages)
         learned: StateDict = {
             "page_ids": ids,
-            "page.polled_at": state.pages["polled_at"][ids],
-            "page.slot": state.pages["slot"][ids],
-            "htraa.whole": state.shared["whole"].copy(),
+            "page.polled_at": tree.pages["polled_at"][ids],
+            "page.slot": tree.pages["slot"][ids],
+            "htraa.whole": tree.shared["whole"].copy(),
         }
         for name in _TREE:
-            learned[f"htraa.{name}"] = state.nodes[name][: len(state.occupants)].copy()
+            learned[f"htraa.{name}"] = tree.nodes[name][: len(tree.occupants)].copy()
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
@@ -183,9 +186,9 @@ class HTRAA:
         nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)
         for name in _TREE:
             nodes[name][: len(occupants)] = state[f"htraa.{name}"]
-        pages = self._state.pages
+        pages = self._tree.pages
         everyone = watched(range(len(pages)), pages)
-        remove_pages(self._state, everyone)
+        remove_pages(self._tree, everyone)
         self._plant(nodes, occupants)
         self._make_room(len(everyone))
 
@@ -195,10 +198,10 @@ class HTRAA:
             # A page has one slot and a slot one page.
             known[known] = _is_first(column[known])
         pages["polled_at"][ids[known]] = state["page.polled_at"][known]
-        add_pages(self._state, ids[known], slots[known])
+        add_pages(self._tree, ids[known], slots[known])
         others = np.setdiff1d(everyone, ids[known])
-        add_pages(self._state, others, np.full(len(others), -1))
-        settle_all(self._state)
+        add_pages(self._tree, others, np.full(len(others), -1))
+        settle_all(self._tree)
 
     def _check_learned(self, state: StateDict) -> None:
         """`StateError` unless it is the learned state of such a policy."""
@@ -224,22 +227,22 @@ class HTRAA:
 
     def _plant(self, nodes: NDArray[Any], occupants: NDArray[np.int64]) -> None:
         """Put another tree, without pages, in the place of one without pages."""
-        self._state = self._state._replace(nodes=nodes, occupants=occupants)
+        self._tree = self._tree._replace(nodes=nodes, occupants=occupants)
 
     def _make_room(self, pages: int) -> None:
         """Double the tree until it has slots for so many pages."""
-        while len(self._state.occupants) < pages:
-            self._state = doubled(self._state)
+        while len(self._tree.occupants) < pages:
+            self._tree = doubled(self._tree)
 
     def _grow(self, pages: int) -> None:
         """Make room for page ids below `pages`; the room doubles."""
-        old = len(self._state.pages)
+        old = len(self._tree.pages)
         if pages <= old:
             return
         more = max(pages, 2 * old, 16) - old
-        self._state = self._state._replace(
-            pages=np.append(self._state.pages, np.zeros(more, PAGE)),
-            held=np.append(self._state.held, np.zeros(more, np.int64)),
+        self._tree = self._tree._replace(
+            pages=np.append(self._tree.pages, np.zeros(more, PAGE)),
+            held=np.append(self._tree.held, np.zeros(more, np.int64)),
         )
 
 
