@@ -1,0 +1,33 @@
+"""GPOKS keeps to the contract, whatever its variant draws."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pollwise.policies.base import Policy
+from pollwise.policies.gpoks import GPOKS
+from pollwise.testing.policy_contract import PolicyContract
+from pollwise.types import Page
+
+
+class _Contract(PolicyContract):
+    variant: str
+
+    def make_policy(self, pages: Sequence[Page]) -> Policy:
+        return GPOKS(variant=self.variant, resolution=20, generator=np.random.default_rng(4))
+
+
+class TestGPOKS(_Contract):
+    variant = "gpoks"
+
+
+class TestThompson(_Contract):
+    variant = "ts"
+
+
+class TestUpperBound(_Contract):
+    variant = "ucb"
+
+
+class TestOptimisticPoints(_Contract):
+    variant = "ips-ots"
