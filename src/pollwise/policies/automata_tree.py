@@ -40,6 +40,8 @@ from pollwise.policies.share_tree import (
     LEASED,
     READY,
     Nodes,
+    Pages,
+    Shared,
     ShareTree,
     amount_of,
     count_path,
@@ -62,24 +64,27 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 class HTRAAState(NamedTuple):
-    """The state of the policy.
+    """The state of the policy: the fields of `ShareTree`, and what draws random numbers.
 
-    From Python, tree and generator are best handed over apart: for numba to look up the type of a
-    tuple with a generator in it takes a hundred times longer than a call does.
+    Python hands tree and generator over apart, because for numba to look up the type of a tuple
+    with a generator in it takes a hundred times longer than a call does.
     """
 
-    tree: ShareTree
+    pages: Pages
+    shared: Shared
+    nodes: Nodes
+    occupants: NDArray[np.int64]
+    held: NDArray[np.int64]
     generator: np.random.Generator
 
 
 @numba.njit(cache=True)
 def _is_left_next(state: HTRAAState, node: int) -> bool:
     """Which part of a node is polled next; one without pages to poll is passed over."""
-    tree = state.tree
-    own, common = tree.nodes[node], tree.shared[0]
-    if tree.nodes[2 * node].ready == 0:
+    own, common = state.nodes[node], state.shared[0]
+    if state.nodes[2 * node].ready == 0:
         return False
-    if tree.nodes[2 * node + 1].ready == 0:
+    if state.nodes[2 * node + 1].ready == 0:
         return True
     if common.by_deadline:
         return own.credit >= common.whole - 2 * own.state
@@ -100,23 +105,22 @@ def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> N
 @numba.njit(cache=True)
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
-    tree = state.tree
-    pages, nodes, whole = tree.pages, tree.nodes, tree.shared[0].whole
-    while tree.held[0] > 0 and pages[tree.held[1]].key <= now:
-        back = tree.held[1]
-        heap_remove(tree.held, pages, back)
+    pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
+    while state.held[0] > 0 and pages[state.held[1]].key <= now:
+        back = state.held[1]
+        heap_remove(state.held, pages, back)
         pages[back].where = READY
-        count_path(tree, pages[back].slot, 0, 1)
+        count_path(nodes, pages[back].slot, 0, 1)
     if nodes[1].ready == 0:
         return -1
-    node, slots = 1, len(tree.occupants)
+    node, slots = 1, len(state.occupants)
     while node < slots:
         is_left = _is_left_next(state, node)
         _visit(nodes, node, whole, is_left, 1)
         nodes[node].ready -= 1
         node = 2 * node if is_left else 2 * node + 1
     nodes[node].ready = 0
-    page = tree.occupants[node - slots]
+    page = state.occupants[node - slots]
     pages[page].where = LEASED
     return int(page)
 
@@ -126,7 +130,7 @@ def select_pages(
     tree: ShareTree, generator: np.random.Generator, now: float, limit: int
 ) -> NDArray[np.int64]:
     """Lease up to `limit` pages."""
-    state = HTRAAState(tree, generator)
+    state = HTRAAState(tree.pages, tree.shared, tree.nodes, tree.occupants, tree.held, generator)
     selected = np.empty(min(limit, tree.nodes[1].pages), np.int64)
     count = 0
     while count < len(selected):
@@ -139,25 +143,24 @@ def select_pages(
 
 
 @numba.njit(cache=True)
-def next_back(tree: ShareTree) -> float:
+def next_back(pages: Pages, held: NDArray[np.int64]) -> float:
     """When the next held page is back; infinite: there is none."""
-    return tree.pages[tree.held[1]].key if tree.held[0] > 0 else math.inf
+    return pages[held[1]].key if held[0] > 0 else math.inf
 
 
 @numba.njit(cache=True)
 def wake_htraa(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_back(state.tree)
+    return next_back(state.pages, state.held)
 
 
 @numba.njit(cache=True)
 def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
     """Let the automata on the path from a slot to the root take in a poll."""
-    tree = state.tree
-    whole = tree.shared[0].whole
-    part = len(tree.occupants) + slot
+    whole = state.shared[0].whole
+    part = len(state.occupants) + slot
     while part > 1:
-        node = tree.nodes[part >> 1]
+        node = state.nodes[part >> 1]
         is_left = part & 1 == 0
         other_share = whole - node.state if is_left else node.state
         moved = node.state + (1 if is_left == changed else -1)
@@ -175,8 +178,7 @@ def observe_htraa(
     The first poll of a page without a copy says nothing of change. `last_changed_at` is taken so
     that all policies are told in the same way.
     """
-    tree = state.tree
-    own, common = tree.pages[page], tree.shared[0]
+    own, common = state.pages[page], state.shared[0]
     if own.where == ABSENT:
         return
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
@@ -188,7 +190,7 @@ def observe_htraa(
             own.polled_at = polled_at
     if own.where == LEASED:
         own.where = READY
-        count_path(tree, own.slot, 0, 1)
+        count_path(state.nodes, own.slot, 0, 1)
 
 
 @numba.njit(cache=True)
@@ -201,7 +203,7 @@ def observe_pages(
     last_changed_at: NDArray[np.float64],
 ) -> None:
     """Take in observations, in the order given."""
-    state = HTRAAState(tree, generator)
+    state = HTRAAState(tree.pages, tree.shared, tree.nodes, tree.occupants, tree.held, generator)
     for n in range(len(pages)):
         observe_htraa(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
 
@@ -225,4 +227,4 @@ def defer_pages(tree: ShareTree, pages: NDArray[np.int64], until: float) -> None
 @numba.njit(cache=True)
 def amount_htraa(state: HTRAAState, page: int) -> float:
     """The amount of a page, of the capacity; 0 for ids that no page has."""
-    return amount_of(state.tree, page)
+    return amount_of(state.pages, state.shared, state.nodes, page)

@@ -119,7 +119,7 @@ class HTRAA:
 
         To be asked for anew after every `add`, which may need larger arrays.
         """
-        return HTRAAState(self._tree, self._generator)
+        return HTRAAState(*self._tree, generator=self._generator)
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts by page id up to the largest, 0 for ids that no page has.
@@ -153,7 +153,7 @@ class HTRAA:
     def select(self, now: float, limit: int) -> Selection:
         """The pages whose turn it is; they are leased."""
         page_ids = select_pages(self._tree, self._generator, now, limit)
-        return Selection(page_ids, float(next_back(self._tree)))
+        return Selection(page_ids, float(next_back(self._tree.pages, self._tree.held)))
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Teach the automata and end the leases of polled pages."""

@@ -31,7 +31,9 @@ __all__ = [
     "READY",
     "SHARED",
     "Nodes",
+    "Pages",
     "ShareTree",
+    "Shared",
     "add_pages",
     "amount_of",
     "amounts_of",
@@ -79,14 +81,16 @@ SHARED = np.dtype(
 
 _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 
+Pages = NDArray[Any]
+Shared = NDArray[Any]
 Nodes = NDArray[Any]
 
 
 class ShareTree(NamedTuple):
     """A tree of automata. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: Pages  # of PAGE
+    shared: Shared  # of SHARED, one element
     nodes: Nodes  # of NODE, twice as many as slots
     occupants: NDArray[np.int64]  # the page in each slot; -1: none
     held: NDArray[np.int64]  # heap by the time to come back
@@ -148,12 +152,12 @@ def _settle_path(tree: ShareTree, slot: int) -> None:
 
 
 @numba.njit(cache=True)
-def count_path(tree: ShareTree, slot: int, pages: int, ready: int) -> None:
+def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
     """Add to the counts on the path from a slot to the root."""
-    node = len(tree.occupants) + slot
+    node = len(nodes) // 2 + slot
     while node > 0:
-        tree.nodes[node].pages += pages
-        tree.nodes[node].ready += ready
+        nodes[node].pages += pages
+        nodes[node].ready += ready
         node >>= 1
 
 
@@ -176,7 +180,7 @@ def add_pages(tree: ShareTree, pages: NDArray[np.int64], slots: NDArray[np.int64
         own.slot = slots[n] if slots[n] >= 0 else _emptiest_slot(tree)
         own.where = READY
         tree.occupants[own.slot] = pages[n]
-        count_path(tree, own.slot, 1, 1)
+        count_path(tree.nodes, own.slot, 1, 1)
     for page in pages:
         _settle_path(tree, tree.pages[page].slot)
 
@@ -191,29 +195,30 @@ def remove_pages(tree: ShareTree, pages: NDArray[np.int64]) -> None:
         if own.where == HELD:
             heap_remove(tree.held, tree.pages, page)
         tree.occupants[own.slot] = -1
-        count_path(tree, own.slot, -1, -1 if own.where == READY else 0)
+        count_path(tree.nodes, own.slot, -1, -1 if own.where == READY else 0)
         _settle_path(tree, own.slot)
         own.where = ABSENT
 
 
 @numba.njit(cache=True)
-def amount_of(tree: ShareTree, page: int) -> float:
-    """The amount of a page: the capacity times the shares on its path; 0 where there is none."""
-    if not 0 <= page < len(tree.pages) or tree.pages[page].where == ABSENT:
+def amount_of(pages: Pages, shared: Shared, nodes: Nodes, page: int) -> float:
+    """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
+    if not 0 <= page < len(pages) or pages[page].where == ABSENT:
         return 0.0
-    whole = tree.shared[0].whole
+    whole = shared[0].whole
     # Numbers of whole and parts, divided once.
     units, parts = 1.0, 1.0
-    part = len(tree.occupants) + tree.pages[page].slot
+    part = len(nodes) // 2 + pages[page].slot
     while part > 1:
-        left_share = tree.nodes[part >> 1].state
+        left_share = nodes[part >> 1].state
         units *= left_share if part & 1 == 0 else whole - left_share
         parts *= whole
         part >>= 1
-    return tree.shared[0].capacity * units / parts
+    return shared[0].capacity * units / parts
 
 
 @numba.njit(cache=True)
 def amounts_of(tree: ShareTree) -> NDArray[np.float64]:
     """The amounts by page id."""
-    return np.array([amount_of(tree, page) for page in range(len(tree.pages))])
+    pages = tree.pages
+    return np.array([amount_of(pages, tree.shared, tree.nodes, page) for page in range(len(pages))])

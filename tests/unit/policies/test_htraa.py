@@ -33,24 +33,24 @@ def poll(policy: HTRAA, now: float, outcome: Outcome = FAILED) -> int:
 
 def divided(policy: HTRAA) -> list[int]:
     """The nodes that have pages on both sides."""
-    counts = policy.state.tree.nodes["pages"]
-    slots = range(1, len(policy.state.tree.occupants))
+    counts = policy.state.nodes["pages"]
+    slots = range(1, len(policy.state.occupants))
     return [node for node in slots if counts[2 * node] and counts[2 * node + 1]]
 
 
 def draw_shares(policy: HTRAA, rng: np.random.Generator) -> None:
     """Put every automaton into a state drawn at random."""
-    whole = int(policy.state.tree.shared["whole"][0])
+    whole = int(policy.state.shared["whole"][0])
     for node in divided(policy):
-        policy.state.tree.nodes["state"][node] = rng.integers(1, whole)
-        policy.state.tree.nodes["credit"][node] = 0
+        policy.state.nodes["state"][node] = rng.integers(1, whole)
+        policy.state.nodes["credit"][node] = 0
 
 
 class Part:
     """The plainest account of a tree: objects, a credit for each part, fractions."""
 
     def __init__(self, policy: HTRAA, node: int = 1) -> None:
-        state, slots = policy.state.tree, len(policy.state.tree.occupants)
+        state, slots = policy.state, len(policy.state.occupants)
         self.whole = int(state.shared["whole"][0])
         self.page = int(state.occupants[node - slots]) if node >= slots else None
         self.parts = [] if node >= slots else [Part(policy, 2 * node + side) for side in (0, 1)]
@@ -114,7 +114,7 @@ def test_turns_moves_and_amounts_are_those_of_the_plain_account(update, pages):
 @pytest.mark.parametrize("pages", [1, 2, 3, 7, 8, 9, 500])
 def test_pages_begin_with_equal_amounts_in_the_order_given(pages):
     policy = make(pages, resolution=10**6)
-    state = policy.state.tree
+    state = policy.state
     assert len(state.occupants) == 1 << (pages - 1).bit_length()
     assert state.occupants[state.occupants >= 0].tolist() == list(range(pages))
     assert policy.amounts() == pytest.approx(np.full(pages, 1 / pages), rel=1e-3)
@@ -134,7 +134,7 @@ def test_new_pages_take_from_the_emptiest_part():
     policy = make(8, resolution=999)
     policy.discard([4, 5, 7])
     policy.add([Page(9, seen_at=0.0)])
-    assert policy.state.tree.pages["slot"][9] in (4, 5)
+    assert policy.state.pages["slot"][9] in (4, 5)
     assert policy.amounts()[:4] == pytest.approx(np.full(4, 0.125))
     assert policy.amounts()[[6, 9]] == pytest.approx([0.25, 0.25])
 
@@ -144,7 +144,7 @@ def test_a_full_tree_doubles_and_what_was_learned_stays():
     draw_shares(policy, np.random.default_rng(5))
     before = policy.amounts()
     policy.add([Page(page_id, seen_at=0.0) for page_id in (10, 11, 12, 13, 14)])
-    assert len(policy.state.tree.occupants) == 16
+    assert len(policy.state.occupants) == 16
     after = policy.amounts()[:4]
     assert after.sum() == pytest.approx(4 / 9, abs=0.01)
     assert after / after.sum() == pytest.approx(before)
@@ -155,7 +155,7 @@ def test_frequencies_keep_to_the_amounts_at_all_times(pages):
     policy = make(pages, resolution=50)
     draw_shares(policy, np.random.default_rng(pages))
     amounts, polls = policy.amounts(), np.zeros(pages)
-    depth = math.log2(len(policy.state.tree.occupants))
+    depth = math.log2(len(policy.state.occupants))
     for now in range(1, 3000):
         polls[poll(policy, float(now))] += 1
         assert np.abs(polls - now * amounts).max() < min(depth, 3.0)
@@ -163,7 +163,7 @@ def test_frequencies_keep_to_the_amounts_at_all_times(pages):
 
 def test_pages_that_begin_together_do_not_come_in_bursts():
     policy = make(64, resolution=9)
-    policy.state.tree.nodes["state"][32:64] = 9
+    policy.state.nodes["state"][32:64] = 9
     slow = [poll(policy, float(now)) % 2 for now in range(1, 1000)][-640:]
     assert sum(slow) == pytest.approx(64, abs=2)
     assert max(sum(slow[n : n + 32]) for n in range(len(slow) - 32)) <= 8
@@ -184,7 +184,7 @@ def test_leased_and_held_pages_are_passed_over(schedule: Schedule):
 
 def test_a_page_that_was_away_gets_one_poll_and_makes_up_for_none():
     policy = make(2, resolution=9)
-    policy.state.tree.nodes["state"][1] = 7
+    policy.state.nodes["state"][1] = 7
     first = next(now for now in range(1, 9) if poll(policy, float(now)) == 0)
     while policy.select(float(first), 1).page_ids.tolist() != [0]:
         policy.observe([Observation(1, float(first), FAILED)])
@@ -256,7 +256,7 @@ def test_amounts_and_counts_are_right_after_any_calls(calls, resolution):
 
 
 def assert_sound(policy: HTRAA, there: set[int]) -> None:
-    state, amounts = policy.state.tree, policy.amounts()
+    state, amounts = policy.state, policy.amounts()
     assert set(np.flatnonzero(amounts).tolist()) == there
     assert amounts.sum() == pytest.approx(2.0 if there else 0.0)
     slots, whole = len(state.occupants), int(state.shared["whole"][0])
@@ -301,9 +301,9 @@ def test_pages_without_learned_rows_take_the_places_that_are_left():
     part = policy.state_dict([page for page in range(14) if page != 5])
     restored.load_state_dict(part)
     same = [page for page in range(14) if page not in (0, 5, 7, 9)]
-    slots = policy.state.tree.pages["slot"], restored.state.tree.pages["slot"]
+    slots = policy.state.pages["slot"], restored.state.pages["slot"]
     assert slots[0][same].tolist() == slots[1][same].tolist()
-    assert set(restored.state.tree.occupants.tolist()) - {-1} == set(range(40))
+    assert set(restored.state.occupants.tolist()) - {-1} == set(range(40))
     assert restored.amounts().sum() == pytest.approx(1.0)
 
 
@@ -312,7 +312,7 @@ def test_rows_that_claim_the_same_slot_are_no_matter():
     learned = policy.state_dict()
     learned["page.slot"][:] = learned["page.slot"][0]
     policy.load_state_dict(learned)
-    occupied = policy.state.tree.occupants[policy.state.tree.occupants >= 0]
+    occupied = policy.state.occupants[policy.state.occupants >= 0]
     assert sorted(occupied.tolist()) == learned["page_ids"].tolist()
 
 
