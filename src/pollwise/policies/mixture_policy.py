@@ -1,0 +1,211 @@
+"""What the bandits on mixtures of two pages have in common."""
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+from pollwise.policies.arrays import ABSENT, check_state, new_ids, observed, seen_at, watched
+from pollwise.policies.base import StateDict
+from pollwise.policies.mixture_bandit import (
+    ARM,
+    FREE,
+    NOBODY,
+    PAGE,
+    SHARED,
+    BanditState,
+    amount_bandit,
+    defer_pages,
+    forget_pull,
+    observe_pages,
+    select_pages,
+    wake_bandit,
+)
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["MixturePolicy", "shares"]
+
+Floats = NDArray[np.float64]
+
+_FINEST_RESOLUTION = 1000
+
+
+def shares(name: str, resolution: int) -> Floats:
+    """The first page's share of polls in each arm, k/K for k = 1 ... K - 1.
+
+    `InputError`, in the name of policy `name`, unless K is an integer from 2 to 1000.
+    """
+    whole = isinstance(resolution, Integral) and not isinstance(resolution, bool)
+    if not (whole and 2 <= resolution <= _FINEST_RESOLUTION):
+        raise InputError(
+            f"{name}: resolution={resolution!r} must be an integer from 2 to {_FINEST_RESOLUTION};"
+            " with resolution K the arms are the mixtures (1/K, 1 - 1/K) to (1 - 1/K, 1/K)"
+        )
+    return np.arange(1, resolution) / resolution
+
+
+class MixturePolicy:
+    """Polls two pages by the mixture of the best score; the subclasses say which score it is.
+
+    `pollwise.policies.mixture_bandit` has the arms, pulls and scores. What was learned is of the
+    two pages together: it is forgotten when one of them is discarded. A page that is alone is
+    polled always. It never waits; weights and costs play no part.
+    """
+
+    name: str
+    """The name of the policy."""
+
+    def __init__(
+        self,
+        *,
+        generator: np.random.Generator,
+        score: int,
+        length: int,
+        mean: Floats,
+        covariance: Floats | None = None,
+        noise: float = 0.0,
+    ) -> None:
+        """`score`, `length`, `noise`: see `mixture_bandit.SHARED`; `mean`, `covariance`: what is
+        believed of the arms before the first pull (None: they are averaged, nothing is believed).
+        """
+        if not isinstance(generator, np.random.Generator):
+            raise InputError(
+                f"{self.name}: generator={generator!r} must be a numpy.random.Generator, such as"
+                " numpy.random.default_rng(1)"
+            )
+        shared = np.zeros(1, SHARED)
+        shared["score"] = score
+        shared["noise"] = noise
+        shared["length"] = length
+        shared["page"] = NOBODY
+        self._mean = mean
+        self._covariance = np.zeros((0, 0)) if covariance is None else covariance
+        arms = np.zeros(len(mean), ARM)
+        pages = np.zeros(0, PAGE)
+        self._state = BanditState(pages, shared, arms, self._covariance.copy(), generator)
+        self._forget()
+
+    @property
+    def state(self) -> BanditState:
+        """The whole state: what the functions of `mixture_bandit` work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def amounts(self) -> Floats:
+        """The shares of polls in the arm that is played, by page id; 0 for ids that no page has.
+
+        Before the first selection that is the middle one.
+        """
+        page_ids = self._watched()
+        amounts = np.zeros(page_ids.max(initial=-1) + 1)
+        for page_id in page_ids:
+            amounts[page_id] = amount_bandit(self._state, page_id)
+        return amounts
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for a third one, and for an id negative or watched already.
+
+        Whatever the order in which they come, the first page of the mixtures is that of lower id.
+        """
+        if not pages:
+            return
+        page_ids = new_ids(pages, self._state.pages)
+        both = np.concatenate([self._watched(), page_ids])
+        if len(both) > 2:
+            raise InputError(
+                f"{self.name}: page {both[2]} is a third one, and the mixtures are of two; for more"
+                " pages take another policy, such as lakg, htraa or gpoks"
+            )
+        more = page_ids.max() + 1 - len(self._state.pages)
+        if more > 0:
+            room = np.append(self._state.pages, np.zeros(more, PAGE))
+            self._state = self._state._replace(pages=room)
+        own = self._state.pages
+        own["polled_at"][page_ids] = seen_at(pages)
+        own["of_pull"][page_ids] = 0
+        own["where"][page_ids] = FREE
+        self._set_pair(both)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages, and what was learned of their mixtures; unknown ids are ignored."""
+        gone = watched(page_ids, self._state.pages)
+        if not len(gone):
+            return
+        self._forget()
+        self._state.pages["where"][gone] = ABSENT
+        self._set_pair(self._watched())
+
+    def select(self, now: float, limit: int) -> Selection:
+        """At most `limit` pages; they are leased."""
+        page_ids = select_pages(self._state, now, limit)
+        return Selection(page_ids, float(wake_bandit(self._state)))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        observe_pages(self._state, *observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """The latest polls, the arms and what is known of a pull under way; see `Policy`."""
+        state, common = self._state, self._state.shared[0]
+        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
+        # A poll whose lease is lost is dealt again.
+        leased = [page != NOBODY and state.pages["of_pull"][page] for page in common["page"]]
+        shared = {
+            "pair": common["page"].copy(),
+            "pull": np.array([common["arm"], common["told"], common["changed"]]),
+            "dealt": common["dealt"] - leased,
+            "pulls": state.arms["pulls"].copy(),
+            "mean": state.arms["mean"].copy(),
+            "covariance": state.covariance.copy(),
+        }
+        return {
+            "page_ids": ids,
+            "page.polled_at": state.pages["polled_at"][ids],
+            **{f"{self.name}.{key}": array for key, array in shared.items()},
+        }
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit.
+
+        Arms are left as they are where the state is of other mixtures: those of another page.
+        """
+        check_state(state, self.state_dict([]))
+        own, ids = self._state, state["page_ids"].astype(np.int64)
+        known = np.isin(ids, self._watched())
+        own.pages["polled_at"][ids[known]] = state["page.polled_at"][known]
+        common = own.shared[0]
+        if not np.array_equal(common["page"], state[f"{self.name}.pair"]):
+            return
+        forget_pull(own)
+        common["dealt"] = state[f"{self.name}.dealt"]
+        for key, value in zip(("arm", "told", "changed"), state[f"{self.name}.pull"], strict=True):
+            common[key] = value
+        own.arms["pulls"] = state[f"{self.name}.pulls"]
+        own.arms["mean"] = state[f"{self.name}.mean"]
+        own.covariance[:] = state[f"{self.name}.covariance"]
+
+    def _watched(self) -> NDArray[np.int64]:
+        return watched(range(len(self._state.pages)), self._state.pages)
+
+    def _set_pair(self, page_ids: NDArray[np.int64]) -> None:
+        pair = self._state.shared["page"][0]
+        pair[:] = NOBODY
+        pair[: len(page_ids)] = np.sort(page_ids)
+
+    def _forget(self) -> None:
+        """Back to what is believed before the first pull."""
+        state = self._state
+        state.arms["pulls"] = 0
+        state.arms["mean"] = self._mean
+        state.covariance[:] = self._covariance
+        state.shared["arm"] = math.ceil(len(state.arms) / 2) - 1
+        forget_pull(state)
