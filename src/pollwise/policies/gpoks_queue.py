@@ -28,7 +28,7 @@ from pollwise.policies.gpoks_state import (
     first_turn,
     learn_reward,
 )
-from pollwise.rates.gaussian_process import draw_weights
+from pollwise.rates.gaussian_process import draw_weights, value_at
 from pollwise.rates.monotone import walk
 from pollwise.types import Outcome
 
@@ -85,9 +85,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
         if deviations == 0.0:
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
-    drawn = 0.0
-    for k in range(state.basis.shape[1]):
-        drawn += state.basis[steps - 1, k] * state.weights[page, k]
+    drawn = value_at(state.basis[steps - 1], state.weights[page])
     return max(drawn, mean) if common.optimistic else drawn
 
 
@@ -227,8 +225,7 @@ def observe_gpoks(
         return
     if own.where == LEASED:
         own.where = READY
-    answered = outcome == _CHANGED or outcome == _UNCHANGED  # noqa: SIM109 (tuples are slow here)
-    if not answered:
+    if outcome != _CHANGED and outcome != _UNCHANGED:
         return
     if math.isnan(own.seen_at):
         own.credit = first_turn(page)

@@ -36,6 +36,7 @@ __all__ = [
     "solve",
     "tabulate_deviation",
     "tabulate_mean",
+    "value_at",
 ]
 
 Floats = NDArray[np.float64]
@@ -172,6 +173,15 @@ def draw_weights(moments: Floats, generator: np.random.Generator, weights: Float
     draw_deviations(moments, generator, weights)
     for k in range(len(weights)):
         weights[k] += moments[k, len(weights)]
+
+
+@numba.njit(cache=True, fastmath=True)
+def value_at(features: Floats, weights: Floats) -> float:
+    """The value of a function at the point whose row of Φ is `features`."""
+    value = 0.0
+    for k in range(len(weights)):
+        value += features[k] * weights[k]
+    return value
 
 
 @numba.njit(cache=True, fastmath=True)
