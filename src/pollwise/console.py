@@ -148,7 +148,7 @@ def print_reproduction(result: "Reproduction") -> None:
         console.print(f"The figure is {result.figure}")
 
 
-_COLUMNS_ACROSS = 4
+_COLUMNS_ACROSS = 3
 
 
 def _number(row: "Row | None") -> str:
@@ -159,7 +159,8 @@ def _number(row: "Row | None") -> str:
         text = "-"
     else:
         digits = 0 if row.value == round(row.value) else 4 if abs(row.value) < 10 else 1
-        text = f"{row.value:,.{digits}f}"
+        tiny = 0 < abs(row.value) < 1e-3
+        text = f"{row.value:.1e}" if tiny else f"{row.value:,.{digits}f}"
         if row.stderr:
             text += f" ± {row.stderr:.{max(digits, 1)}f}"
     return text if row.published is None else f"{text} [{row.published:,.1f}]"

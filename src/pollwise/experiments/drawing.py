@@ -48,6 +48,8 @@ def _draw_curves(axes: Any, outcome: Outcome) -> None:
     for number, (label, level) in enumerate(outcome.levels.items()):
         axes.axhline(level, color="0.45", linestyle=_LINES[number % len(_LINES)], lw=1, label=label)
     axes.set(xlabel=outcome.x_label, ylabel=outcome.y_label, xscale="log")
+    if outcome.log_y:
+        axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
 

@@ -37,7 +37,8 @@ class Outcome:
     """What an experiment found.
 
     `finding` says in words whether the claim holds; `curves` is empty for tables. `levels` are
-    horizontal lines by their label. `x_label` and `y_label` are those of the axes.
+    horizontal lines by their label. `x_label` and `y_label` are those of the axes, of
+    which the first is logarithmic, the second if `log_y`.
     """
 
     rows: list[Row]
@@ -46,6 +47,7 @@ class Outcome:
     levels: dict[str, float] = field(default_factory=dict)
     x_label: str = "polls"
     y_label: str = "expected reward of a poll"
+    log_y: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pollwise.experiments.scenario import Learner, World
 from pollwise.experiments.trials import Case, Samples, knapsack_of, run_cases
 from pollwise.simulation.summary import Mean, mean_of
 
-__all__ = ["Learned", "checkpoints_to", "classical_scores", "learn", "polls_text"]
+__all__ = ["Learned", "checkpoints_to", "classical_scores", "learn"]
 
 _SHARE = 0.9
 _PER_DECADE = 8
@@ -60,11 +60,19 @@ class Learned:
         first = 0 if len(below) == 0 else int(below[-1]) + 1
         return self.checkpoints[first] if first < len(self.checkpoints) else None
 
+    def polls_to_share(self, row: str) -> int | None:
+        """How many polls a learner needs to reach 90 % of the optimum."""
+        return self.polls_to(row, _SHARE * classical_scores(self.world)["optimal"])
+
     def rows_to_share(self, label: str = "") -> list[Row]:
         """How many polls every learner needs to reach 90 % of the optimum."""
-        goal = _SHARE * classical_scores(self.world)["optimal"]
         column = f"{label} polls to 90 %".strip()
-        return [Row(row, column, self.polls_to(row, goal)) for row in self.samples]
+        return [Row(row, column, self.polls_to_share(row)) for row in self.samples]
+
+    def race(self) -> str:
+        """Who reaches 90 % of the optimum when, in words."""
+        parts = [f"{row} {_reached(self.polls_to_share(row))}" for row in self.samples]
+        return "90 % of the optimum: " + ", ".join(parts) + "."
 
 
 def learn(
@@ -82,6 +90,5 @@ def learn(
     ]
 
 
-def polls_text(polls: int | None) -> str:
-    """A number of polls in words; None: it was not reached."""
+def _reached(polls: int | None) -> str:
     return "not within the run" if polls is None else f"after {polls:,d} polls"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.fixed import Fixed
+from pollwise.policies.gpoks import GPOKS
+from pollwise.policies.htraa import HTRAA
+from pollwise.policies.lakg import LAKG
 from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
 from pollwise.policies.uniform import Uniform
@@ -53,6 +57,14 @@ def _known(setting: Setting) -> Mapping[int, float]:
     return setting.rates
 
 
+def _gpoks(variant: str, setting: Setting, **options: Any) -> Policy:
+    """With four steps of the knapsack for each page, at least."""
+    resolution = max(100, 4 * setting.pages)
+    return GPOKS(
+        **{"variant": variant, "resolution": resolution, "generator": setting.generator, **options}
+    )
+
+
 _MAKERS: dict[str, Callable[..., Policy]] = {
     "bayes-index": lambda s, **o: BayesianIndex(objective=s.objective, **o),
     "whittle": lambda s, **o: Whittle(rates=_known(s), objective=s.objective, **o),
@@ -60,6 +72,16 @@ _MAKERS: dict[str, Callable[..., Policy]] = {
     "proportional": lambda s, **o: Proportional(rates=_known(s), **o),
     "fixed": lambda s, **o: Fixed(**{"interval": s.pages / s.budget, **o}),
     "uniform": lambda s, **o: Uniform(**o),
+    "lakg": lambda s, **o: LAKG(**{"generator": s.generator, **o}),
+    "htraa": lambda s, **o: HTRAA(generator=s.generator, **o),
+    "gpoks": lambda s, **o: _gpoks("gpoks", s, **o),
+    "gpoks-ts": lambda s, **o: _gpoks("ts", s, **o),
+    "gpoks-ots": lambda s, **o: _gpoks("ots", s, **o),
+    "gpoks-mono": lambda s, **o: _gpoks("mono", s, **o),
+    "gpoks-gpr": lambda s, **o: _gpoks("gpr", s, **o),
+    "gpoks-ucb": lambda s, **o: _gpoks("ucb", s, **o),
+    "gpoks-ips": lambda s, **o: _gpoks("ips", s, **o),
+    "gpoks-ips-ots": lambda s, **o: _gpoks("ips-ots", s, **o),
 }
 _LEARNING_OR_BLIND = ("bayes-index", "fixed", "uniform")
 

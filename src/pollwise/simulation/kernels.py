@@ -12,9 +12,30 @@ import numba
 from numba.core import types as numba_types
 from numba.extending import overload
 
+from pollwise.policies.automata_tree import (
+    HTRAAState,
+    amount_htraa,
+    observe_htraa,
+    select_htraa,
+    wake_htraa,
+)
 from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_due, select_due
+from pollwise.policies.gpoks_queue import (
+    amount_gpoks,
+    observe_gpoks,
+    select_gpoks,
+    wake_gpoks,
+)
+from pollwise.policies.gpoks_state import GPOKSState
 from pollwise.policies.index_queue import observe_page, select_page
 from pollwise.policies.index_state import IndexState
+from pollwise.policies.lakg_queue import (
+    LAKGState,
+    amount_lakg,
+    observe_lakg,
+    select_lakg,
+    wake_lakg,
+)
 
 __all__ = ["amount", "compiled_state", "observe", "select", "wake_at"]
 
@@ -39,6 +60,9 @@ class _Kernels(NamedTuple):
 _KERNELS: dict[type, _Kernels] = {
     IndexState: _Kernels(select_page, observe_page),
     DeadlineState: _Kernels(select_due, observe_due, next_due),
+    GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
+    HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
+    LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
 }
 
 

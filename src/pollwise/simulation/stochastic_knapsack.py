@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -175,28 +175,35 @@ def play(
     count = len(knapsack)
     last = -count * world_rng.random(count)
     policy.add([Page(n, seen_at=seen) for n, seen in enumerate(last.tolist())])
-    result = Play(np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls), {})
-    swaps = (
-        []
-        if knapsack.swap_every is None
-        else range(knapsack.swap_every, polls, knapsack.swap_every)
-    )
-    marks = {n for n in checkpoints if n <= polls}
+    marks = np.array(sorted({n for n in checkpoints if n <= polls}), np.int64)
+    run = _Run(
+        np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
+        marks, np.full(len(marks), math.nan),
+    )  # fmt: skip
     offer = _offer_called if compiled_state(policy) is None else _offer_compiled
-    begin = 0
-    for end in sorted({*marks, *swaps, polls}):
-        offer(policy, knapsack, last, reward_rng, result, begin, end)
-        if end in marks:
-            result.scores[end] = _score(policy, knapsack, result.expected[:end])
-        if end in swaps:
+    every = knapsack.swap_every or polls
+    for begin in range(0, polls, every):
+        if begin > 0:
             knapsack.swap(world_rng)
-        begin = end
-    return result
+        offer(policy, knapsack, last, reward_rng, run, begin, min(begin + every, polls))
+    scores = {
+        mark: _recent(run.expected[:mark]) if math.isnan(score) else score
+        for mark, score in zip(marks.tolist(), run.scores.tolist(), strict=True)
+    }
+    return Play(run.page_ids, run.paid, run.expected, scores)
 
 
-def _score(policy: Policy, knapsack: StochasticKnapsack, expected: Floats) -> float:
-    if isinstance(policy, Mixture):
-        return knapsack.score(policy.amounts()[: len(knapsack)])
+class _Run(NamedTuple):
+    """What is written while a policy plays; `scores` at the `marks`, NaN without amounts."""
+
+    page_ids: NDArray[np.int64]
+    paid: NDArray[np.bool_]
+    expected: Floats
+    marks: NDArray[np.int64]
+    scores: Floats
+
+
+def _recent(expected: Floats) -> float:
     return float(expected[-max(1, round(_RECENT * len(expected))) :].mean())
 
 
@@ -205,14 +212,11 @@ def _offer_compiled(
     knapsack: StochasticKnapsack,
     last: Floats,
     rng: np.random.Generator,
-    result: Play,
+    run: _Run,
     begin: int,
     end: int,
 ) -> None:
-    _offer(
-        policy.state, knapsack.hazards, knapsack.noise, last, rng,
-        result.page_ids[begin:end], result.paid[begin:end], result.expected[begin:end], begin,
-    )  # fmt: skip
+    _offer(policy.state, knapsack.hazards, knapsack.noise, last, rng, run, begin, end)
 
 
 def _offer_called(
@@ -220,7 +224,7 @@ def _offer_called(
     knapsack: StochasticKnapsack,
     last: Floats,
     rng: np.random.Generator,
-    result: Play,
+    run: _Run,
     begin: int,
     end: int,
 ) -> None:
@@ -232,7 +236,10 @@ def _offer_called(
         chance, paid = _draw(knapsack.hazards[page], offered, now - last[page], knapsack.noise, rng)
         policy.observe([Observation(page, now, Outcome.CHANGED if paid else Outcome.UNCHANGED)])
         last[page] = now
-        result.page_ids[n], result.paid[n], result.expected[n] = page, paid, chance
+        run.page_ids[n], run.paid[n], run.expected[n] = page, paid, chance
+        if isinstance(policy, Mixture):
+            score = knapsack.score(policy.amounts()[: len(knapsack)])
+            run.scores[run.marks == n + 1] = score
 
 
 @numba.njit(cache=True)
@@ -247,22 +254,39 @@ def _draw(
 
 
 @numba.njit(cache=True)
+def _score(state: Any, hazards: Floats) -> float:
+    """As `StochasticKnapsack.score`, of the amounts of a state; NaN: it has none."""
+    total = 0.0
+    for page in range(len(hazards)):
+        total += amount(state, page)
+    score = 0.0
+    for page in range(len(hazards)):
+        share = amount(state, page) / total
+        if share != 0.0:
+            score -= share * math.expm1(-hazards[page] / share)
+    return score
+
+
+@numba.njit(cache=True)
 def _offer(
     state: Any,
     hazards: Floats,
     noise: float,
     last: Floats,
     rng: np.random.Generator,
-    page_ids: NDArray[np.int64],
-    paid: NDArray[np.bool_],
-    expected: Floats,
+    run: _Run,
     begin: int,
+    end: int,
 ) -> None:
-    for n in range(len(page_ids)):
-        now = float(begin + n)
+    mark = np.searchsorted(run.marks, begin, side="right")
+    for n in range(begin, end):
+        now = float(n)
         page = select(state, now)
         offered = amount(state, page)
         chance, pays = _draw(hazards[page], offered, now - last[page], noise, rng)
         observe(state, page, now, _CHANGED if pays else _UNCHANGED, np.nan)
         last[page] = now
-        page_ids[n], paid[n], expected[n] = page, pays, chance
+        run.page_ids[n], run.paid[n], run.expected[n] = page, pays, chance
+        if mark < len(run.marks) and n + 1 == run.marks[mark]:
+            run.scores[mark] = _score(state, hazards)
+            mark += 1

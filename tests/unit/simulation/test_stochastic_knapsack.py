@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
+from pollwise.policies.base import Mixture
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.lakg import LAKG
 from pollwise.policies.uniform import Uniform
 from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.types import Observation, Page, Selection
@@ -47,6 +49,8 @@ class Plain:
         self.add, self.discard = policy.add, policy.discard
         self.select, self.observe, self.defer = policy.select, policy.observe, policy.defer
         self.state_dict, self.load_state_dict = policy.state_dict, policy.load_state_dict
+        if isinstance(policy, Mixture):
+            self.amounts = policy.amounts
 
 
 @given(unchanged=probabilities, seed=st.integers(0, 2**32))
@@ -105,18 +109,22 @@ def test_scores_at_checkpoints():
     assert result.scores == {30: pytest.approx(result.expected[27:].mean())}
 
 
-def test_compiled_or_not_the_polls_are_the_same():
+@pytest.mark.parametrize("policy", [BayesianIndex, LAKG])
+def test_compiled_or_not_the_polls_are_the_same(policy):
     results = [
         play(
-            policy,
+            each,
             StochasticKnapsack.ranked(pages=20, alpha=0.5, beta=1.0, swap_every=70, noise=0.1),
             polls=1000,
             seed=5,
+            checkpoints=[1, 70, 140, 999, 1000],
         )
-        for policy in (BayesianIndex(), Plain(BayesianIndex()))
+        for each in (policy(), Plain(policy()))
     ]
     assert results[0].page_ids.tolist() == results[1].page_ids.tolist()
     assert results[0].paid.tolist() == results[1].paid.tolist()
+    assert results[0].scores == pytest.approx(results[1].scores)
+    assert len(results[0].scores) == 5
 
 
 def test_pages_in_rank_order_and_shuffled():

@@ -1,0 +1,16 @@
+"""Bandits on mixtures of two pages, with noise."""
+
+from pollwise.experiments import sources
+from pollwise.experiments.learners import BAYES_INDEX
+from pollwise.experiments.reward_table import RewardTable
+from pollwise.experiments.thesis import BANDITS, BASELINE, three_worlds
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = RewardTable(
+    title="bandits on mixtures, 2 pages, white noise σ = 0.1",
+    source=f"{sources.GPOKS}, table 8.3",
+    claim=BASELINE,
+    worlds=three_worlds(2, noise=0.1),
+    learners=(*BANDITS, BAYES_INDEX),
+)

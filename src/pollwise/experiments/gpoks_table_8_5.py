@@ -1,0 +1,16 @@
+"""The variants of GPOKS with two pages."""
+
+from pollwise.experiments import sources
+from pollwise.experiments.learners import BAYES_INDEX
+from pollwise.experiments.reward_table import RewardTable
+from pollwise.experiments.thesis import PARTS, VARIANTS, three_worlds
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = RewardTable(
+    title="GPOKS variants, 2 pages",
+    source=f"{sources.GPOKS}, table 8.5",
+    claim=PARTS,
+    worlds=three_worlds(2),
+    learners=(*VARIANTS, BAYES_INDEX),
+)

@@ -1,0 +1,48 @@
+"""Whether what a paper claims of its figures holds in ours: by the shape, in words."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pollwise.experiments.learning import Learned, classical_scores
+from pollwise.experiments.scenario import Learner
+
+__all__ = ["coarser_is_sooner", "faster", "scores_in_words", "verdict"]
+
+Judge = Callable[[Learned], str]
+
+
+def verdict(holds: bool, text: str) -> str:
+    """Whether a claim holds, and what was seen."""
+    return f"{'Holds' if holds else 'Does not hold'}. {text}"
+
+
+def scores_in_words(scores: Mapping[str, float]) -> str:
+    """Scores by row."""
+    return ", ".join(f"{row} {score:.3f}" for row, score in scores.items())
+
+
+def coarser_is_sooner(learners: Sequence[Learner], early: int, near: float = 0.97) -> Judge:
+    """After `early` polls the first learners lead; at the end all are `near` the optimum."""
+
+    def judge(learned: Learned) -> str:
+        scores = {each.row: learned.score(each.row, early).value for each in learners}
+        in_order = list(scores.values()) == sorted(scores.values(), reverse=True)
+        ends = {each.row: learned.mean_scores(each.row)[-1] for each in learners}
+        return verdict(
+            in_order and min(ends.values()) > near * classical_scores(learned.world)["optimal"],
+            f"After {early:,d} polls: {scores_in_words(scores)}; at the end:"
+            f" {scores_in_words(ends)}. {learned.race()}",
+        )
+
+    return judge
+
+
+def faster(one: Learner, other: Learner, times: float = 1.0) -> Judge:
+    """`one` reaches 90 % of the optimum so many `times` as fast as `other`."""
+
+    def judge(learned: Learned) -> str:
+        soon, late = (learned.polls_to_share(each.row) for each in (one, other))
+        holds = soon is not None and (late is None or late > times * soon)
+        ends = {row: learned.mean_scores(row)[-1] for row in learned.samples}
+        return verdict(holds, f"{learned.race()} At the end: {scores_in_words(ends)}.")
+
+    return judge
