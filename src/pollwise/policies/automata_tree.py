@@ -19,9 +19,9 @@ share whenever the node is visited, and pays 1 when it is polled: its next deadl
 (1 - credit) / share visits away. Both credits add up to 0 at all times, so one number c is kept,
 the left credit, and left is earlier where (1 - c) / r <= (1 + c) / (1 - r), that is c >= 1 - 2 r.
 Then c stays between -r and 1 - r: after any number of visits, either part has had its share of
-them to within one. Deadlines thus follow the amounts. Set for good at the latest poll, they would
-starve a page whose amount was tiny just then; with moves after no reward only, all pages come to
-that.
+them to within one. Deadlines thus follow the amounts. If each were set for good at the latest poll,
+a page whose amount was tiny just then would starve; on the web, where a page goes on changing while
+it waits, moves after no reward alone bring nearly all pages to that.
 
 The functions are compiled; a decision takes time logarithmic in the number of pages.
 """

@@ -54,10 +54,11 @@ class HTRAA:
     the probability of no change in a step. With two pages it is a single TRAA.
 
     `generator` draws the moves. `resolution` is the number N of states of each automaton: the
-    higher, the finer and the slower it learns. Two readings of the automaton's rule, and both of
-    them together, are to be had as `update`. `schedule` says how frequencies are kept: "deadline"
-    divides polls as evenly as can be, "random" draws every page by the amounts. `capacity` is the
-    sum of the amounts, and nothing but their unit. Weights and costs play no part.
+    higher, the finer and the slower it learns. `update` says which polls move the automata: those
+    that find a change, those that find none, or both (all three lead to the same amounts).
+    `schedule` says how frequencies are kept: "deadline" divides polls as evenly as can be, "random"
+    draws every page by the amounts. `capacity` is the sum of the amounts, and nothing but their
+    unit. Weights and costs play no part.
 
     Pages added to an empty tree keep their order, so that neighbours share automata: if they come
     in the order of change rates, much is learned of all of them at the root (in any order it ends
@@ -96,13 +97,13 @@ class HTRAA:
         capacity: float = 1.0,
     ) -> None:
         _check_options(generator, resolution, update, schedule, capacity)
+        self._whole = int(resolution) + 1
         shared = np.zeros(1, SHARED)
-        shared["whole"] = resolution + 1
+        shared["whole"] = self._whole
         shared["moves_on_reward"] = update != "inaction-penalty"
         shared["moves_on_penalty"] = update != "reward-inaction"
         shared["by_deadline"] = schedule == "deadline"
         shared["capacity"] = capacity
-        self._whole = int(resolution) + 1
         nodes, occupants = empty_tree(1, self._whole)
         self._generator = generator
         self._tree = ShareTree(
@@ -180,7 +181,8 @@ class HTRAA:
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit.
 
-        Pages that it knows nothing of are taken up as if they were added after the others.
+        Pages that it says nothing of are taken up as if they were added after the others. Leases
+        and deferrals end.
         """
         self._check_learned(state)
         nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)
@@ -197,10 +199,15 @@ class HTRAA:
         for column in (ids, slots):
             # A page has one slot and a slot one page.
             known[known] = _is_first(column[known])
-        pages["polled_at"][ids[known]] = state["page.polled_at"][known]
-        add_pages(self._tree, ids[known], slots[known])
-        others = np.setdiff1d(everyone, ids[known])
-        add_pages(self._tree, others, np.full(len(others), -1))
+        ids, slots = ids[known], slots[known]
+        pages["polled_at"][ids] = state["page.polled_at"][known]
+        others = np.setdiff1d(everyone, ids)
+        # All in one: what was learned of a node holds as long as it has pages on both sides.
+        add_pages(
+            self._tree,
+            np.concatenate([ids, others]),
+            np.concatenate([slots, np.full(len(others), -1)]),
+        )
         settle_all(self._tree)
 
     def _check_learned(self, state: StateDict) -> None:

@@ -214,7 +214,7 @@ def amount_of(pages: Pages, shared: Shared, nodes: Nodes, page: int) -> float:
         units *= left_share if part & 1 == 0 else whole - left_share
         parts *= whole
         part >>= 1
-    return shared[0].capacity * units / parts
+    return shared[0].capacity * (units / parts)
 
 
 @numba.njit(cache=True)

@@ -103,7 +103,7 @@ class Part:
 def test_turns_moves_and_amounts_are_those_of_the_plain_account(update, pages):
     policy = make(pages, seed=7, update=update, resolution=6)
     account, rng, world = Part(policy), np.random.default_rng(7), np.random.default_rng(8)
-    for now in range(1, 400):
+    for now in range(1, 250):
         expected, outcome = account.select(), Outcome(int(world.random() < 0.5))
         assert poll(policy, float(now), outcome) == expected
         account.learn(expected, outcome, update, rng)
@@ -156,7 +156,7 @@ def test_frequencies_keep_to_the_amounts_at_all_times(pages):
     draw_shares(policy, np.random.default_rng(pages))
     amounts, polls = policy.amounts(), np.zeros(pages)
     depth = math.log2(len(policy.state.occupants))
-    for now in range(1, 3000):
+    for now in range(1, 1500):
         polls[poll(policy, float(now))] += 1
         assert np.abs(polls - now * amounts).max() < min(depth, 3.0)
 
@@ -305,6 +305,13 @@ def test_pages_without_learned_rows_take_the_places_that_are_left():
     assert slots[0][same].tolist() == slots[1][same].tolist()
     assert set(restored.state.occupants.tolist()) - {-1} == set(range(40))
     assert restored.amounts().sum() == pytest.approx(1.0)
+
+
+def test_what_was_learned_of_a_node_outlives_a_missing_row():
+    policy, restored = make(4, resolution=20), make(4, resolution=20)
+    draw_shares(policy, np.random.default_rng(6))
+    restored.load_state_dict(policy.state_dict([0, 2, 3]))
+    assert restored.amounts().tolist() == policy.amounts().tolist()
 
 
 def test_rows_that_claim_the_same_slot_are_no_matter():
