@@ -82,7 +82,13 @@ SHARED = np.dtype(
 )
 """What the pages share."""
 
-ARM = np.dtype([("pulls", "i8"), ("mean", "f8")])
+ARM = np.dtype(
+    [
+        ("pulls", "i8"),
+        ("paid", "f8"),  # by all of them
+        ("mean", "f8"),  # what is believed to be paid by a pull
+    ]
+)
 """What is kept of each arm, besides the covariances."""
 
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
@@ -129,10 +135,11 @@ def _learn(state: BanditState, arm: int, reward: float) -> None:
     """Take in what a pull paid."""
     own, count = state.arms[arm], len(state.covariance)
     own.pulls += 1
-    surprise = reward - own.mean
+    own.paid += reward
     if count == 0:
-        own.mean += surprise / own.pulls
+        own.mean = own.paid / own.pulls
         return
+    surprise = reward - own.mean
     column = state.covariance[arm].copy()
     total = column[arm] + state.shared[0].noise
     for i in range(count):

@@ -31,6 +31,7 @@ __all__ = ["MixturePolicy", "shares"]
 Floats = NDArray[np.float64]
 
 _FINEST_RESOLUTION = 1000
+_LEARNED = ("pulls", "paid", "mean")
 
 
 def shares(name: str, resolution: int) -> Floats:
@@ -163,8 +164,7 @@ class MixturePolicy:
             "pair": common["page"].copy(),
             "pull": np.array([common["arm"], common["told"], common["changed"]]),
             "dealt": common["dealt"] - leased,
-            "pulls": state.arms["pulls"].copy(),
-            "mean": state.arms["mean"].copy(),
+            **{name: state.arms[name].copy() for name in _LEARNED},
             "covariance": state.covariance.copy(),
         }
         return {
@@ -189,8 +189,8 @@ class MixturePolicy:
         common["dealt"] = state[f"{self.name}.dealt"]
         for key, value in zip(("arm", "told", "changed"), state[f"{self.name}.pull"], strict=True):
             common[key] = value
-        own.arms["pulls"] = state[f"{self.name}.pulls"]
-        own.arms["mean"] = state[f"{self.name}.mean"]
+        for key in _LEARNED:
+            own.arms[key] = state[f"{self.name}.{key}"]
         own.covariance[:] = state[f"{self.name}.covariance"]
 
     def _watched(self) -> NDArray[np.int64]:
@@ -204,7 +204,7 @@ class MixturePolicy:
     def _forget(self) -> None:
         """Back to what is believed before the first pull."""
         state = self._state
-        state.arms["pulls"] = 0
+        state.arms[:] = np.zeros(1, ARM)
         state.arms["mean"] = self._mean
         state.covariance[:] = self._covariance
         state.shared["arm"] = math.ceil(len(state.arms) / 2) - 1
