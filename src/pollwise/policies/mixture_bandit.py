@@ -16,8 +16,9 @@ filter, in a time that does not grow with the number of pulls::
 
     m <- m + C_a (r - m_a)/(C_aa + σ²)        C <- C - C_a C_a^T/(C_aa + σ²)
 
-Polls that are no fair sample of a mixture tell nothing of any arm: those of a page that was alone
-(the other is leased, held or not there), and the first of a page without a copy.
+A pull begins when both pages can be polled. While one cannot be (it is leased, held or not there)
+the other is given all the same, but a poll that is not of the pull would be no fair sample of its
+mixture, and tells nothing of any arm. Nor does the first poll of a page without a copy.
 """
 
 import math
