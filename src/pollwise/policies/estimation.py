@@ -8,8 +8,10 @@ mean interval of T seconds, X of which found a change, the change rate is estima
 (Cho and Garcia-Molina, "Estimating frequency of change", ACM Transactions on Internet Technology
 3(3), 2003), which is finite for X = n. It is 0 for X = 0, so X counts as 1/2 there: the page is
 polled rarely, but polled. Pages that change at every poll cannot be told apart, however fast they
-are; with many pages, whose turns are far between, these may be most of them. The frequency of a page in the second phase is then in proportion to its
-change probability in a step of one second, 1 - e^-λ.
+are; with many pages, whose turns are far between, these may be most of them.
+
+The frequency of a page in the second phase is in proportion to its change probability in a step of
+one second, 1 - e^-λ.
 """
 
 import math
