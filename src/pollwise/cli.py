@@ -57,7 +57,12 @@ HalfLifeOption = Annotated[
     typer.Option(help="Hours in which an item loses half its value (objective ephemeral)."),
 ]
 PolicyOption = Annotated[
-    list[str] | None, typer.Option("--policy", help="A policy by name; give several to compare.")
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        help="A policy by name, perhaps with options (lakg:resolution=2500,exponent=1.3); give"
+        " several to compare.",
+    ),
 ]
 
 
@@ -231,10 +236,15 @@ def explain(
 
 @app.command()
 def simulate(
-    world: Annotated[str, typer.Option(help="The kind of world: zipf.")] = "zipf",
+    world: Annotated[
+        str, typer.Option(help="zipf: pages to poll. knapsack: amounts to offer.")
+    ] = "zipf",
     pages: Annotated[int, typer.Option(min=1)] = 500,
     alpha: Annotated[float, typer.Option(help="Change probability of the first page.")] = 0.9,
     beta: Annotated[float, typer.Option(help="How fast it falls with the rank.")] = 1.5,
+    noise: Annotated[
+        float, typer.Option(help="Standard deviation of white noise (world knapsack).")
+    ] = 0.0,
     swap_every: Annotated[
         int | None, typer.Option(min=1, help="Swap two ranks every so many polls.")
     ] = None,
@@ -251,21 +261,23 @@ def simulate(
     """Compare policies in simulated worlds, one poll a step."""
     from pollwise.console import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
-    from pollwise.simulation.zipf import Zipf
-    from pollwise.study import simulate_policies
+    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.study import made_world, simulate_policies
 
-    if world != "zipf":
-        raise InputError(f"no such world: {world!r}; choose zipf")
-    names = policy or [DEFAULT_POLICY]
-    check_names(names)
-    zipf = Zipf(
-        pages=pages, alpha=alpha, beta=beta, swap_every=swap_every, perturbations=perturbations
+    policies = parse_policies(policy or [DEFAULT_POLICY])
+    made = made_world(
+        world,
+        pages=pages,
+        alpha=alpha,
+        beta=beta,
+        noise=noise,
+        swap_every=swap_every,
+        perturbations=perturbations,
     )
     with progress_line() as report:
         results = simulate_policies(
-            zipf,
-            names,
+            made,
+            policies,
             objective=objective_of(objective.value, **_parameters(objective, half_life)),
             polls=polls,
             seeds=seeds,
@@ -290,18 +302,17 @@ def replay(
     from pollwise.budgets import parse_budget
     from pollwise.console import REPLAY_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, check_names
+    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
     from pollwise.simulation.replay import Replay
     from pollwise.study import replay_policies
 
     amount = parse_budget(budget)
-    names = policy or [DEFAULT_POLICY]
-    check_names(names)
+    policies = parse_policies(policy or [DEFAULT_POLICY])
     history = Replay.read(trace)
     with progress_line() as report:
         results = replay_policies(
             history,
-            names,
+            policies,
             objective=objective_of(objective.value, **_parameters(objective, half_life)),
             budget=amount,
             warm_up=warm_up,

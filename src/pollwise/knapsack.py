@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 
@@ -273,8 +274,7 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
             f"det_ks: values has shape {table.shape} and {np.isnan(table).sum()} entries that are"
             " no numbers; give a row of values for each page, one for each number of units"
         )
-    whole = isinstance(units, int | np.integer) and not isinstance(units, bool)
-    if not (whole and len(table) <= units <= table.size):
+    if not (is_whole(units) and len(table) <= units <= table.size):
         raise InputError(
             f"det_ks: units={units!r} must be a whole number from {len(table)} (one for each page)"
             f" to {table.size} (all that the table has)"

@@ -4,15 +4,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pollwise.budgets import BudgetText
+from pollwise.errors import InputError
 from pollwise.objectives import Objective
-from pollwise.policies.catalogue import Setting, make_policy
+from pollwise.policies.catalogue import PolicyChoice, Setting
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.replay import Replay
-from pollwise.simulation.summary import mean_of, replay_figures, zipf_figures
+from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
+from pollwise.simulation.summary import (
+    found_figures,
+    mean_of,
+    replay_figures,
+    zipf_figures,
+)
 from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
-__all__ = ["Report", "replay_policies", "simulate_policies"]
+__all__ = ["Report", "made_world", "replay_policies", "simulate_policies"]
 
 Report = Callable[[str], None]
 """Told what is being computed."""
@@ -29,9 +36,28 @@ def _means(seeds: Sequence[dict[str, float]]) -> Figures:
     return result
 
 
+def made_world(
+    kind: str,
+    *,
+    noise: float,
+    **ranks: Any,
+) -> Zipf | StochasticKnapsack:
+    """The world of a simulation; `ranks`: see `pollwise.simulation.ranks.RankedPages`.
+
+    `InputError` for a kind that there is not.
+    """
+    if kind == "knapsack":
+        return StochasticKnapsack.ranked(**ranks, noise=noise)
+    if kind != "zipf":
+        raise InputError(f"no such world: {kind!r}; choose zipf or knapsack")
+    if noise != 0.0:
+        raise InputError(f"--noise {noise} is for --world knapsack: leave it out")
+    return Zipf(**ranks)
+
+
 def simulate_policies(
-    world: Zipf,
-    names: Sequence[str],
+    world: Zipf | StochasticKnapsack,
+    policies: Sequence[PolicyChoice],
     *,
     objective: Objective,
     polls: int,
@@ -40,23 +66,38 @@ def simulate_policies(
 ) -> list[Figures]:
     """Run policies in the same worlds, one for each seed 0, 1, ...; one entry per policy."""
     results = []
-    for name in names:
+    for policy in policies:
         by_polls: dict[int, list[dict[str, float]]] = {}
         for seed in range(seeds):
-            report(f"{name}, seed {seed + 1} of {seeds}")
-            world.reset(seed, duration=polls + 1.0)
-            setting = Setting(objective, budget=1.0, pages=len(world.pages), rates=world.rates)
-            done = simulate(make_policy(name, setting), world, polls=polls, seed=seed)
-            for count, figures in zipf_figures(world, done).items():
+            report(f"{policy.text}, seed {seed + 1} of {seeds}")
+            by_count = _figures(world, policy, objective, polls, seed)
+            for count, figures in by_count.items():
                 by_polls.setdefault(count, []).append(figures)
         checkpoints = [{"polls": count, **_means(by_polls[count])} for count in sorted(by_polls)]
-        results.append({"policy": name, **checkpoints[-1], "checkpoints": checkpoints})
+        results.append({"policy": policy.text, **checkpoints[-1], "checkpoints": checkpoints})
     return results
+
+
+def _figures(
+    world: Zipf | StochasticKnapsack,
+    policy: PolicyChoice,
+    objective: Objective,
+    polls: int,
+    seed: int,
+) -> dict[int, dict[str, float]]:
+    """Of one run, by number of polls."""
+    if isinstance(world, StochasticKnapsack):
+        setting = Setting(objective, 1.0, pages=len(world), seed=seed)
+        result = play(policy.make(setting), world, polls=polls, seed=seed)
+        return found_figures(result.expected, world.ideal)
+    world.reset(seed, duration=polls + 1.0)
+    setting = Setting(objective, 1.0, pages=len(world.pages), rates=world.rates, seed=seed)
+    return zipf_figures(world, simulate(policy.make(setting), world, polls=polls, seed=seed))
 
 
 def replay_policies(
     world: Replay,
-    names: Sequence[str],
+    policies: Sequence[PolicyChoice],
     *,
     objective: Objective,
     budget: BudgetText,
@@ -65,12 +106,12 @@ def replay_policies(
 ) -> list[Figures]:
     """Replay a history to policies; figures of the time after `warm_up`, a share of all."""
     results = []
-    for name in names:
-        report(name)
+    for policy in policies:
+        report(policy.text)
         world.reset(0)
         total = budget.total(len(world.pages))
         setting = Setting(objective, budget=total, pages=len(world.pages), rates=world.rates)
         limit = BudgetPerPage(budget.rate) if budget.per_page else Budget(budget.rate)
-        polls = simulate(make_policy(name, setting), world, seed=0, budget=limit)
-        results.append({"policy": name, **replay_figures(world, polls, warm_up)})
+        polls = simulate(policy.make(setting), world, seed=0, budget=limit)
+        results.append({"policy": policy.text, **replay_figures(world, polls, warm_up)})
     return results

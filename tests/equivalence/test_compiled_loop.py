@@ -8,14 +8,21 @@ import pytest
 from pollwise.metrics import Polls
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
-from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
+from pollwise.policies.catalogue import (
+    POLICY_NAMES,
+    TWO_PAGE_POLICIES,
+    Setting,
+    make_policy,
+)
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.replay import Replay
 from pollwise.simulation.world import World
 from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
-every_policy = pytest.mark.parametrize("name", POLICY_NAMES)
+every_policy = pytest.mark.parametrize(
+    "name", [name for name in POLICY_NAMES if name not in TWO_PAGE_POLICIES]
+)
 
 
 class Plain:
@@ -84,4 +91,13 @@ def test_replay_with_times_without_any_page(name):
     changes = {"a": [1.0, 5.0], "c": [60.0], "d": [55.0, 65.0, 75.0]}
     compiled, scheduled = both(name, Replay(changes, lives, end=90.0), budget=Budget(0.9))
     assert ((compiled.times < 12.0) | (compiled.times >= 50.0)).all()
+    assert_same(compiled, scheduled)
+
+
+@pytest.mark.parametrize("name", TWO_PAGE_POLICIES)
+def test_two_pages_that_come_and_go(name):
+    changes = {"a": [1.0, 5.0, 30.0], "b": [20.0, 60.0, 61.0], "c": [130.0]}
+    lives = {"a": (0.0, 300.0), "b": (2.0, 120.0), "c": (120.0, 400.0)}
+    compiled, scheduled = both(name, Replay(changes, lives, end=400.0), budget=Budget(0.9))
+    assert len(compiled) > 300
     assert_same(compiled, scheduled)

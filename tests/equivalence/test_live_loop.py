@@ -10,7 +10,12 @@ from pollwise.events import Added, Command, Event, HostBlocked, Poll, Polled
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
+from pollwise.policies.catalogue import (
+    POLICY_NAMES,
+    TWO_PAGE_POLICIES,
+    Setting,
+    make_policy,
+)
 from pollwise.robot.poller import PollReport
 from pollwise.robot.serve import Watched, serve
 from pollwise.robot.watch import rerun, watch
@@ -44,9 +49,10 @@ async def no_record(progress: object) -> None:
 
 @pytest.mark.parametrize("name", POLICY_NAMES)
 async def test_serve_polls_as_simulate_does(name):
-    world = Zipf(pages=40, alpha=0.5, beta=1.0)
+    pages = 2 if name in TWO_PAGE_POLICIES else 40
+    world = Zipf(pages=pages, alpha=0.5, beta=1.0)
     world.reset(seed=6, duration=POLLS + 1.0)
-    setting = Setting(Detection(), budget=1.0, pages=40, rates=world.rates)
+    setting = Setting(Detection(), budget=1.0, pages=pages, rates=world.rates)
     simulated = simulate(make_policy(name, setting), world, polls=POLLS, seed=6)
 
     world.reset(seed=6, duration=POLLS + 1.0)

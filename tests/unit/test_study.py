@@ -1,5 +1,7 @@
 """Policies side by side: the figures are those of single runs, and their spread over seeds."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,15 @@ from pollwise.budgets import parse_budget
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.lakg import LAKG
 from pollwise.policies.uniform import Uniform
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.replay import Replay
+from pollwise.simulation.stochastic_knapsack import play
 from pollwise.simulation.summary import replay_figures, zipf_figures
 from pollwise.simulation.zipf import Zipf
-from pollwise.study import replay_policies, simulate_policies
+from pollwise.study import made_world, replay_policies, simulate_policies
 from pollwise.types import Budget
 
 DAY = 86_400.0
@@ -24,7 +29,12 @@ def zipf() -> Zipf:
 
 def study(names, seeds=3, polls=1200, report=lambda line: None):
     return simulate_policies(
-        zipf(), names, objective=Detection(), polls=polls, seeds=seeds, report=report
+        zipf(),
+        parse_policies(names),
+        objective=Detection(),
+        polls=polls,
+        seeds=seeds,
+        report=report,
     )
 
 
@@ -78,6 +88,37 @@ class TestSimulate:
             study(["best"])
 
 
+class TestWorlds:
+    RANKS: ClassVar = {
+        "pages": 20,
+        "alpha": 0.5,
+        "beta": 1.0,
+        "swap_every": None,
+        "perturbations": 0,
+    }
+
+    def test_the_abstract_knapsack(self):
+        world = made_world("knapsack", noise=0.1, **self.RANKS)
+        [result] = simulate_policies(
+            world,
+            parse_policies(["lakg:resolution=300"]),
+            objective=Detection(),
+            polls=1000,
+            seeds=1,
+            report=lambda line: None,
+        )
+        played = play(LAKG(resolution=300), world, polls=1000, seed=0)
+        assert result["policy"] == "lakg:resolution=300"
+        assert result["found_per_poll"] == pytest.approx(played.expected.mean())
+        assert result["of_ideal"] == pytest.approx(played.expected[800:].mean() / world.ideal)
+
+    def test_what_is_no_world(self):
+        with pytest.raises(InputError, match="no such world: 'web'; choose zipf or knapsack"):
+            made_world("web", noise=0.0, **self.RANKS)
+        with pytest.raises(InputError, match=r"--noise 0\.1 is for --world knapsack"):
+            made_world("zipf", noise=0.1, **self.RANKS)
+
+
 class TestReplay:
     @pytest.mark.parametrize(
         ("text", "budget"), [("2/day", Budget(2 / DAY)), ("0.2/day/page", BudgetPerPage(0.2 / DAY))]
@@ -86,7 +127,7 @@ class TestReplay:
         world, lines = history(), []
         [result] = replay_policies(
             world,
-            ["uniform"],
+            parse_policies(["uniform"]),
             objective=Detection(),
             budget=parse_budget(text),
             warm_up=0.15,
@@ -100,7 +141,7 @@ class TestReplay:
     def test_who_knows_more_sees_more(self):
         results = replay_policies(
             history(),
-            ["whittle", "bayes-index", "fixed"],
+            parse_policies(["whittle", "bayes-index", "fixed"]),
             objective=Detection(),
             budget=parse_budget("0.3/day/page"),
             warm_up=0.15,

@@ -37,7 +37,7 @@ VARIANTS = tuple(
 BANDITS = tuple(Learner(name, name) for name in ("ucb1", "ucb1-raw", "ts", "gp-ucb"))
 _AUTOMATA = (
     Learner("lakg", "lakg", {"resolution": 100, "exponent": 1.3}),
-    Learner("htraa", "htraa", {"resolution": 120}),
+    Learner("htraa", "htraa", {"resolution": 110}),
 )
 _ESTIMATOR = Learner("estimator", "estimator", {"phase_polls": 100})
 

@@ -2,22 +2,43 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
 from pollwise.policies.base import StateDict
 from pollwise.types import Observation, Page
 
-__all__ = ["check_state", "new_ids", "observed", "seen_at", "watched"]
+__all__ = ["check_state", "new_ids", "observed", "seen_at", "typed_once", "watched"]
 
 ABSENT = 0
 """The value of the field `where` of an id that no page has."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+State = TypeVar("State", bound=type[tuple[Any, ...]])
+
+
+def typed_once(kind: State) -> State:
+    """Decorates the class of a state that holds a random generator, whose type never varies.
+
+    Numba's quick look-up of types does not know generators, and works out the types of all arrays
+    anew at every call from Python; this has it do so at the first one only.
+    """
+    known: list[Any] = []
+
+    @typeof_impl.register(kind)
+    def typeof_state(value: Any, context: Any) -> Any:
+        if not known:
+            known.append(typeof_impl.dispatch(tuple)(value, context))
+        return known[0]
+
+    return kind
 
 
 def watched(page_ids: Sequence[int] | NDArray[Any], pages: NDArray[Any]) -> Ints:

@@ -1,7 +1,9 @@
 """Policies by the names that the command line, the tables and the documents use."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,18 +12,33 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.estimator import Estimator
 from pollwise.policies.fixed import Fixed
+from pollwise.policies.gp_ucb import GPUCB
 from pollwise.policies.gpoks import GPOKS
 from pollwise.policies.htraa import HTRAA
 from pollwise.policies.lakg import LAKG
 from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
+from pollwise.policies.thompson import ThompsonSampling
+from pollwise.policies.ucb1 import UCB1
 from pollwise.policies.uniform import Uniform
 from pollwise.policies.whittle import Whittle
 
-__all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "Setting", "check_names", "make_policy"]
+__all__ = [
+    "DEFAULT_POLICY",
+    "POLICY_NAMES",
+    "TWO_PAGE_POLICIES",
+    "Option",
+    "PolicyChoice",
+    "Setting",
+    "make_policy",
+    "parse_policies",
+]
 
 DEFAULT_POLICY = "bayes-index"
+
+Option = float | int | str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +65,136 @@ class Setting:
 _POLICY_STREAM = 4
 
 
-def _known(setting: Setting) -> Mapping[int, float]:
+_PHASE_POLLS_PER_PAGE = 10
+
+
+def _nothing(setting: Setting) -> dict[str, Any]:
+    return {}
+
+
+def _objective(setting: Setting) -> dict[str, Any]:
+    return {"objective": setting.objective}
+
+
+def _generator(setting: Setting) -> dict[str, Any]:
+    return {"generator": setting.generator}
+
+
+def _rates(setting: Setting) -> dict[str, Any]:
     if setting.rates is None:
         raise InputError(
             "this policy must be told the true change rates, which is possible in a simulation"
             f" or a replay only; choose one of {', '.join(_LEARNING_OR_BLIND)}"
         )
-    return setting.rates
+    return {"rates": setting.rates}
 
 
-def _gpoks(variant: str, setting: Setting, **options: Any) -> Policy:
+def _gpoks(variant: str, setting: Setting) -> dict[str, Any]:
     """With four steps of the knapsack for each page, at least."""
     resolution = max(100, 4 * setting.pages)
-    return GPOKS(
-        **{"variant": variant, "resolution": resolution, "generator": setting.generator, **options}
-    )
+    return {"variant": variant, "resolution": resolution, "generator": setting.generator}
 
 
-_MAKERS: dict[str, Callable[..., Policy]] = {
-    "bayes-index": lambda s, **o: BayesianIndex(objective=s.objective, **o),
-    "whittle": lambda s, **o: Whittle(rates=_known(s), objective=s.objective, **o),
-    "optimal": lambda s, **o: Optimal(rates=_known(s), budget=s.budget, objective=s.objective, **o),
-    "proportional": lambda s, **o: Proportional(rates=_known(s), **o),
-    "fixed": lambda s, **o: Fixed(**{"interval": s.pages / s.budget, **o}),
-    "uniform": lambda s, **o: Uniform(**o),
-    "lakg": lambda s, **o: LAKG(**{"generator": s.generator, **o}),
-    "htraa": lambda s, **o: HTRAA(generator=s.generator, **o),
-    "gpoks": lambda s, **o: _gpoks("gpoks", s, **o),
-    "gpoks-ts": lambda s, **o: _gpoks("ts", s, **o),
-    "gpoks-ots": lambda s, **o: _gpoks("ots", s, **o),
-    "gpoks-mono": lambda s, **o: _gpoks("mono", s, **o),
-    "gpoks-gpr": lambda s, **o: _gpoks("gpr", s, **o),
-    "gpoks-ucb": lambda s, **o: _gpoks("ucb", s, **o),
-    "gpoks-ips": lambda s, **o: _gpoks("ips", s, **o),
-    "gpoks-ips-ots": lambda s, **o: _gpoks("ips-ots", s, **o),
+_POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] = {
+    "bayes-index": (BayesianIndex, _objective),
+    "whittle": (Whittle, lambda s: _rates(s) | _objective(s)),
+    "optimal": (Optimal, lambda s: _rates(s) | _objective(s) | {"budget": s.budget}),
+    "proportional": (Proportional, _rates),
+    "fixed": (Fixed, lambda s: {"interval": s.pages / s.budget}),
+    "uniform": (Uniform, _nothing),
+    "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),
+    "lakg": (LAKG, _generator),
+    "htraa": (HTRAA, _generator),
+    "gpoks": (GPOKS, partial(_gpoks, "gpoks")),
+    "gpoks-ts": (GPOKS, partial(_gpoks, "ts")),
+    "gpoks-ots": (GPOKS, partial(_gpoks, "ots")),
+    "gpoks-mono": (GPOKS, partial(_gpoks, "mono")),
+    "gpoks-gpr": (GPOKS, partial(_gpoks, "gpr")),
+    "gpoks-ucb": (GPOKS, partial(_gpoks, "ucb")),
+    "gpoks-ips": (GPOKS, partial(_gpoks, "ips")),
+    "gpoks-ips-ots": (GPOKS, partial(_gpoks, "ips-ots")),
+    "ucb1": (UCB1, _generator),
+    "ucb1-raw": (UCB1, lambda s: {"raw": True} | _generator(s)),
+    "ts": (ThompsonSampling, _generator),
+    "gp-ucb": (GPUCB, _generator),
 }
-_LEARNING_OR_BLIND = ("bayes-index", "fixed", "uniform")
+"""The class of each, and what it is told of the setting: that makes its arguments.
 
-POLICY_NAMES = tuple(_MAKERS)
+`fixed` polls every page at the interval that uses up the budget.
+"""
+
+_NOT_FOR_PEOPLE = {"self", "generator", "rates", "objective", "budget", "variant", "raw"}
+
+POLICY_NAMES = tuple(_POLICIES)
 """The names, the default first."""
 
-
-def check_names(names: Iterable[str]) -> None:
-    """`InputError`, which lists the policies, unless there is one of each of these names."""
-    for name in names:
-        if name not in _MAKERS:
-            raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
+"""Those that share polls out between two pages and take no more."""
 
 
-def make_policy(name: str, setting: Setting, **options: float | int | str | bool) -> Policy:
+def _parameters(name: str) -> list[str]:
+    return list(inspect.signature(_POLICIES[name][0]).parameters)
+
+
+_LEARNING_OR_BLIND = [name for name in POLICY_NAMES if "rates" not in _parameters(name)]
+
+
+def make_policy(name: str, setting: Setting, **options: Option) -> Policy:
     """The policy of this name; `InputError` lists the names, or says what it would need.
 
-    `options` are further arguments of its class. `fixed` polls every page at the interval that
-    uses up the budget.
+    `options` are further arguments of its class, or others than the usual ones.
     """
-    check_names([name])
-    return _MAKERS[name](setting, **options)
+    if name not in _POLICIES:
+        raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+    known = [each for each in _parameters(name) if each not in _NOT_FOR_PEOPLE]
+    for option in options:
+        if option not in known:
+            has = f"its options are {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{name} has no option {option!r}; {has}")
+    kind, told = _POLICIES[name]
+    return kind(**{**told(setting), **options})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A policy as somebody wrote it: `text`, such as lakg:resolution=2500,exponent=1.3."""
+
+    text: str
+    name: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    def make(self, setting: Setting) -> Policy:
+        """The policy; see `make_policy`."""
+        return make_policy(self.name, setting, **self.options)
+
+
+def parse_policies(texts: Iterable[str]) -> list[PolicyChoice]:
+    """Policies by their names, perhaps with options after a colon.
+
+    `InputError`, which lists the policies, unless there is one of each of these names.
+
+    >>> parse_policies(["lakg:resolution=2500,exponent=1.3"])[0].options
+    {'resolution': 2500, 'exponent': 1.3}
+    """
+    choices = []
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        if name not in _POLICIES:
+            raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
+        options = dict(_option(text, part) for part in rest.split(",")) if colon else {}
+        choices.append(PolicyChoice(text, name, options))
+    return choices
+
+
+def _option(text: str, part: str) -> tuple[str, Option]:
+    key, equals, value = part.partition("=")
+    if not (key and equals and value):
+        raise InputError(
+            f"policy {text!r}: {part!r} is no option; write NAME:OPTION=VALUE,OPTION=VALUE"
+        )
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            continue
+    return key, {"true": True, "false": False}.get(value, value)

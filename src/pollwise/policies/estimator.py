@@ -1,12 +1,12 @@
 """The estimator: first look at all pages equally often, then act on what was seen."""
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
@@ -65,8 +65,7 @@ class Estimator:
     """
 
     def __init__(self, *, phase_polls: int) -> None:
-        whole = isinstance(phase_polls, Integral) and not isinstance(phase_polls, bool)
-        if not (whole and 1 <= phase_polls < 2**63):
+        if not (is_whole(phase_polls) and 1 <= phase_polls < 2**63):
             raise InputError(
                 f"estimator: phase_polls={phase_polls!r} must be an integer of at least 1: the"
                 " number of polls from which change probabilities are estimated"

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import is_real, is_whole
 from pollwise.errors import InputError, StateError
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.automata_tree import (
@@ -269,9 +269,7 @@ def _check_options(
             f"htraa: generator={generator!r} must be a numpy Generator, such as"
             " numpy.random.default_rng(1)"
         )
-    if isinstance(resolution, bool) or not (
-        isinstance(resolution, Integral) and 2 <= int(resolution) <= _LARGEST_RESOLUTION
-    ):
+    if not (is_whole(resolution) and 2 <= resolution <= _LARGEST_RESOLUTION):
         raise InputError(
             f"htraa: resolution={resolution!r} must be an integer from 2 to {_LARGEST_RESOLUTION}"
             " (states of each automaton)"
@@ -279,7 +277,5 @@ def _check_options(
     for name, value, kinds in (("update", update, Update), ("schedule", schedule, Schedule)):
         if value not in get_args(kinds):
             raise InputError(f"htraa: {name}={value!r} must be one of {', '.join(get_args(kinds))}")
-    if isinstance(capacity, bool) or not (
-        isinstance(capacity, Real) and 0 < float(capacity) < math.inf
-    ):
+    if not (is_real(capacity) and 0 < capacity < math.inf):
         raise InputError(f"htraa: capacity={capacity!r} must be a finite number above 0")

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import is_real, is_whole
 from pollwise.errors import InputError
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
@@ -90,11 +91,11 @@ class LAKG:
         schedule: str = "deadline",
         generator: np.random.Generator | None = None,
     ) -> None:
-        if not _is_whole(resolution) or resolution < 2:
+        if not is_whole(resolution) or resolution < 2:
             raise InputError(f"lakg: resolution={resolution!r} must be a whole number, at least 2")
-        if not _is_real(exponent) or not 0 <= exponent < math.inf:
+        if not is_real(exponent) or not 0 <= exponent < math.inf:
             raise InputError(f"lakg: exponent={exponent!r} must be a finite number, at least 0")
-        if not _is_real(capacity) or not 0 < capacity < math.inf:
+        if not is_real(capacity) or not 0 < capacity < math.inf:
             raise InputError(f"lakg: capacity={capacity!r} must be a finite number above 0")
         if schedule not in _SCHEDULES:
             raise InputError(
@@ -207,11 +208,3 @@ class LAKG:
         queue, held = grown_tournament(state.queue, pages), grown_tournament(state.held, pages)
         more = np.zeros(len(queue) // 2 - old, PAGE)
         self._state = state._replace(pages=np.append(state.pages, more), queue=queue, held=held)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_real(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, float | np.floating)

@@ -28,7 +28,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import ABSENT, typed_once
 from pollwise.types import Outcome
 
 __all__ = [
@@ -95,6 +95,7 @@ ARM = np.dtype(
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
+@typed_once
 class BanditState(NamedTuple):
     """The state of a bandit. Ids of pages are indices of `pages`."""
 

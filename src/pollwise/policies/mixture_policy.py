@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 from pollwise.policies.arrays import ABSENT, check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
@@ -39,8 +39,7 @@ def shares(name: str, resolution: int) -> Floats:
 
     `InputError`, in the name of policy `name`, unless K is an integer from 2 to 1000.
     """
-    whole = isinstance(resolution, Integral) and not isinstance(resolution, bool)
-    if not (whole and 2 <= resolution <= _FINEST_RESOLUTION):
+    if not (is_whole(resolution) and 2 <= resolution <= _FINEST_RESOLUTION):
         raise InputError(
             f"{name}: resolution={resolution!r} must be an integer from 2 to {_FINEST_RESOLUTION};"
             " with resolution K the arms are the mixtures (1/K, 1 - 1/K) to (1 - 1/K, 1/K)"

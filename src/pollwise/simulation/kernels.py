@@ -20,6 +20,13 @@ from pollwise.policies.automata_tree import (
     wake_htraa,
 )
 from pollwise.policies.deadline_queue import DeadlineState, next_due, observe_due, select_due
+from pollwise.policies.estimation import (
+    EstimatorState,
+    amount_estimator,
+    observe_estimator,
+    select_estimator,
+    wake_estimator,
+)
 from pollwise.policies.gpoks_queue import (
     amount_gpoks,
     observe_gpoks,
@@ -35,6 +42,13 @@ from pollwise.policies.lakg_queue import (
     observe_lakg,
     select_lakg,
     wake_lakg,
+)
+from pollwise.policies.mixture_bandit import (
+    BanditState,
+    amount_bandit,
+    observe_bandit,
+    select_bandit,
+    wake_bandit,
 )
 
 __all__ = ["amount", "compiled_state", "observe", "select", "wake_at"]
@@ -60,6 +74,8 @@ class _Kernels(NamedTuple):
 _KERNELS: dict[type, _Kernels] = {
     IndexState: _Kernels(select_page, observe_page),
     DeadlineState: _Kernels(select_due, observe_due, next_due),
+    BanditState: _Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit),
+    EstimatorState: _Kernels(select_estimator, observe_estimator, wake_estimator, amount_estimator),
     GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
     HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 
 __all__ = ["RankedPages"]
@@ -35,15 +36,15 @@ class RankedPages:
         swap_every: int | None = None,
         perturbations: int | None = None,
     ) -> None:
-        if not _is_whole(pages) or pages < 1:
+        if not is_whole(pages) or pages < 1:
             raise InputError(f"{name}: pages={pages!r} must be at least 1 (a whole number)")
         if not 0 < alpha < 1:
             raise InputError(f"{name}: alpha={alpha} must be between 0 and 1 (exclusive)")
         if not 0 <= beta < math.inf:
             raise InputError(f"{name}: beta={beta} must be a number that is not negative")
-        if swap_every is not None and (not _is_whole(swap_every) or swap_every < 1):
+        if swap_every is not None and (not is_whole(swap_every) or swap_every < 1):
             raise InputError(f"{name}: swap-every={swap_every!r} must be at least 1 step (whole)")
-        if perturbations is not None and (not _is_whole(perturbations) or perturbations < 0):
+        if perturbations is not None and (not is_whole(perturbations) or perturbations < 0):
             raise InputError(
                 f"{name}: perturbations={perturbations!r} must not be negative (a whole number)"
             )
@@ -63,10 +64,6 @@ class RankedPages:
         """Ranks to be swapped with the next; for the last rank, that is no swap."""
         share = self.probabilities / self.probabilities.sum()
         return rng.choice(len(share), size=swaps, p=share)
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 @numba.njit(cache=True)

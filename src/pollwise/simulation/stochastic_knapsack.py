@@ -117,6 +117,11 @@ class StochasticKnapsack:
         return float(share @ -np.expm1(-self.hazards[offered] / share))
 
     @property
+    def ideal(self) -> float:
+        """1 - Πq, the score of the best mixture: where one page at least changes in a step."""
+        return float(-np.expm1(-self.hazards.sum()))
+
+    @property
     def optimal(self) -> Floats:
         """The best amounts: in proportion to -ln q, where all pages pay with the same probability.
 

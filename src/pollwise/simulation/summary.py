@@ -15,6 +15,7 @@ __all__ = [
     "CHECKPOINTS",
     "Mean",
     "expected_detections",
+    "found_figures",
     "mean_of",
     "replay_figures",
     "zipf_figures",
@@ -44,22 +45,26 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(float(array.mean()), spread)
 
 
-def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
+def found_figures(found: NDArray[np.float64], ideal: float) -> dict[int, dict[str, float]]:
     """By number of polls (the checkpoints and all): expected detections a poll.
 
-    `found_per_poll` over the run so far, `tail_found_per_poll` over its last 20 %, `of_ideal` the
-    latter as a share of 1 - Πq.
+    `found` has those of each poll. `found_per_poll` over the run so far, `tail_found_per_poll`
+    over its last 20 %, `of_ideal` the latter as a share of `ideal`.
     """
-    found = expected_detections(world, polls)
     figures = {}
     for count in sorted({*(n for n in CHECKPOINTS if n < len(found)), len(found)}):
         tail = float(found[round((1 - _TAIL) * count) : count].mean())
         figures[count] = {
             "found_per_poll": float(found[:count].mean()),
             "tail_found_per_poll": tail,
-            "of_ideal": tail / world.ideal,
+            "of_ideal": tail / ideal,
         }
     return figures
+
+
+def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
+    """The same of the polls of a world."""
+    return found_figures(expected_detections(world, polls), world.ideal)
 
 
 def expected_detections(world: Zipf, polls: Polls) -> NDArray[np.float64]:

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
 from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.catalogue import POLICY_NAMES, Setting, make_policy
+from pollwise.policies.catalogue import (
+    POLICY_NAMES,
+    TWO_PAGE_POLICIES,
+    Setting,
+    make_policy,
+)
 from pollwise.policies.uniform import Uniform
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.replay import Replay
@@ -34,7 +39,7 @@ def world_of(drawn) -> Replay:
     return Replay(changes, ends, end=120.0)
 
 
-@pytest.mark.parametrize("name", POLICY_NAMES)
+@pytest.mark.parametrize("name", [n for n in POLICY_NAMES if n not in TWO_PAGE_POLICIES])
 @settings(max_examples=25)
 @given(drawn=lives, budget=st.sampled_from([Budget(0.7), BudgetPerPage(0.1)]))
 def test_pages_are_polled_between_birth_and_death_only(name, drawn, budget):
