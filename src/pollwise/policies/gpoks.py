@@ -33,8 +33,8 @@ Leslie, "Optimistic Bayesian sampling in contextual-bandit problems", JMLR 13, 2
 
 Readings taken here: the mean that an optimistic draw is held up by is that of the process without
 constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of `gpoks` and
-`mono`, which the thesis drew by rejection, are drawn by a walk (`pollwise.rates.monotone`), so that
-those of successive polls are correlated where a page is nearly flat.
+`mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each from the one
+before (`pollwise.rates.monotone`); pages are polled earliest deadline first.
 """
 
 import math
@@ -87,7 +87,7 @@ _DRAWING = {
 GPOKS_VARIANTS = tuple(_DRAWING)
 """The names of the variants; see the docstring of the module."""
 
-_BY_PAGE = ("pages", "roots", "moments", "mean", "deviation", "weights", "live")
+_BY_PAGE = ("pages", "roots", "moments", "mean", "deviation", "forms", "weights", "live")
 
 
 class GPOKS:
@@ -259,17 +259,20 @@ def _empty_state(
     shared["noise_deviation"] = math.sqrt(noise_variance)
     shared["step"] = capacity / resolution
     uncertain = variant in ("ucb", "ips", "ips-ots")
+    slopes = slopes_of(basis)
+    guards = len(slopes.guarded) if variant in ("gpoks", "mono") else 0
     return GPOKSState(
         pages=np.zeros(0, PAGE),
         roots=np.zeros((0, rank, rank + 1)),
         moments=np.zeros((0, rank, rank + 1)),
         mean=np.zeros((0, points)),
         deviation=np.zeros((0, points if uncertain else 0)),
+        forms=np.zeros((0, rank + 1, guards)),
         weights=np.zeros((0, rank)),
         live=np.zeros(0, np.int64),
         shared=shared,
         basis=basis,
         columns=np.ascontiguousarray(basis.T),
-        slopes=slopes_of(basis),
+        slopes=slopes,
         generator=generator,
     )

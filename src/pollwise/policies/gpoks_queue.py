@@ -29,7 +29,7 @@ from pollwise.policies.gpoks_state import (
     learn_reward,
 )
 from pollwise.rates.gaussian_process import draw_weights, value_at
-from pollwise.rates.monotone import walk
+from pollwise.rates.monotone import draw_falling
 from pollwise.types import Outcome
 
 __all__ = [
@@ -46,10 +46,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MOVES = 2
-_MOVES_AFTER_NEWS = 16
-"""Moves of a walk between two draws of a function that never rises."""
-
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
@@ -59,16 +55,13 @@ def _draw_functions(state: GPOKSState) -> None:
     common = state.shared[0]
     for n in range(common.pages):
         page = state.live[n]
-        own = state.pages[page]
         if common.drawing == FUNCTION:
             draw_weights(state.moments[page], state.generator, state.weights[page])
         elif common.drawing == FALLING_FUNCTION:
-            moves = _MOVES_AFTER_NEWS if own.news else _MOVES
-            walk(
-                state.moments[page], state.mean[page], state.slopes, moves,
+            draw_falling(
+                state.roots[page], state.moments[page], state.forms[page], state.slopes,
                 state.generator, state.weights[page],
             )  # fmt: skip
-        own.news = 0
 
 
 @numba.njit(cache=True)
@@ -176,7 +169,7 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
     deal(state)
     page = _next_turn(state)
     own = state.pages[page]
-    own.credit -= 1.0
+    own.credit = 0.0 if math.isinf(own.credit) else own.credit - 1.0
     own.offered = own.steps
     own.where = LEASED
     return page

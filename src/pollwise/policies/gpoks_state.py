@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
-from pollwise.rates.monotone import Slopes
+from pollwise.rates.monotone import Slopes, whiten_guards
 
 __all__ = [
     "ABSENT",
@@ -48,10 +48,9 @@ PAGE = np.dtype(
     [
         ("steps", "i8"),  # the amount offered now
         ("offered", "i8"),  # the amount when it was selected last; 0: it never was
-        ("credit", "f8"),  # what it has of the next poll, which takes 1
+        ("credit", "f8"),  # what it has of the next poll, which takes 1; infinite: it comes first
         ("seen_at", "f8"),  # time of the copy at hand; NaN: there is none
         ("until", "f8"),  # held: when to come back
-        ("news", "i8"),  # 1: it learned something since its function was drawn
         ("where", "i8"),
     ]
 )
@@ -79,7 +78,8 @@ class GPOKSState(NamedTuple):
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
     mean: Floats  # (ids, points)
-    deviation: Floats  # (ids, points); 0 points where it is of no use
+    deviation: Floats  # (ids, points), or (ids, 0) where it is of no use
+    forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
     shared: NDArray[Any]  # of SHARED, one element
@@ -105,7 +105,8 @@ def _conclude(state: GPOKSState, page: int) -> None:
     tabulate_mean(state.columns, state.moments[page], state.mean[page])
     if state.deviation.shape[1] > 0:
         tabulate_deviation(state.columns, state.moments[page], state.deviation[page])
-    state.pages[page].news = 1
+    if state.shared[0].drawing == FALLING_FUNCTION:
+        whiten_guards(state.slopes, state.moments[page], state.forms[page])
 
 
 @numba.njit(cache=True)
@@ -121,16 +122,16 @@ def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
 def enter_pages(
     state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats, weights: Floats
 ) -> None:
-    """Take up pages with the prior `root`; their functions are walked to from `weights`.
+    """Take up pages with the prior `root`; their functions are drawn on from `weights`.
 
-    Pages without a copy (NaN) are due at once.
+    Pages without a copy (NaN) come first, in this order.
     """
     common = state.shared[0]
     for n in range(len(pages)):
         own = state.pages[pages[n]]
         own.steps = 1
         own.offered = 0
-        own.credit = 1.0 if math.isnan(seen_at[n]) else first_turn(pages[n])
+        own.credit = math.inf if math.isnan(seen_at[n]) else first_turn(pages[n])
         own.seen_at = seen_at[n]
         own.where = READY
         state.live[common.pages] = pages[n]

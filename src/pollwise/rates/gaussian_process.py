@@ -27,7 +27,6 @@ from pollwise.errors import InputError
 
 __all__ = [
     "SquaredExponential",
-    "draw_deviations",
     "draw_weights",
     "learn",
     "low_rank_basis",
@@ -156,23 +155,15 @@ def solve(root: Floats, moments: Floats) -> None:
 
 
 @numba.njit(cache=True)
-def draw_deviations(moments: Floats, generator: np.random.Generator, weights: Floats) -> None:
-    """Set `weights` to a draw from the posterior less its mean."""
+def draw_weights(moments: Floats, generator: np.random.Generator, weights: Floats) -> None:
+    """Set `weights` to a draw from the posterior."""
     rank = len(weights)
     for k in range(rank):
-        weights[k] = 0.0
+        weights[k] = moments[k, rank]
     for k in range(rank):
         normal = generator.standard_normal()
         for j in range(k + 1):
             weights[j] += moments[j, k] * normal
-
-
-@numba.njit(cache=True)
-def draw_weights(moments: Floats, generator: np.random.Generator, weights: Floats) -> None:
-    """Set `weights` to a draw from the posterior."""
-    draw_deviations(moments, generator, weights)
-    for k in range(len(weights)):
-        weights[k] += moments[k, len(weights)]
 
 
 @numba.njit(cache=True, fastmath=True)

@@ -2,20 +2,16 @@
 
 In the form of `pollwise.rates.gaussian_process`, a function is Φw with Gaussian weights w, and that
 it never rises from one point to the next means linear constraints (Φ_{j+1} - Φ_j) · w <= 0. To
-draw at will and keep what fits fails where functions are nearly flat: hardly any draw fits. So the
-weights walk, from one point that fits to the next: linear elliptical slice sampling (A. Gessner,
-O. Kanjilal, P. Hennig, "Integrals over Gaussians under linear domain constraints", AISTATS 2020;
-after I. Murray, R. P. Adams, D. J. C. MacKay, "Elliptical slice sampling", AISTATS 2010). A move
-draws an ellipse through the present weights, finds where it leaves and enters the constraints in
-closed form, and jumps to a point between: no move is ever rejected.
+draw at will and keep what fits fails where functions are nearly flat: hardly any draw fits. So each
+draw is moved on from the one before by exact Hamiltonian Monte Carlo (A. Pakman, L. Paninski,
+"Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", Journal of Computational and
+Graphical Statistics 23(2), 2014). Whitened, the weights are a particle that is given a random
+velocity, swings on an ellipse, and is reflected where it hits a constraint, both in closed form.
+After a quarter of a period without a hit it is at a new draw that has nothing to do with the old.
 
-Two things differ from theirs. Of the arcs of the ellipse that fit, the jump stays on that of the
-present point: a jump within an arc is as likely as the jump back, so the distribution that is left
-unchanged is the same, and the ends of one arc take a maximum and a minimum over the constraints
-instead of a sort. And with smooth functions nearly all constraints follow from a few. So the arc is
-that of *guards*, constraints at some of the points; a jump that breaks any other constraint is
-taken for an end of the arc, and another one is drawn (the shrinking of Murray, Adams and MacKay,
-which also leaves the distribution unchanged).
+One thing differs: with smooth functions nearly all constraints follow from a few, so only these,
+the *guards*, reflect. Where a particle ends beyond one of the others, it stays at its begin. Since
+the way back has the same guards, this is a step of Metropolis, and the distribution is exact.
 
 The set of functions that never rise does not depend on what is observed: weights that fit before an
 observation fit after it.
@@ -28,27 +24,31 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.rates.gaussian_process import draw_deviations
+from pollwise.rates.gaussian_process import value_at
 
-__all__ = ["Slopes", "falling_weights", "slopes_of", "walk"]
+__all__ = ["Slopes", "draw_falling", "falling_weights", "slopes_of", "whiten_guards"]
 
 Floats = NDArray[np.float64]
 
+_QUARTER = math.pi / 2.0
 _NOWHERE = 1e300
 """Beyond any crossing."""
-_TOUCHING = 1e-300
+_TOUCHING = 1e-200
 """The least distance from a constraint; rounding may have led a step too far."""
-_SHORTEST = 1e-12
-"""The arc, in radians, that is not shrunk further: the point stays where it is."""
-_GUARDS_PER_WEIGHT = 2
+_MOST_HITS = 10_000
+"""A particle that is reflected more often stays at its begin, so that every draw comes to an end.
+
+Thirty are many: it takes them where all falling functions are 13 standard deviations away."""
+_GUARDS_PER_WEIGHT = 3
 
 
 class Slopes(NamedTuple):
-    """By what a function Φw rises from each point to the next, as columns of the weights w."""
+    """By what a function Φw rises from each point to the next, as linear forms of the weights w."""
 
-    all: Floats
-    guards: Floats
-    guarded: NDArray[np.int64]  # the points of the guards
+    all: Floats  # a row for each point but the last
+    guards: Floats  # those of the guards, as columns
+    guarded: NDArray[np.int64]  # the points of the guards, from the first to the last
+    margins: Floats  # a column for each pair of neighbouring guards, see `_never_rises`
 
 
 def slopes_of(basis: Floats) -> Slopes:
@@ -57,15 +57,22 @@ def slopes_of(basis: Floats) -> Slopes:
     count = min(len(rises), _GUARDS_PER_WEIGHT * basis.shape[1])
     spread = (1.0 - np.cos(np.linspace(0.0, math.pi, count))) / 2.0
     guarded = np.unique(np.round(spread * (len(rises) - 1)).astype(np.int64))
+    between = [
+        np.interp(np.arange(len(rises)), guarded, rises[guarded, k]) for k in range(rises.shape[1])
+    ]
+    apart = np.abs(rises - np.column_stack(between))
     return Slopes(
-        all=np.ascontiguousarray(rises.T),
+        all=rises,
         guards=np.ascontiguousarray(rises[guarded].T),
         guarded=guarded,
+        margins=np.ascontiguousarray(np.maximum.reduceat(apart, guarded[:-1]).T)
+        if len(guarded) > 1
+        else np.empty((rises.shape[1], 0)),
     )
 
 
 def falling_weights(basis: Floats) -> Floats:
-    """Weights of a function that falls at every point: where a walk can begin.
+    """Weights of a function that falls at every point: where draws can begin.
 
     The function is the posterior mean after a straight line was seen with little noise.
     """
@@ -89,16 +96,28 @@ def _combine(columns: Floats, weights: Floats, values: Floats) -> None:
             values[j] += columns[rank - 1, j] * weights[rank - 1]
 
 
-@numba.njit(cache=True, fastmath=True)
-def _arc(centre: Floats, here: Floats, aside: Floats) -> tuple[float, float]:
-    """The angles between which the ellipse keeps to the guards; the present point is at 0.
+@numba.njit(cache=True)
+def whiten_guards(slopes: Slopes, moments: Floats, forms: Floats) -> None:
+    """Set `forms` to the guards in whitened weights z, where w = m + Az: Az's part, then m's."""
+    rank, guards = slopes.guards.shape
+    for j in range(guards):
+        for k in range(rank + 1):
+            form = 0.0
+            for i in range(min(k + 1, rank)):
+                form += slopes.guards[i, j] * moments[i, k]
+            forms[k, j] = form
 
-    A constraint at the angle θ is (h - c) cos θ + b sin θ + c <= 0, with h its value `here`, b that
-    of the direction `aside`, and c that of the `centre`. In s = cot(θ/2) its crossings are the
-    roots of u s² - 2bs - (2c - h) = 0, with u = -h; towards the present point s is plus or minus
-    infinite, so that the nearest crossings are the greatest and the least of all roots.
+
+@numba.njit(cache=True, fastmath=True)
+def _first_hit(centre: Floats, here: Floats, aside: Floats) -> tuple[float, int]:
+    """The angle at which the particle first hits a guard, and which one; -1: none.
+
+    At the angle θ, the value of a guard is (h - c) cos θ + b sin θ + c, with h its value `here`, b
+    that of the velocity `aside`, and c that of the `centre`; it must not be above 0. In s =
+    cot(θ/2), which falls from infinity as θ rises from 0, it is 0 at the roots of
+    u s² - 2bs - (2c - h) = 0, with u = -h. So the first hit is the greatest of all roots.
     """
-    greatest, least = -_NOWHERE, _NOWHERE
+    greatest, guard = -_NOWHERE, -1
     for j in range(len(here)):
         u, b = max(-here[j], _TOUCHING), aside[j]
         opposite = 2.0 * centre[j] - here[j]
@@ -107,56 +126,89 @@ def _arc(centre: Floats, here: Floats, aside: Floats) -> tuple[float, float]:
             root = math.sqrt(discriminant)
             q = b + root if b > 0.0 else b - root
             # u may be tiny: so the one root is q/u, the other -opposite/q, without cancellation.
-            one, other = q / u, -opposite / q
-            greatest = max(greatest, one, other)
-            least = min(least, one, other)
-    return -2.0 * math.atan2(1.0, -least), 2.0 * math.atan2(1.0, greatest)
-
-
-@numba.njit(cache=True, fastmath=True)
-def _keeps_falling(values: Floats) -> bool:
-    greatest = values[0]
-    for value in values:
-        greatest = max(greatest, value)
-    return greatest <= 0.0
+            latest = max(q / u, -opposite / q)
+            if latest > greatest:
+                greatest, guard = latest, j
+    return 2.0 * math.atan2(1.0, greatest), guard
 
 
 @numba.njit(cache=True)
-def walk(
+def _swing(forms: Floats, place: Floats, velocity: Floats) -> bool:
+    """Let the particle swing for a quarter of a period; False if that took too many hits."""
+    rank, guards = len(place), forms.shape[1]
+    here, aside = np.empty(guards), np.empty(guards)
+    left = _QUARTER
+    for _ in range(_MOST_HITS):
+        _combine(forms[:rank], place, here)
+        _combine(forms[:rank], velocity, aside)
+        for j in range(guards):
+            here[j] += forms[rank, j]
+        angle, guard = _first_hit(forms[rank], here, aside)
+        arrived = guard < 0 or angle >= left
+        angle = left if arrived else angle
+        cosine, sine = math.cos(angle), math.sin(angle)
+        for k in range(rank):
+            before = place[k]
+            place[k] = before * cosine + velocity[k] * sine
+            velocity[k] = velocity[k] * cosine - before * sine
+        if arrived:
+            return True
+        left -= angle
+        across = length = 0.0
+        for k in range(rank):
+            across += forms[k, guard] * velocity[k]
+            length += forms[k, guard] * forms[k, guard]
+        for k in range(rank):
+            velocity[k] -= 2.0 * across / length * forms[k, guard]
+    return False
+
+
+@numba.njit(cache=True, fastmath=True)
+def _never_rises(slopes: Slopes, weights: Floats) -> bool:
+    """Whether all constraints are kept.
+
+    Between two guards, a rise is no more than the greater of theirs and what it can be apart from
+    the line between them; only where that bound is above 0 are the points between looked at.
+    """
+    guards, bounds = np.empty(len(slopes.guarded)), np.empty(slopes.margins.shape[1])
+    _combine(slopes.guards, weights, guards)
+    for value in guards:
+        if value > 0.0:
+            return False
+    _combine(slopes.margins, np.abs(weights), bounds)
+    for n in range(len(bounds)):
+        if bounds[n] + max(guards[n], guards[n + 1]) > 0.0:
+            for point in range(slopes.guarded[n] + 1, slopes.guarded[n + 1]):
+                if value_at(slopes.all[point], weights) > 0.0:
+                    return False
+    return True
+
+
+@numba.njit(cache=True)
+def draw_falling(
+    root: Floats,
     moments: Floats,
-    mean: Floats,
+    forms: Floats,
     slopes: Slopes,
-    moves: int,
     generator: np.random.Generator,
     weights: Floats,
 ) -> None:
-    """Move `weights` so many times; after enough of them they are a new draw from the posterior.
+    """Move `weights` on to the next draw from the posterior; their function never rises.
 
-    `moments` and `mean` are those of the posterior without constraints; the function of `weights`
-    never rises, before and after.
+    `root` and `moments` are those of the posterior without constraints, `forms` is set by
+    `whiten_guards`. Where the data leave some room, successive draws are nearly independent.
     """
-    rank, guards = slopes.guards.shape
-    direction, tried = np.empty(rank), np.empty(rank)
-    here, aside, centre = np.empty(guards), np.empty(guards), np.empty(guards)
-    rises = np.empty(slopes.all.shape[1])
-    for n in range(guards):
-        centre[n] = mean[slopes.guarded[n] + 1] - mean[slopes.guarded[n]]
-    for _ in range(moves):
-        draw_deviations(moments, generator, direction)
-        _combine(slopes.guards, weights, here)
-        _combine(slopes.guards, direction, aside)
-        begin, end = _arc(centre, here, aside)
-        while end - begin > _SHORTEST:
-            angle = begin + (end - begin) * generator.random()
-            cosine, sine = math.cos(angle), math.sin(angle)
-            for k in range(rank):
-                middle = moments[k, rank]
-                tried[k] = middle + (weights[k] - middle) * cosine + direction[k] * sine
-            _combine(slopes.all, tried, rises)
-            if _keeps_falling(rises):
-                weights[:] = tried
-                break
-            if angle < 0.0:
-                begin = angle
-            else:
-                end = angle
+    rank = len(weights)
+    place, velocity, moved = np.zeros(rank), np.empty(rank), np.empty(rank)
+    for k in range(rank):
+        for j in range(k, rank):
+            place[k] += root[k, j] * (weights[j] - moments[j, rank])
+        velocity[k] = generator.standard_normal()
+    if not _swing(forms, place, velocity):
+        return
+    for k in range(rank):
+        moved[k] = moments[k, rank]
+        for j in range(k, rank):
+            moved[k] += moments[k, j] * place[j]
+    if _never_rises(slopes, moved):
+        weights[:] = moved

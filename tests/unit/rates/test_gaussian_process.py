@@ -11,7 +11,6 @@ from scipy import stats
 from pollwise.errors import InputError
 from pollwise.rates.gaussian_process import (
     SquaredExponential,
-    draw_deviations,
     draw_weights,
     learn,
     low_rank_basis,
@@ -115,14 +114,6 @@ def test_draws_have_the_moments_of_the_posterior():
     assert far == pytest.approx(
         basis[0] @ moments[:, :-1] @ moments[:, :-1].T @ basis[19], abs=0.02
     )
-
-
-def test_a_deviation_is_a_draw_less_the_mean():
-    moments = learned(np.eye(3), [0, 1, 1], [3.0, -1.0, 2.0], 0.5)
-    draw, deviation = np.empty(3), np.empty(3)
-    draw_weights(moments, np.random.default_rng(1), draw)
-    draw_deviations(moments, np.random.default_rng(1), deviation)
-    assert draw - deviation == pytest.approx(moments[:, 3])
 
 
 @pytest.mark.parametrize("name", ["length_scale", "signal_variance"])
