@@ -34,7 +34,8 @@ Leslie, "Optimistic Bayesian sampling in contextual-bandit problems", JMLR 13, 2
 Readings taken here: the mean that an optimistic draw is held up by is that of the process without
 constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of `gpoks` and
 `mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each from the one
-before (`pollwise.rates.monotone`); pages are polled earliest deadline first.
+before (`pollwise.rates.monotone`); of pages with equal values, as at first with `gpr`, the one
+added first gets the step.
 """
 
 import math

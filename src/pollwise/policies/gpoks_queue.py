@@ -34,7 +34,6 @@ from pollwise.types import Outcome
 
 __all__ = [
     "amount_gpoks",
-    "deal",
     "defer_pages",
     "observe_gpoks",
     "observe_pages",
@@ -75,7 +74,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
             deviations = state.generator.standard_normal()
             if common.optimistic:
                 deviations = max(deviations, 0.0)
-        if deviations == 0.0:
+        if deviations == 0.0:  # the deviations are not tabulated where they are of no use
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
     drawn = value_at(state.basis[steps - 1], state.weights[page])
@@ -105,7 +104,7 @@ def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
 
 
 @numba.njit(cache=True)
-def deal(state: GPOKSState) -> None:
+def _deal(state: GPOKSState) -> None:
     """Draw, and deal the steps of the knapsack out: DET-KS, as `pollwise.knapsack.det_ks`.
 
     Every page has one step; each further one goes where the value of the next amount is highest.
@@ -166,7 +165,7 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
     """Deal the knapsack anew and lease the page whose turn it is; -1: there is none to poll."""
     if _ready_pages(state, now) == 0:
         return -1
-    deal(state)
+    _deal(state)
     page = _next_turn(state)
     own = state.pages[page]
     own.credit = 0.0 if math.isinf(own.credit) else own.credit - 1.0

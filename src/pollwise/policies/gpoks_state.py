@@ -72,7 +72,7 @@ _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 class GPOKSState(NamedTuple):
-    """The state of a GPOKS policy. Ids of pages are the first indices of all but the last five."""
+    """The state of a GPOKS policy. Ids of pages are the first indices of `pages` to `weights`."""
 
     pages: NDArray[Any]  # of PAGE
     roots: Floats  # (ids, rank, rank + 1)

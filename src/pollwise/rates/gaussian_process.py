@@ -159,11 +159,12 @@ def draw_weights(moments: Floats, generator: np.random.Generator, weights: Float
     """Set `weights` to a draw from the posterior."""
     rank = len(weights)
     for k in range(rank):
-        weights[k] = moments[k, rank]
+        weights[k] = generator.standard_normal()
     for k in range(rank):
-        normal = generator.standard_normal()
-        for j in range(k + 1):
-            weights[j] += moments[j, k] * normal
+        value = moments[k, rank]
+        for j in range(k, rank):
+            value += moments[k, j] * weights[j]
+        weights[k] = value
 
 
 @numba.njit(cache=True, fastmath=True)
