@@ -116,12 +116,9 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
 
 def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
     """A line for each experiment."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "trials", "what it shows", "source"):
-        table.add_column(heading, justify="right" if heading == "trials" else "left")
+    width = max(len(name) for name, _ in experiments)
     for name, experiment in experiments:
-        table.add_row(name, f"{experiment.trials:,d}", experiment.title, experiment.source)
-    _stdout().print(table)
+        print(f"{name:{width}}  {experiment.title} ({experiment.source})")
 
 
 def print_reproduction(result: "Reproduction") -> None:

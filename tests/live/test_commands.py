@@ -63,3 +63,25 @@ def test_a_long_simulation_that_is_interrupted():
         lines = process.stderr.read().splitlines()
     assert process.returncode == 130
     assert all(line.startswith(b"uniform, seed ") for line in lines)
+
+
+def test_a_reproduction_that_is_interrupted(tmp_path):
+    """As at a terminal: all processes of the group get the signal, and none is left."""
+    words = ("reproduce", "gpoks-table-8.2", "--trials", "20000", "--no-figure")
+    process = subprocess.Popen(
+        [*PROGRAM, *words],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.readline().endswith(b" trials\n")
+        os.killpg(process.pid, signal.SIGINT)
+        # Ends with the last process that holds the other end of the pipes.
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err

@@ -273,3 +273,84 @@ class TestEphemeral:
         assert answer.status == 2
         assert answer.err.count("\n") == 1
         assert "--half-life" in answer.err
+
+
+class TestReproduce:
+    def test_without_a_name_all_are_listed(self, run):
+        names = [entry["name"] for entry in run("reproduce", "--json").document["results"]]
+        assert names == [
+            *(f"lakg-figure-{n}" for n in range(2, 7)),
+            *(f"htraa-figure-{n}" for n in range(5, 13)),
+            *(f"gpoks-table-8.{n}" for n in range(1, 12)),
+        ]
+        answer = run("reproduce")
+        lines = answer.out.splitlines()
+        assert answer.status == 0
+        assert [line.split()[0] for line in lines] == names
+
+    def test_a_table(self, run, tmp_path):
+        answer = run("reproduce", "gpoks-table-8.10", "--trials", 1, "--json")
+        assert answer.status == 0
+        document = answer.document
+        assert document["trials"] == 1
+        cells = {(row["row"], row["column"]): row for row in document["results"]}
+        assert cells["lakg", "0.3/1.0 t=1000"]["published"] == 571.8
+        assert cells["optimal", "0.3/1.0 t=1000"]["value"] == pytest.approx(592.5, abs=0.1)
+        assert {"bayes-index", "gpoks", "gpoks-mono", "htraa"} <= {row for row, _ in cells}
+        assert Path(document["figure"]).name == "gpoks-table-8.10.png"
+        assert (tmp_path / "gpoks-table-8.10.png").exists()
+        assert "trials" in answer.err
+
+    def test_for_people(self, run, tmp_path):
+        answer = run("reproduce", "gpoks-table-8.1", "--trials", 1, "--no-figure")
+        assert answer.status == 0
+        assert "[240.0]" in answer.out
+        assert "Claim: The FAST update" in answer.out
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["lakg-figure-1"], "no such experiment: 'lakg-figure-1'; choose one of lakg-figure-2"),
+            (["lakg-figure-2", "--trials", 0], "'--trials'"),
+            (["lakg-figure-2", "--figures", "nowhere"], "cannot be written into nowhere"),
+        ],
+    )
+    def test_what_cannot_be_done(self, run, words, message):
+        answer = run("reproduce", *words)
+        assert answer.status == 2
+        assert answer.out == ""
+        assert message in answer.err
+        assert answer.err.count("\n") == 1
+
+
+class TestPolicyOptions:
+    def test_the_abstract_knapsack(self, run):
+        answer = run(
+            *("simulate", "--world", "knapsack", "--pages", 8, "--alpha", 0.3, "--beta", 1),
+            *("--noise", 0.1, "--polls", 1000, "--policy", "lakg:resolution=100", "--json"),
+        )
+        [result] = answer.document["results"]
+        assert result["policy"] == "lakg:resolution=100"
+        assert 0.5 < result["found_per_poll"] < 0.6
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--policy", "lakg:resolution=1"], "resolution=1"),
+            (["--policy", "lakg:exponent=-1"], "exponent=-1"),
+            (["--policy", "lakg:capacity=501"], "capacity=501"),
+            (["--policy", "htraa:resolution=2.5"], "resolution=2.5"),
+            (["--policy", "lakg:size=3"], "lakg has no option 'size'"),
+            (["--policy", "ucb1"], "page 2 is a third one"),
+            (["--noise", "0.1"], "--noise 0.1 is for --world knapsack"),
+            (["--world", "knapsack", "--noise", "-1"], "noise=-1.0 must be"),
+            (["--world", "knapsack", "--alpha", "1.5"], "alpha=1.5 must be between 0 and 1"),
+            (["--world", "knapsack", "--policy", "whittle"], "true change rates"),
+        ],
+    )
+    def test_what_cannot_be(self, run, words, message):
+        answer = run("simulate", "--polls", 10, *words)
+        assert answer.status == 2
+        assert answer.out == ""
+        assert message in answer.err.splitlines()[-1]

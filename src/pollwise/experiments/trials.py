@@ -26,8 +26,8 @@ __all__ = ["Case", "Samples", "knapsack_of", "run_cases", "workers"]
 Floats = NDArray[np.float64]
 Report = Callable[[str], None]
 
-_CHUNKS = 20
-"""Into how many pieces the trials of a case are cut, for progress and for even use of cores."""
+_PIECES, _LARGEST_PIECE = 20, 25
+"""How the trials of a case are cut into pieces, for progress and for even use of cores."""
 _RECENT = 0.1
 
 
@@ -67,7 +67,7 @@ def knapsack_of(world: World) -> StochasticKnapsack:
 
 def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
     """Trials 0, 1, ... of every case; trial n has the same world and seed in all of them."""
-    size = max(1, math.ceil(trials / _CHUNKS))
+    size = min(math.ceil(trials / _PIECES), _LARGEST_PIECE)
     pieces = [
         (number, case, range(begin, min(begin + size, trials)))
         for number, case in enumerate(cases)
