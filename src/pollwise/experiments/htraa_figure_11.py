@@ -1,7 +1,7 @@
 """H-TRAA against LAKG where two pages swap ranks every 1,000 polls."""
 
 from pollwise.experiments import sources
-from pollwise.experiments.judging import faster
+from pollwise.experiments.judging import ahead_in_the_end
 from pollwise.experiments.learners import BAYES_INDEX, HTRAA_500, LAKG_1500, LAKG_2500
 from pollwise.experiments.scenario import World
 from pollwise.experiments.score_figure import ScoreFigure
@@ -18,5 +18,5 @@ EXPERIMENT = ScoreFigure(
     learners=(HTRAA_500, LAKG_1500, LAKG_2500, BAYES_INDEX),
     polls=400_000,
     marks=(10_000, 100_000, 400_000),
-    judge=faster(HTRAA_500, LAKG_1500),
+    judge=ahead_in_the_end(HTRAA_500, LAKG_1500),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pollwise.experiments.learning import Learned, classical_scores
 from pollwise.experiments.scenario import Learner
 
-__all__ = ["coarser_is_sooner", "faster", "scores_in_words", "verdict"]
+__all__ = ["ahead_in_the_end", "coarser_is_sooner", "faster", "scores_in_words", "verdict"]
 
 Judge = Callable[[Learned], str]
 
@@ -43,6 +43,23 @@ def faster(one: Learner, other: Learner, times: float = 1.0) -> Judge:
         soon, late = (learned.polls_to_share(each.row) for each in (one, other))
         holds = soon is not None and (late is None or late > times * soon)
         ends = {row: learned.mean_scores(row)[-1] for row in learned.samples}
-        return verdict(holds, f"{learned.race()} At the end: {scores_in_words(ends)}.")
+        times_as_fast = f" That is {late / soon:.1f} times as fast." if soon and late else ""
+        return verdict(
+            holds, f"{learned.race()}{times_as_fast} At the end: {scores_in_words(ends)}."
+        )
+
+    return judge
+
+
+def ahead_in_the_end(one: Learner, other: Learner) -> Judge:
+    """Over the last decade of polls, `one` has the higher mean score."""
+
+    def judge(learned: Learned) -> str:
+        ends = {row: learned.last_decade(row) for row in learned.samples}
+        return verdict(
+            ends[one.row] > ends[other.row],
+            f"The mean scores in the last decade of polls: {scores_in_words(ends)}."
+            f" {learned.race()}",
+        )
 
     return judge

@@ -54,6 +54,10 @@ class Learned:
         means: NDArray[np.float64] = self.samples[row].scores.mean(axis=0)
         return means
 
+    def last_decade(self, row: str) -> float:
+        """The mean of the scores in the last nine tenths of the polls, evenly in the logarithm."""
+        return float(self.mean_scores(row)[-_PER_DECADE:].mean())
+
     def polls_to(self, row: str, score: float) -> int | None:
         """The first checkpoint from which on the mean score stays at least so high."""
         below = np.flatnonzero(self.mean_scores(row) < score)

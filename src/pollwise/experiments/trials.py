@@ -100,11 +100,15 @@ def workers(cores: int) -> Iterator[Run]:
         yield map
         return
     # A process that was forked while another thread holds a lock may hang: they are spawned.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn"))
 
     def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
-        for future in as_completed([pool.submit(function, each) for each in arguments]):
+        # Ctrl-C reaches all processes of a terminal. The workers, which start here and inherit
+        # what is blocked, never see it: this process ends them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        futures = [pool.submit(function, each) for each in arguments]
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for future in as_completed(futures):
             yield future.result()
 
     try:
@@ -115,11 +119,6 @@ def workers(cores: int) -> Iterator[Run]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:

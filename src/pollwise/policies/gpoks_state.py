@@ -13,6 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import typed_once
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
 from pollwise.rates.monotone import Slopes, whiten_guards
 
@@ -71,6 +72,7 @@ SHARED = np.dtype(
 _GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 
 
+@typed_once
 class GPOKSState(NamedTuple):
     """The state of a GPOKS policy. Ids of pages are the first indices of `pages` to `weights`."""
 
