@@ -1,9 +1,22 @@
-"""What arguments are, for messages that say what they should be."""
+"""What arguments must be; each message names the owner, the argument, its value and the range."""
 
+import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TypeGuard
 
-__all__ = ["is_real", "is_whole"]
+import numpy as np
+
+from pollwise.errors import InputError
+
+__all__ = [
+    "is_real",
+    "is_whole",
+    "require_choice",
+    "require_generator",
+    "require_positive",
+    "require_whole",
+]
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -22,3 +35,39 @@ def is_real(value: object) -> TypeGuard[float]:
     (True, True, False)
     """
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def require_whole(
+    owner: str, name: str, value: object, least: int, most: int | None = None
+) -> None:
+    """`InputError` unless it is a whole number from `least` to `most` (None: no upper bound).
+
+    >>> require_whole("lakg", "resolution", 1.5, least=2)
+    Traceback (most recent call last):
+    pollwise.errors.InputError: lakg: resolution=1.5 must be a whole number of at least 2
+    """
+    if not (is_whole(value) and least <= value and (most is None or value <= most)):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{owner}: {name}={value!r} must be a whole number {bounds}")
+
+
+def require_positive(owner: str, name: str, value: object) -> None:
+    """`InputError` unless it is a finite number above 0."""
+    if not (is_real(value) and 0 < value < math.inf):
+        raise InputError(f"{owner}: {name}={value!r} must be a finite number above 0")
+
+
+def require_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
+    """`InputError` unless it is one of the choices."""
+    known = list(choices)
+    if not (isinstance(value, str) and value in known):
+        raise InputError(f"{owner}: {name}={value!r} must be one of {', '.join(known)}")
+
+
+def require_generator(owner: str, generator: object) -> None:
+    """`InputError` unless it is a generator of random numbers."""
+    if not isinstance(generator, np.random.Generator):
+        raise InputError(
+            f"{owner}: generator={generator!r} must be a numpy Generator, such as"
+            " numpy.random.default_rng(1)"
+        )

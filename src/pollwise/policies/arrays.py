@@ -12,7 +12,7 @@ from pollwise.errors import InputError, StateError
 from pollwise.policies.base import StateDict
 from pollwise.types import Observation, Page
 
-__all__ = ["check_state", "new_ids", "observed", "seen_at", "typed_once", "watched"]
+__all__ = ["all_watched", "check_state", "new_ids", "observed", "seen_at", "typed_once", "watched"]
 
 ABSENT = 0
 """The value of the field `where` of an id that no page has."""
@@ -25,18 +25,19 @@ State = TypeVar("State", bound=type[tuple[Any, ...]])
 
 
 def typed_once(kind: State) -> State:
-    """Decorates the class of a state that holds a random generator, whose type never varies.
+    """Decorates the class of a state that holds a random generator.
 
-    Numba's quick look-up of types does not know generators, and works out the types of all arrays
+    The types of its arrays must never vary; there may be a generator or None. Numba's quick look-up of types does not know generators, and works out the types of all arrays
     anew at every call from Python; this has it do so at the first one only.
     """
-    known: list[Any] = []
+    known: dict[tuple[type, ...], Any] = {}
 
     @typeof_impl.register(kind)
     def typeof_state(value: Any, context: Any) -> Any:
-        if not known:
-            known.append(typeof_impl.dispatch(tuple)(value, context))
-        return known[0]
+        kinds = tuple(map(type, value))
+        if kinds not in known:
+            known[kinds] = typeof_impl.dispatch(tuple)(value, context)
+        return known[kinds]
 
     return kind
 
@@ -46,6 +47,11 @@ def watched(page_ids: Sequence[int] | NDArray[Any], pages: NDArray[Any]) -> Ints
     ids = np.asarray(page_ids, np.int64)
     ids = ids[(ids >= 0) & (ids < len(pages))]
     return ids[pages["where"][ids] != ABSENT]
+
+
+def all_watched(pages: NDArray[Any]) -> Ints:
+    """The ids of all pages."""
+    return np.flatnonzero(pages["where"] != ABSENT)
 
 
 def new_ids(new: Sequence[Page], pages: NDArray[Any]) -> Ints:
