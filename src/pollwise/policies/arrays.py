@@ -25,10 +25,11 @@ State = TypeVar("State", bound=type[tuple[Any, ...]])
 
 
 def typed_once(kind: State) -> State:
-    """Decorates the class of a state that holds a random generator.
+    """Decorates the class of a state that may hold a random generator.
 
-    The types of its arrays must never vary; there may be a generator or None. Numba's quick look-up of types does not know generators, and works out the types of all arrays
-    anew at every call from Python; this has it do so at the first one only.
+    The types of its arrays must never vary. Numba's quick look-up of types does not know
+    generators, and works out the types of all arrays anew at every call from Python; this has it
+    do so at the first one only.
     """
     known: dict[tuple[type, ...], Any] = {}
 
