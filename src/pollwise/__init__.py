@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         StoreVersionError,
         TraceError,
     )
-    from pollwise.knapsack import Allocation, allocate
+    from pollwise.knapsack import Allocation, allocate, concave_amounts, det_ks, polling_amounts
     from pollwise.metrics import Changes, Polls, Score, score
     from pollwise.objectives import (
         Age,
@@ -32,21 +32,34 @@ if TYPE_CHECKING:
         Objective,
         objective,
     )
-    from pollwise.policies.base import Policy
+    from pollwise.policies.base import Mixture, Policy
     from pollwise.policies.bayes_index import BayesianIndex, PageEstimate
+    from pollwise.policies.estimator import Estimator
     from pollwise.policies.fixed import Fixed
+    from pollwise.policies.gp_ucb import GPUCB
+    from pollwise.policies.gpoks import GPOKS
+    from pollwise.policies.htraa import HTRAA
+    from pollwise.policies.lakg import LAKG
     from pollwise.policies.optimal import Optimal
     from pollwise.policies.proportional import Proportional
+    from pollwise.policies.thompson import ThompsonSampling
+    from pollwise.policies.ucb1 import UCB1
     from pollwise.policies.uniform import Uniform
     from pollwise.policies.whittle import Whittle
     from pollwise.scheduler import Scheduler
     from pollwise.simulation.loop import BudgetPerPage, simulate
     from pollwise.simulation.replay import Replay
+    from pollwise.simulation.stochastic_knapsack import Play, StochasticKnapsack, play
     from pollwise.simulation.world import World
     from pollwise.simulation.zipf import Zipf
     from pollwise.types import Budget, Observation, Outcome, Page, Selection
 
 __all__ = [
+    "GPOKS",
+    "GPUCB",
+    "HTRAA",
+    "LAKG",
+    "UCB1",
     "Age",
     "Allocation",
     "BayesianIndex",
@@ -56,15 +69,18 @@ __all__ = [
     "Delay",
     "Detection",
     "Ephemeral",
+    "Estimator",
     "Fixed",
     "Freshness",
     "InputError",
+    "Mixture",
     "Objective",
     "Observation",
     "Optimal",
     "Outcome",
     "Page",
     "PageEstimate",
+    "Play",
     "Policy",
     "Polls",
     "PollwiseError",
@@ -74,15 +90,21 @@ __all__ = [
     "Score",
     "Selection",
     "StateError",
+    "StochasticKnapsack",
     "StoreError",
     "StoreVersionError",
+    "ThompsonSampling",
     "TraceError",
     "Uniform",
     "Whittle",
     "World",
     "Zipf",
     "allocate",
+    "concave_amounts",
+    "det_ks",
     "objective",
+    "play",
+    "polling_amounts",
     "score",
     "simulate",
 ]
@@ -97,14 +119,22 @@ _HOMES = (
     "pollwise.objectives",
     "pollwise.policies.base",
     "pollwise.policies.bayes_index",
+    "pollwise.policies.estimator",
     "pollwise.policies.fixed",
+    "pollwise.policies.gp_ucb",
+    "pollwise.policies.gpoks",
+    "pollwise.policies.htraa",
+    "pollwise.policies.lakg",
     "pollwise.policies.optimal",
     "pollwise.policies.proportional",
+    "pollwise.policies.thompson",
+    "pollwise.policies.ucb1",
     "pollwise.policies.uniform",
     "pollwise.policies.whittle",
     "pollwise.scheduler",
     "pollwise.simulation.loop",
     "pollwise.simulation.replay",
+    "pollwise.simulation.stochastic_knapsack",
     "pollwise.simulation.world",
     "pollwise.simulation.zipf",
 )

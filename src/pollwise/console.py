@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Column, Table
@@ -103,7 +103,8 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
     """A table with a row for each result; standard errors follow their figures."""
     table = Table()
     for heading, form in columns.values():
-        table.add_column(heading, justify="left" if form == "s" else "right")
+        justify: JustifyMethod = "left" if form == "s" else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
     for result in results:
         errors = result.get("stderr", {})
         cells = []
@@ -118,7 +119,8 @@ def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
     """A line for each experiment."""
     width = max(len(name) for name, _ in experiments)
     for name, experiment in experiments:
-        print(f"{name:{width}}  {experiment.title} ({experiment.source})")
+        trials = f"{experiment.trials:,d} trials"
+        print(f"{name:{width}}  {experiment.title} ({experiment.source}; {trials})")
 
 
 def print_reproduction(result: "Reproduction") -> None:
@@ -137,30 +139,38 @@ def print_reproduction(result: "Reproduction") -> None:
             table.add_row(name, *(_number(cells.get((name, column))) for column in some))
         console.print(table)
     console.print(f"Finding: {result.outcome.finding}")
-    console.print(
-        f"{result.trials:,d} trials (seeds 0 to {result.trials - 1:,d}), {result.seconds:.1f} s on"
-        f" {result.cores} cores; ± is one standard error, [published values] in brackets"
-    )
+    notes = "± is one standard error"
+    if any(row.published is not None for row in rows):
+        notes += ", [published values] in brackets"
+    console.print(f"Trials: {result.trials:,d} (seeds from 0), {result.seconds:.1f} s; {notes}")
     if result.figure is not None:
         console.print(f"The figure is {result.figure}")
 
 
-_COLUMNS_ACROSS = 3
+_COLUMNS_ACROSS = 4
 
 
 def _number(row: "Row | None") -> str:
-    """A value, its standard error, and what was published."""
+    """A value, its standard error, and what was published, with as many digits as make sense."""
     if row is None:
         return ""
-    if row.value is None:
+    if row.value is None or not math.isfinite(row.value):
         text = "-"
+    elif 0 < abs(row.value) < 1e-3:
+        text = f"{row.value:.1e}"
     else:
-        digits = 0 if row.value == round(row.value) else 4 if abs(row.value) < 10 else 1
-        tiny = 0 < abs(row.value) < 1e-3
-        text = f"{row.value:.1e}" if tiny else f"{row.value:,.{digits}f}"
+        # Two digits of the standard error, if there is one; else five of a small value.
+        size = row.stderr or abs(row.value) / 1e3
+        digits = 0 if row.value == round(row.value) and not row.stderr else _digits(size)
+        text = f"{row.value:,.{digits}f}"
         if row.stderr:
-            text += f" ± {row.stderr:.{max(digits, 1)}f}"
-    return text if row.published is None else f"{text} [{row.published:,.1f}]"
+            text += f" ± {row.stderr:.{digits}f}"
+    return text if row.published is None else f"{text} [{row.published:,.6g}]"
+
+
+def _digits(size: float) -> int:
+    """After the point, to show two digits of a number."""
+    return min(6, max(0, 1 - math.floor(math.log10(size))))
 
 
 class _Display:

@@ -51,7 +51,7 @@ def made_world(
     if kind != "zipf":
         raise InputError(f"no such world: {kind!r}; choose zipf or knapsack")
     if noise != 0.0:
-        raise InputError(f"--noise {noise} is for --world knapsack: leave it out")
+        raise InputError(f"noise={noise} is for the world knapsack: leave it out")
     return Zipf(**ranks)
 
 
@@ -67,15 +67,22 @@ def simulate_policies(
     """Run policies in the same worlds, one for each seed 0, 1, ...; one entry per policy."""
     results = []
     for policy in policies:
-        by_polls: dict[int, list[dict[str, float]]] = {}
+        runs = []
         for seed in range(seeds):
             report(f"{policy.text}, seed {seed + 1} of {seeds}")
-            by_count = _figures(world, policy, objective, polls, seed)
-            for count, figures in by_count.items():
-                by_polls.setdefault(count, []).append(figures)
-        checkpoints = [{"polls": count, **_means(by_polls[count])} for count in sorted(by_polls)]
+            runs.append(_figures(world, policy, objective, polls, seed))
+        checkpoints = _checkpoints(runs)
         results.append({"policy": policy.text, **checkpoints[-1], "checkpoints": checkpoints})
     return results
+
+
+def _checkpoints(runs: Sequence[dict[int, dict[str, float]]]) -> list[Figures]:
+    """The means over runs that all got so far, and over the ends of all, whenever that was."""
+    ends = [max(run) for run in runs]
+    common = [count for count in sorted(runs[0]) if count < min(ends)]
+    means = [{"polls": count, **_means([run[count] for run in runs])} for count in common]
+    last = [run[end] for run, end in zip(runs, ends, strict=True)]
+    return [*means, {"polls": round(sum(ends) / len(ends)), **_means(last)}]
 
 
 def _figures(

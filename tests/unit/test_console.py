@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pollwise import console
+from pollwise.experiments.experiment import Row
 from pollwise.robot.poller import PollReport
 from pollwise.robot.serve import Progress, Watched
 from pollwise.types import Observation, Outcome, Page, PageMemory
@@ -138,3 +139,27 @@ def test_progress_without_a_terminal_is_lines(capsys):
     with console.progress_line() as report:
         report("uniform [1]")
     assert capsys.readouterr() == ("", "uniform [1]\n")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((571.8123, 0.4132), "571.81 ± 0.41"),
+        ((571.8123, 0.4132, 571.8), "571.81 ± 0.41 [571.8]"),
+        ((500.0, 12.3), "500 ± 12"),
+        ((0.97699,), "0.97699"),
+        ((0.9730, 0.00021), "0.97300 ± 0.00021"),
+        ((1000,), "1,000"),
+        ((1000.0, 0.0), "1,000"),
+        ((2.2e-12,), "2.2e-12"),
+        ((None,), "-"),
+        ((float("nan"), 0.1, 240.0), "- [240]"),
+        ((float("inf"),), "-"),
+    ],
+)
+def test_numbers_have_the_digits_that_make_sense(numbers, text):
+    assert console._number(Row("lakg", "t=1000", *numbers)) == text
+
+
+def test_no_number_is_no_text():
+    assert console._number(None) == ""

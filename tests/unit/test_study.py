@@ -115,7 +115,7 @@ class TestWorlds:
     def test_what_is_no_world(self):
         with pytest.raises(InputError, match="no such world: 'web'; choose zipf or knapsack"):
             made_world("web", noise=0.0, **self.RANKS)
-        with pytest.raises(InputError, match=r"--noise 0\.1 is for --world knapsack"):
+        with pytest.raises(InputError, match=r"noise=0\.1 is for the world knapsack"):
             made_world("zipf", noise=0.1, **self.RANKS)
 
 

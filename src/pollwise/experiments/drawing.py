@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pollwise.errors import InputError
-from pollwise.experiments.experiment import Outcome, Row
+from pollwise.experiments.experiment import POLLS_TO_SHARE, Outcome, Row
 
 __all__ = ["draw"]
 
@@ -13,18 +12,10 @@ _LINES = ("-", "--", "-.", ":")
 
 
 def draw(path: Path, title: str, outcome: Outcome) -> None:
-    """Write a figure: curves if there are any, else the table as points.
+    """Write a figure: curves if there are any, else the table as points."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
-    `InputError` if matplotlib is not installed.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError(
-            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
-            " or ask for the numbers alone with --no-figure"
-        ) from error
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     FigureCanvasAgg(figure)
     if outcome.curves:
@@ -69,15 +60,18 @@ def _draw_points(figure: Any, rows: Sequence[Row]) -> None:
         mine = [row for row in rows if row.column == column and row.value is not None]
         spots = [names.index(row.row) for row in mine]
         errors = [2 * (row.stderr or 0.0) for row in mine]
-        panel.errorbar([row.value for row in mine], spots, xerr=errors, fmt="o", ms=4, label="here")
+        panel.errorbar(
+            [row.value for row in mine], spots, xerr=errors, fmt="o", ms=4, label="here ± 2 se"
+        )
         printed = [row for row in mine if row.published is not None]
-        panel.plot(
-            [row.published for row in printed],
-            [names.index(row.row) for row in printed],
-            "x", color="C3", label="published",
-        )  # fmt: skip
+        if printed:
+            spots = [names.index(row.row) for row in printed]
+            panel.plot([row.published for row in printed], spots, "xC3", label="published")
+        if column.endswith(POLLS_TO_SHARE):
+            panel.set_xscale("log")
         panel.set_title(column, fontsize=9)
         panel.set_yticks(range(len(names)), names, fontsize=8)
         panel.tick_params(axis="x", labelsize=8)
         panel.grid(alpha=0.3)
-    panels.flat[0].legend(fontsize=7)
+        if printed or column == columns[0]:
+            panel.legend(fontsize=7)

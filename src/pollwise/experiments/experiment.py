@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["Curve", "Effort", "Experiment", "Outcome", "Row"]
+__all__ = ["POLLS_TO_SHARE", "Curve", "Effort", "Experiment", "Outcome", "Row"]
+
+POLLS_TO_SHARE = "polls to 90 %"
+"""The end of the names of columns that say how many polls a learner needs."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _difference(seed: int) -> tuple[float, float]:
 class _RunTime:
     title: str = "run time of FAST-GPOKS, 2 pages, and its difference from the plain regression"
     source: str = f"{sources.GPOKS}, table 8.1"
-    claim: str = "The FAST update makes the cost of a step independent of the steps before."
+    claim: str = "FAST gives the plain regression, at a cost that earlier steps do not raise."
     trials: int = 5
 
     def run(self, effort: Effort) -> Outcome:
@@ -96,7 +96,7 @@ class _RunTime:
         return Outcome(
             rows,
             verdict(
-                growth < 15.0,
+                growth < 15.0 and max(mean, variance) < 1e-8,
                 f"Ten times the steps take {growth:.1f} times as long; the regressions differ by"
                 f" at most {max(mean, variance):.1e}.",
             ),

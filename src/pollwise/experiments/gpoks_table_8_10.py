@@ -2,7 +2,7 @@
 
 from pollwise.experiments import sources
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.thesis import FASTER, LEARNERS, three_worlds
+from pollwise.experiments.thesis import AUTOMATA, FASTER, LEARNERS, three_worlds
 
 __all__ = ["EXPERIMENT"]
 
@@ -11,6 +11,7 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.10",
     claim=FASTER,
     worlds=three_worlds(8),
+    rivals=AUTOMATA,
     learners=LEARNERS,
     published={
         ("lakg", "0.3/1.0 t=1000"): 571.8,

@@ -2,7 +2,7 @@
 
 from pollwise.experiments import sources
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.thesis import FASTER, LEARNERS, three_worlds
+from pollwise.experiments.thesis import AUTOMATA, FASTER, LEARNERS, three_worlds
 
 __all__ = ["EXPERIMENT"]
 
@@ -11,5 +11,6 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.11",
     claim=FASTER,
     worlds=three_worlds(64),
+    rivals=AUTOMATA,
     learners=LEARNERS,
 )

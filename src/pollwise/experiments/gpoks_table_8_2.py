@@ -3,7 +3,7 @@
 from pollwise.experiments import sources
 from pollwise.experiments.learners import BAYES_INDEX
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.thesis import BANDITS, BASELINE, three_worlds
+from pollwise.experiments.thesis import BANDITS, BASELINE, GPOKS, three_worlds
 
 __all__ = ["EXPERIMENT"]
 
@@ -12,5 +12,6 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.2",
     claim=BASELINE,
     worlds=three_worlds(2),
-    learners=(*BANDITS, BAYES_INDEX),
+    rivals=[learner.row for learner in BANDITS],
+    learners=(*BANDITS, GPOKS, BAYES_INDEX),
 )

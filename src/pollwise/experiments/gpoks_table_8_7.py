@@ -3,7 +3,7 @@
 from pollwise.experiments import sources
 from pollwise.experiments.learners import BAYES_INDEX
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.thesis import PARTS, VARIANTS, three_worlds
+from pollwise.experiments.thesis import PARTS, PLAINER, VARIANTS, three_worlds
 
 __all__ = ["EXPERIMENT"]
 
@@ -12,5 +12,6 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.7",
     claim=PARTS,
     worlds=three_worlds(2, polling=True),
+    rivals=PLAINER,
     learners=(*VARIANTS, BAYES_INDEX),
 )

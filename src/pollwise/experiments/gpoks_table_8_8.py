@@ -3,7 +3,7 @@
 from pollwise.experiments import sources
 from pollwise.experiments.reward_table import RewardTable
 from pollwise.experiments.scenario import World
-from pollwise.experiments.thesis import CHIEF, FASTER
+from pollwise.experiments.thesis import AUTOMATA, CHIEF, FASTER
 
 __all__ = ["EXPERIMENT"]
 
@@ -14,6 +14,7 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.8",
     claim=FASTER,
     worlds=_WORLDS,
+    rivals=AUTOMATA,
     learners=CHIEF,
     published={("lakg", f"{world.label} t=1000"): 709.8 for world in _WORLDS},
     remark=(

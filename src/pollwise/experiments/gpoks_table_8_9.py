@@ -2,7 +2,7 @@
 
 from pollwise.experiments import sources
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.thesis import CHIEF, FASTER, three_worlds
+from pollwise.experiments.thesis import AUTOMATA, CHIEF, FASTER, three_worlds
 
 __all__ = ["EXPERIMENT"]
 
@@ -11,5 +11,6 @@ EXPERIMENT = RewardTable(
     source=f"{sources.GPOKS}, table 8.9",
     claim=FASTER,
     worlds=three_worlds(2),
+    rivals=AUTOMATA,
     learners=CHIEF,
 )

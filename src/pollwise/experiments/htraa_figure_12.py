@@ -1,7 +1,8 @@
 """How the polls that a learner needs grow with the number of pages."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from pollwise.experiments import sources
 from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
@@ -38,13 +39,14 @@ class _Scaling:
         needed: dict[str, dict[int, int | None]] = {}
         for pages in _SIZES:
             world = World(pages=pages, alpha=0.9, beta=1.5)
+            named = replace(effort, report=_prefixed(effort.report, f"{pages:,d} pages: "))
             quick = checkpoints_to(_POLLS[pages])
             slow = checkpoints_to(max(_POLLS[8], _LAKG_POLLS_PER_PAGE * pages))
             for learners, checkpoints in (
                 ([HTRAA_500, BAYES_INDEX], quick),
                 ([_lakg(pages)], slow),
             ):
-                (learned,) = learn([world], learners, checkpoints, effort)
+                (learned,) = learn([world], learners, checkpoints, named)
                 for learner in learners:
                     polls = learned.polls_to_share(learner.row)
                     needed.setdefault(learner.row, {})[pages] = polls
@@ -60,7 +62,7 @@ class _Scaling:
         return Outcome(
             rows,
             verdict(
-                htraa is not None and htraa < 1.0 and (lakg is None or lakg > htraa),
+                htraa is not None and htraa < 1.0 and lakg is not None and lakg > 0.9,
                 f"From 64 pages on, polls grow with the pages to the power of: {told}.",
             ),
             [_curve(row, by_size) for row, by_size in needed.items()],
@@ -70,12 +72,16 @@ class _Scaling:
         )
 
 
+def _prefixed(report: Callable[[str], None], prefix: str) -> Callable[[str], None]:
+    return lambda text: report(prefix + text)
+
+
 def _exponent(by_size: dict[int, int | None]) -> float | None:
     """The slope in logarithms from 64 pages to the most for which there is a number."""
     reached = {pages: polls for pages, polls in by_size.items() if polls and pages >= 64}
-    least, most = min(reached), max(reached)
-    if least == most:
+    if len(reached) < 2:
         return None
+    least, most = min(reached), max(reached)
     return math.log(reached[most] / reached[least]) / math.log(most / least)
 
 

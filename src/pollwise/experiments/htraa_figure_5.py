@@ -1,9 +1,8 @@
 """H-TRAA's rules of moving."""
 
 from pollwise.experiments import sources
-from pollwise.experiments.judging import scores_in_words, verdict
+from pollwise.experiments.judging import near_the_optimum
 from pollwise.experiments.learners import BAYES_INDEX
-from pollwise.experiments.learning import Learned, classical_scores
 from pollwise.experiments.scenario import Learner, World
 from pollwise.experiments.score_figure import ScoreFigure
 
@@ -15,12 +14,6 @@ _RULES = tuple(
 )
 
 
-def _judge(learned: Learned) -> str:
-    ends = {each.row: learned.mean_scores(each.row)[-1] for each in _RULES}
-    near = min(ends.values()) > 0.97 * classical_scores(learned.world)["optimal"]
-    return verdict(near, f"At the end: {scores_in_words(ends)}. {learned.race()}")
-
-
 EXPERIMENT = ScoreFigure(
     title="H-TRAA's update rules, 500 pages 0.9/1.5 in the order of ranks",
     source=f"{sources.HTRAA}, figure 5",
@@ -30,5 +23,5 @@ EXPERIMENT = ScoreFigure(
     learners=(*_RULES, BAYES_INDEX),
     polls=100_000,
     marks=(1_000, 10_000, 50_000, 100_000),
-    judge=_judge,
+    judge=near_the_optimum(_RULES),
 )

@@ -5,7 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pollwise.experiments.learning import Learned, classical_scores
 from pollwise.experiments.scenario import Learner
 
-__all__ = ["ahead_in_the_end", "coarser_is_sooner", "faster", "scores_in_words", "verdict"]
+__all__ = [
+    "ahead_in_the_end",
+    "coarser_is_sooner",
+    "faster",
+    "near_the_optimum",
+    "scores_in_words",
+    "verdict",
+]
 
 Judge = Callable[[Learned], str]
 
@@ -20,18 +27,29 @@ def scores_in_words(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{row} {score:.3f}" for row, score in scores.items())
 
 
-def coarser_is_sooner(learners: Sequence[Learner], early: int, near: float = 0.97) -> Judge:
-    """After `early` polls the first learners lead; at the end all are `near` the optimum."""
+def near_the_optimum(learners: Sequence[Learner], near: float = 0.97) -> Judge:
+    """At the end all `learners` have at least this share of the optimum."""
+
+    def judge(learned: Learned) -> str:
+        ends = {row: learned.mean_scores(row)[-1] for row in learned.samples}
+        optimum = classical_scores(learned.world)["optimal"]
+        return verdict(
+            min(ends[each.row] for each in learners) > near * optimum,
+            f"At the end: {scores_in_words(ends)}, of {optimum:.3f}. {learned.race()}",
+        )
+
+    return judge
+
+
+def coarser_is_sooner(learners: Sequence[Learner], early: int) -> Judge:
+    """After `early` polls the first learners lead; at the end all are near the optimum."""
+    near = near_the_optimum(learners)
 
     def judge(learned: Learned) -> str:
         scores = {each.row: learned.score(each.row, early).value for each in learners}
         in_order = list(scores.values()) == sorted(scores.values(), reverse=True)
-        ends = {each.row: learned.mean_scores(each.row)[-1] for each in learners}
-        return verdict(
-            in_order and min(ends.values()) > near * classical_scores(learned.world)["optimal"],
-            f"After {early:,d} polls: {scores_in_words(scores)}; at the end:"
-            f" {scores_in_words(ends)}. {learned.race()}",
-        )
+        text = f"After {early:,d} polls: {scores_in_words(scores)}."
+        return f"{near(learned)} {verdict(in_order, text)}"
 
     return judge
 

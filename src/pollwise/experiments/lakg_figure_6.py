@@ -1,7 +1,7 @@
 """LAKG in real web polling."""
 
 from pollwise.experiments import sources
-from pollwise.experiments.judging import coarser_is_sooner
+from pollwise.experiments.judging import near_the_optimum
 from pollwise.experiments.learners import BAYES_INDEX, LAKG
 from pollwise.experiments.scenario import World
 from pollwise.experiments.score_figure import ScoreFigure
@@ -19,5 +19,5 @@ EXPERIMENT = ScoreFigure(
     learners=(*LAKG, BAYES_INDEX),
     polls=400_000,
     marks=(10_000, 50_000, 100_000, 400_000),
-    judge=coarser_is_sooner(LAKG, early=50_000),
+    judge=near_the_optimum(LAKG),
 )

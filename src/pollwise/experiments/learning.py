@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.experiments.experiment import Effort, Row
+from pollwise.experiments.experiment import POLLS_TO_SHARE, Effort, Row
 from pollwise.experiments.scenario import Learner, World
 from pollwise.experiments.trials import Case, Samples, knapsack_of, run_cases
 from pollwise.simulation.summary import Mean, mean_of
@@ -55,8 +55,11 @@ class Learned:
         return means
 
     def last_decade(self, row: str) -> float:
-        """The mean of the scores in the last nine tenths of the polls, evenly in the logarithm."""
-        return float(self.mean_scores(row)[-_PER_DECADE:].mean())
+        """The mean of the scores in the last nine tenths of the polls, over their logarithm."""
+        polls = np.array(self.checkpoints)
+        late = polls >= polls[-1] / 10
+        logs, scores = np.log(polls[late]), self.mean_scores(row)[late]
+        return float(np.trapezoid(scores, logs) / (logs[-1] - logs[0]))
 
     def polls_to(self, row: str, score: float) -> int | None:
         """The first checkpoint from which on the mean score stays at least so high."""
@@ -70,7 +73,7 @@ class Learned:
 
     def rows_to_share(self, label: str = "") -> list[Row]:
         """How many polls every learner needs to reach 90 % of the optimum."""
-        column = f"{label} polls to 90 %".strip()
+        column = f"{label} {POLLS_TO_SHARE}".strip()
         return [Row(row, column, self.polls_to_share(row)) for row in self.samples]
 
     def race(self) -> str:

@@ -9,20 +9,15 @@ from pollwise.experiments.experiment import Experiment
 
 __all__ = ["experiment_named", "experiment_names"]
 
-_MODULE = re.compile(r"([a-z]+)_(figure|table)_(\d+(?:_\d+)?)")
+_PAPERS = ("lakg", "htraa", "gpoks")
+_MODULE = re.compile(rf"({'|'.join(_PAPERS)})_(figure|table)_(\d+(?:_\d+)?)")
 
 
 def _modules() -> dict[str, str]:
     """Modules by the names of their experiments, in the order of papers and numbers."""
     found = [_MODULE.fullmatch(path.stem) for path in Path(__file__).parent.glob("*.py")]
     keys = sorted(
-        (
-            match[1] != "lakg",
-            match[1] != "htraa",
-            match[1],
-            [int(n) for n in match[3].split("_")],
-            match[0],
-        )
+        (_PAPERS.index(match[1]), [int(n) for n in match[3].split("_")], match[0])
         for match in found
         if match
     )

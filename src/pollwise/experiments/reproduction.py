@@ -4,9 +4,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 from pollwise.experiments.drawing import draw
 from pollwise.experiments.experiment import Effort, Experiment, Outcome
@@ -58,11 +60,11 @@ def reproduce(
     """
     experiment = experiment_named(name)
     trials = experiment.trials if trials is None else trials
-    if trials < 1:
-        raise InputError(f"--trials {trials}: must be at least 1")
+    if not (is_whole(trials) and trials >= 1):
+        raise InputError(f"reproduce: trials={trials!r} must be a whole number of at least 1")
     figure = None if folder is None else folder / f"{name}.png"
     if figure is not None:
-        _check_writable(figure)
+        _check_drawable(figure)
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -74,10 +76,16 @@ def reproduce(
     return Reproduction(name, experiment, outcome, trials, seconds, cores, figure)
 
 
-def _check_writable(figure: Path) -> None:
+def _check_drawable(figure: Path) -> None:
     """Before the work, not after it."""
-    if not (figure.parent.is_dir() and os.access(figure.parent, os.W_OK)):
+    if find_spec("matplotlib") is None:
         raise InputError(
-            f"the figure cannot be written into {figure.parent}: give a folder that is there and"
-            " can be written with --figures, or --no-figure"
+            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
+            " or ask for the numbers alone (--no-figure)"
+        )
+    there = figure if figure.exists() else figure.parent
+    if figure.is_dir() or not (figure.parent.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(
+            f"the figure {figure} cannot be written: give a folder where it can (--figures), or"
+            " ask for the numbers alone (--no-figure)"
         )

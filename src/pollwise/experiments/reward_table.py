@@ -1,9 +1,11 @@
 """A table of learning: what the learners got out of the first polls, world by world."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pollwise.experiments.experiment import Effort, Outcome, Row
+from pollwise.experiments.judging import verdict
 from pollwise.experiments.learning import Learned, checkpoints_to, classical_scores, learn
 from pollwise.experiments.scenario import Learner, World
 
@@ -16,7 +18,8 @@ _CLASSICAL = ("optimal", "proportional", "uniform")
 class RewardTable:
     """The rewards of `learners` in `worlds` after each number of polls in `horizons`.
 
-    The means of `trials` trials. `published` has the printed values by row and column. The
+    The means of `trials` trials. The claim holds if in every world `leader` is ahead of `rivals`
+    at the last horizon. `published` has the printed values by row and column. The
     classical mixtures are rows too; where a world is abstract, their rewards are exact.
     """
 
@@ -25,6 +28,8 @@ class RewardTable:
     claim: str
     worlds: Sequence[World]
     learners: Sequence[Learner]
+    leader: str = "gpoks"
+    rivals: Sequence[str]
     horizons: Sequence[int] = (10, 100, 1000)
     published: Mapping[tuple[str, str], float] = field(default_factory=dict)
     remark: str = ""
@@ -69,17 +74,30 @@ class RewardTable:
         return Row(row, column, value, stderr, self.published.get((row, column)))
 
     def _finding(self, rows: Sequence[Row]) -> str:
-        """Which learner gets the most, and how far printed values are away."""
-        names = {learner.row for learner in self.learners}
-        texts = []
-        for world in self.worlds:
-            column = f"{world.label} t={max(self.horizons)}"
-            mine = [(r.value or 0.0, r.row) for r in rows if r.column == column and r.row in names]
+        """Where the leader leads, who gets the most, and how far printed values are away."""
+        cells = {(row.row, row.column): row for row in rows}
+        columns = [f"{world.label} t={max(self.horizons)}" for world in self.worlds]
+        led = {column: self._leads(cells, column) for column in columns}
+        texts = [
+            f"{self.leader} ahead of {', '.join(self.rivals)} by more than two standard errors: "
+            + ", ".join(f"{column} {'yes' if leads else 'no'}" for column, leads in led.items())
+        ]
+        for column in columns:
+            mine = [(cells[each.row, column].value or 0.0, each.row) for each in self.learners]
             best = ", ".join(f"{row} {value:.1f}" for value, row in sorted(mine)[::-1][:3])
             texts.append(f"most at {column}: {best}")
         texts += [
-            f"{r.row}, {r.column}: {r.value / r.published - 1:+.1%} against the printed value"
-            for r in rows
-            if r.value and r.published
+            f"{row.row}, {row.column}: {row.value / row.published - 1:+.1%} against the printed"
+            " value"
+            for row in rows
+            if row.value and row.published
         ]
-        return "; ".join(texts) + "."
+        return verdict(all(led.values()), "; ".join(texts) + ".")
+
+    def _leads(self, cells: Mapping[tuple[str, str], Row], column: str) -> bool:
+        leader = cells[self.leader, column]
+        for rival in (cells[name, column] for name in self.rivals):
+            error = math.hypot(leader.stderr or 0.0, rival.stderr or 0.0)
+            if (leader.value or 0.0) - (rival.value or 0.0) <= 2 * error:
+                return False
+        return True

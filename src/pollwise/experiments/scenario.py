@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["Learner", "World"]
 
@@ -22,6 +23,12 @@ class World:
     swap_every: int | None = None
     perturbations: int | None = 0
     polling: bool = False
+
+    @property
+    def ranks(self) -> dict[str, Any]:
+        """The arguments of `RankedPages`."""
+        names = ("pages", "alpha", "beta", "swap_every", "perturbations")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def label(self) -> str:

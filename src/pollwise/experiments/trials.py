@@ -5,6 +5,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.errors import PollwiseError
 from pollwise.experiments.scenario import Learner, World
 from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import Setting, make_policy
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
+from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play, recent_mean
 from pollwise.simulation.summary import expected_detections
 from pollwise.simulation.zipf import Zipf
 
@@ -28,7 +30,6 @@ Report = Callable[[str], None]
 
 _PIECES, _LARGEST_PIECE = 20, 25
 """How the trials of a case are cut into pieces, for progress and for even use of cores."""
-_RECENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,7 @@ class Samples:
 
 def knapsack_of(world: World) -> StochasticKnapsack:
     """The abstract environment of a world."""
-    return StochasticKnapsack.ranked(
-        pages=world.pages,
-        alpha=world.alpha,
-        beta=world.beta,
-        noise=world.noise,
-        swap_every=world.swap_every,
-        perturbations=world.perturbations,
-    )
+    return StochasticKnapsack.ranked(**world.ranks, noise=world.noise)
 
 
 def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
@@ -101,20 +95,28 @@ def workers(cores: int) -> Iterator[Run]:
         return
     # A process that was forked while another thread holds a lock may hang: they are spawned.
     pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn"))
+    others = set(multiprocessing.active_children())
 
     def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
         # Ctrl-C reaches all processes of a terminal. The workers, which start here and inherit
         # what is blocked, never see it: this process ends them.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        futures = [pool.submit(function, each) for each in arguments]
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            futures = [pool.submit(function, each) for each in arguments]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for future in as_completed(futures):
             yield future.result()
 
     try:
         yield run
+    except BrokenProcessPool as error:
+        raise PollwiseError(
+            "a process that did trials has ended before they were done (is there enough memory?);"
+            " try again, with fewer --trials perhaps"
+        ) from error
     except BaseException:
-        for process in multiprocessing.active_children():
+        for process in set(multiprocessing.active_children()) - others:
             process.terminate()
         raise
     finally:
@@ -148,18 +150,11 @@ def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
 
 
 def _polling_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    own = case.world
-    world = Zipf(
-        pages=own.pages,
-        alpha=own.alpha,
-        beta=own.beta,
-        swap_every=own.swap_every,
-        perturbations=own.perturbations,
-    )
+    world = Zipf(**case.world.ranks)
     polls = case.checkpoints[-1]
     world.reset(seed, duration=polls + 1.0)
     done = simulate(_policy(case, seed, world.rates), world, polls=polls, seed=seed)
     found = expected_detections(world, done)
     total = np.cumsum(found)
-    recent = [found[n - max(1, round(_RECENT * n)) : n].mean() for n in case.checkpoints]
+    recent = [recent_mean(found[:n]) for n in case.checkpoints]
     return np.array([total[n - 1] for n in case.checkpoints]), np.array(recent)

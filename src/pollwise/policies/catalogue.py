@@ -1,6 +1,7 @@
 """Policies by the names that the command line, the tables and the documents use."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ from pollwise.policies.gp_ucb import GPUCB
 from pollwise.policies.gpoks import GPOKS
 from pollwise.policies.htraa import HTRAA
 from pollwise.policies.lakg import LAKG
+from pollwise.policies.mixture_policy import MixturePolicy
 from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
 from pollwise.policies.thompson import ThompsonSampling
@@ -83,10 +85,19 @@ def _generator(setting: Setting) -> dict[str, Any]:
 def _rates(setting: Setting) -> dict[str, Any]:
     if setting.rates is None:
         raise InputError(
-            "this policy must be told the true change rates, which is possible in a simulation"
-            f" or a replay only; choose one of {', '.join(_LEARNING_OR_BLIND)}"
+            "this policy must be told the true change rates, which is possible in a replay or in"
+            f" the world zipf of a simulation only; choose one of {', '.join(_LEARNING_OR_BLIND)}"
         )
     return {"rates": setting.rates}
+
+
+def _lakg(setting: Setting) -> dict[str, Any]:
+    """The first published configuration; a finer one for more pages than it can tell apart.
+
+    That is where its least amount would be more than a quarter of the uniform one.
+    """
+    resolution = max(1500, math.ceil((4 * setting.pages) ** (1 / 1.3)))
+    return {"resolution": resolution, "generator": setting.generator}
 
 
 def _gpoks(variant: str, setting: Setting) -> dict[str, Any]:
@@ -103,7 +114,7 @@ _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] =
     "fixed": (Fixed, lambda s: {"interval": s.pages / s.budget}),
     "uniform": (Uniform, _nothing),
     "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),
-    "lakg": (LAKG, _generator),
+    "lakg": (LAKG, _lakg),
     "htraa": (HTRAA, _generator),
     "gpoks": (GPOKS, partial(_gpoks, "gpoks")),
     "gpoks-ts": (GPOKS, partial(_gpoks, "ts")),
@@ -123,12 +134,14 @@ _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] =
 `fixed` polls every page at the interval that uses up the budget.
 """
 
-_NOT_FOR_PEOPLE = {"self", "generator", "rates", "objective", "budget", "variant", "raw"}
+_NOT_FOR_PEOPLE = {"generator", "rates", "objective", "budget", "variant", "raw"}
 
 POLICY_NAMES = tuple(_POLICIES)
 """The names, the default first."""
 
-TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
+TWO_PAGE_POLICIES = tuple(
+    n for n, (kind, _) in _POLICIES.items() if issubclass(kind, MixturePolicy)
+)
 """Those that share polls out between two pages and take no more."""
 
 
@@ -139,7 +152,7 @@ def _parameters(name: str) -> list[str]:
 _LEARNING_OR_BLIND = [name for name in POLICY_NAMES if "rates" not in _parameters(name)]
 
 
-def make_policy(name: str, setting: Setting, **options: Option) -> Policy:
+def make_policy(name: str, setting: Setting, /, **options: Option) -> Policy:
     """The policy of this name; `InputError` lists the names, or says what it would need.
 
     `options` are further arguments of its class, or others than the usual ones.
@@ -171,7 +184,8 @@ class PolicyChoice:
 def parse_policies(texts: Iterable[str]) -> list[PolicyChoice]:
     """Policies by their names, perhaps with options after a colon.
 
-    `InputError`, which lists the policies, unless there is one of each of these names.
+    `InputError` for a name that no policy has (it lists them), and for options that are not
+    written OPTION=VALUE or given twice.
 
     >>> parse_policies(["lakg:resolution=2500,exponent=1.3"])[0].options
     {'resolution': 2500, 'exponent': 1.3}
@@ -181,7 +195,10 @@ def parse_policies(texts: Iterable[str]) -> list[PolicyChoice]:
         name, colon, rest = text.partition(":")
         if name not in _POLICIES:
             raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
-        options = dict(_option(text, part) for part in rest.split(",")) if colon else {}
+        pairs = [_option(text, part) for part in rest.split(",")] if colon else []
+        options = dict(pairs)
+        if len(options) < len(pairs):
+            raise InputError(f"policy {text!r} has an option twice; give each once")
         choices.append(PolicyChoice(text, name, options))
     return choices
 

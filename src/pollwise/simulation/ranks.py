@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_whole
+from pollwise.checks import is_real, is_whole
 from pollwise.errors import InputError
 
 __all__ = ["RankedPages"]
@@ -17,7 +17,8 @@ Ints = NDArray[np.int64]
 class RankedPages:
     """`pages` pages by rank, and how they change ranks.
 
-    That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`). It is
+    That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`), which
+    is that of a Poisson process with `rates` changes per step. It is
     drawn which ranks swap: a page, by its current change probability, with the one after it.
     `swap_every` r: once every r steps (None: never). `perturbations`: the pages are first in the
     order of ranks, but for so many swaps; None: in random order.
@@ -38,17 +39,24 @@ class RankedPages:
     ) -> None:
         if not is_whole(pages) or pages < 1:
             raise InputError(f"{name}: pages={pages!r} must be at least 1 (a whole number)")
-        if not 0 < alpha < 1:
-            raise InputError(f"{name}: alpha={alpha} must be between 0 and 1 (exclusive)")
-        if not 0 <= beta < math.inf:
-            raise InputError(f"{name}: beta={beta} must be a number that is not negative")
+        if not (is_real(alpha) and 0 < alpha < 1):
+            raise InputError(f"{name}: alpha={alpha!r} must be between 0 and 1 (exclusive)")
+        if not (is_real(beta) and 0 <= beta < math.inf):
+            raise InputError(f"{name}: beta={beta!r} must be a number that is not negative")
         if swap_every is not None and (not is_whole(swap_every) or swap_every < 1):
             raise InputError(f"{name}: swap-every={swap_every!r} must be at least 1 step (whole)")
         if perturbations is not None and (not is_whole(perturbations) or perturbations < 0):
             raise InputError(
                 f"{name}: perturbations={perturbations!r} must not be negative (a whole number)"
             )
-        self.probabilities = alpha / np.arange(1, pages + 1) ** beta
+        with np.errstate(over="ignore"):
+            self.probabilities = alpha / np.arange(1.0, pages + 1.0) ** beta
+        self.rates = -np.log1p(-self.probabilities)
+        if not self.rates[-1] > 0.0:
+            raise InputError(
+                f"{name}: with beta={beta} and pages={pages} the last pages would never change;"
+                " give a smaller beta or fewer pages"
+            )
         self.swap_every = swap_every
         self._perturbations = perturbations
 

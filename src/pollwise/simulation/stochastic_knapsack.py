@@ -9,18 +9,21 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pollwise.checks import is_whole
 from pollwise.errors import InputError
 from pollwise.policies.base import Mixture, Policy
 from pollwise.simulation.kernels import amount, compiled_state, observe, select
 from pollwise.simulation.ranks import RankedPages
 from pollwise.types import Observation, Outcome, Page
 
-__all__ = ["Play", "StochasticKnapsack", "play"]
+__all__ = ["Play", "StochasticKnapsack", "play", "recent_mean"]
 
 Floats = NDArray[np.float64]
 
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 _RECENT = 0.1
+_NEAR = 0.1
+"""How far from 1 the amounts may be: those of LAKG start at rounded states."""
 
 
 class StochasticKnapsack:
@@ -78,8 +81,8 @@ class StochasticKnapsack:
             swap_every=swap_every,
             perturbations=perturbations,
         )
-        knapsack = cls(1.0 - ranks.probabilities, noise=noise)
-        knapsack._by_rank = -np.log1p(-ranks.probabilities)
+        knapsack = cls(np.full(pages, 0.5), noise=noise)
+        knapsack.hazards, knapsack._by_rank = ranks.rates.copy(), ranks.rates
         knapsack._ranks = ranks
         return knapsack
 
@@ -99,8 +102,9 @@ class StochasticKnapsack:
         return None if self._ranks is None else self._ranks.swap_every
 
     def swap(self, rng: np.random.Generator) -> None:
-        """Let two pages swap ranks, in a knapsack made by `ranked`."""
-        assert self._ranks is not None
+        """Let two pages swap ranks; `InputError` unless the knapsack was made by `ranked`."""
+        if self._ranks is None:
+            raise InputError("knapsack: pages without ranks cannot swap them; make it by `ranked`")
         (rank,) = self._ranks.draw_ranks(rng, 1)
         pair = self._order[rank : rank + 2]
         self._order[rank : rank + 2] = pair[::-1].copy()
@@ -109,17 +113,22 @@ class StochasticKnapsack:
     def score(self, amounts: ArrayLike) -> float:
         """The expected reward of an access, pages being accessed in proportion to `amounts`.
 
-        That is Σ x d(x), with amounts that are first made to sum to 1.
+        That is Σ x d(x), with amounts that are first made to sum to 1; with noise, d is the mean
+        of what is left of it between 0 and 1. `InputError` for amounts that are not one for each
+        page, none of them negative, some above 0.
         """
         share = np.asarray(amounts, np.float64)
-        offered = share > 0
-        share = share[offered] / share.sum()
-        return float(share @ -np.expm1(-self.hazards[offered] / share))
+        if share.shape != self.hazards.shape or not ((share >= 0).all() and share.sum() > 0):
+            raise InputError(
+                f"knapsack: amounts={amounts!r} must be {len(self)} numbers of at least 0, some"
+                " above 0"
+            )
+        return float(_score(share / share.sum(), self.hazards, self.noise))
 
     @property
     def ideal(self) -> float:
-        """1 - Πq, the score of the best mixture: where one page at least changes in a step."""
-        return float(-np.expm1(-self.hazards.sum()))
+        """The score of the best mixture: without noise 1 - Πq, a change of any page in a step."""
+        return self.score(self.optimal)
 
     @property
     def optimal(self) -> Floats:
@@ -145,7 +154,7 @@ class StochasticKnapsack:
 class Play:
     """What a policy did to a knapsack: the page of each poll, and whether it paid.
 
-    `expected` is the probability with which it did (without the noise); `scores` has, for each
+    `expected` is the probability with which it did; `scores` has, for each
     checkpoint, the score of the mixture of amounts after so many polls; for a policy without
     amounts it is the mean of `expected` over the last tenth of these polls.
     """
@@ -175,24 +184,34 @@ def play(
     >>> int((result.page_ids == 0).sum()) > 50
     True
     """
+    _check_run(polls, seed)
     order_rng, world_rng, reward_rng = (np.random.default_rng([seed, n]) for n in (1, 2, 3))
     knapsack.reset(order_rng)
     count = len(knapsack)
     last = -count * world_rng.random(count)
     policy.add([Page(n, seen_at=seen) for n, seen in enumerate(last.tolist())])
-    marks = np.array(sorted({n for n in checkpoints if n <= polls}), np.int64)
+    marks = np.array(sorted({n for n in checkpoints if 0 < n <= polls}), np.int64)
     run = _Run(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
         marks, np.full(len(marks), math.nan),
     )  # fmt: skip
     offer = _offer_called if compiled_state(policy) is None else _offer_compiled
     every = knapsack.swap_every or polls
-    for begin in range(0, polls, every):
-        if begin > 0:
+    begin = 0
+    for end in sorted({1, *range(every, polls, every), polls}):
+        reached = offer(policy, knapsack, last, reward_rng, run, begin, end)
+        if reached < end:
+            raise InputError(
+                f"play: the policy has no page to poll after {reached} polls; only policies that"
+                " never wait can fill a knapsack"
+            )
+        if end == 1:
+            _check_capacity(policy)
+        if end % every == 0 and end < polls:
             knapsack.swap(world_rng)
-        offer(policy, knapsack, last, reward_rng, run, begin, min(begin + every, polls))
+        begin = end
     scores = {
-        mark: _recent(run.expected[:mark]) if math.isnan(score) else score
+        mark: recent_mean(run.expected[:mark]) if math.isnan(score) else score
         for mark, score in zip(marks.tolist(), run.scores.tolist(), strict=True)
     }
     return Play(run.page_ids, run.paid, run.expected, scores)
@@ -208,8 +227,26 @@ class _Run(NamedTuple):
     scores: Floats
 
 
-def _recent(expected: Floats) -> float:
+def recent_mean(expected: Floats) -> float:
+    """The mean over the last tenth."""
     return float(expected[-max(1, round(_RECENT * len(expected))) :].mean())
+
+
+def _check_run(polls: int, seed: int) -> None:
+    if not (is_whole(polls) and polls >= 1):
+        raise InputError(f"play: polls={polls!r} must be a whole number of at least 1")
+    if not (is_whole(seed) and seed >= 0):
+        raise InputError(f"play: seed={seed!r} must be a whole number of at least 0")
+
+
+def _check_capacity(policy: Policy) -> None:
+    """What is offered are the amounts themselves: they must be shares of one."""
+    total = policy.amounts().sum() if isinstance(policy, Mixture) else 1.0
+    if abs(total - 1.0) > _NEAR:
+        raise InputError(
+            f"play: the amounts of the policy sum to {total:.3g}, a knapsack takes 1; leave its"
+            " capacity at 1, or give it a finer resolution"
+        )
 
 
 def _offer_compiled(
@@ -220,8 +257,12 @@ def _offer_compiled(
     run: _Run,
     begin: int,
     end: int,
-) -> None:
-    _offer(policy.state, knapsack.hazards, knapsack.noise, last, rng, run, begin, end)
+) -> int:
+    """Polls `begin` to `end`; gives the number of the first that there was no page for."""
+    reached: int = _offer(
+        policy.state, knapsack.hazards, knapsack.noise, last, rng, run, begin, end
+    )
+    return reached
 
 
 def _offer_called(
@@ -232,43 +273,58 @@ def _offer_called(
     run: _Run,
     begin: int,
     end: int,
-) -> None:
+) -> int:
     """The same for a policy that cannot be compiled."""
+    mixture = policy if isinstance(policy, Mixture) else None
     for n in range(begin, end):
         now = float(n)
-        (page,) = policy.select(now, 1).page_ids.tolist()
-        offered = policy.amounts()[page] if isinstance(policy, Mixture) else math.nan
-        chance, paid = _draw(knapsack.hazards[page], offered, now - last[page], knapsack.noise, rng)
+        selected = policy.select(now, 1).page_ids.tolist()
+        if not selected:
+            return n
+        (page,) = selected
+        steps = now - last[page] if mixture is None else 1.0 / mixture.amounts()[page]
+        expected, paid = _draw(knapsack.hazards[page], steps, knapsack.noise, rng)
         policy.observe([Observation(page, now, Outcome.CHANGED if paid else Outcome.UNCHANGED)])
         last[page] = now
-        run.page_ids[n], run.paid[n], run.expected[n] = page, paid, chance
-        if isinstance(policy, Mixture):
-            score = knapsack.score(policy.amounts()[: len(knapsack)])
+        run.page_ids[n], run.paid[n], run.expected[n] = page, paid, expected
+        if mixture is not None and n + 1 in run.marks:
+            score = knapsack.score(mixture.amounts()[: len(knapsack)])
             run.scores[run.marks == n + 1] = score
+    return end
 
 
 @numba.njit(cache=True)
 def _draw(
-    hazard: float, offered: float, elapsed: float, noise: float, rng: np.random.Generator
+    hazard: float, steps: float, noise: float, rng: np.random.Generator
 ) -> tuple[float, bool]:
     """The probability that an offer pays, and whether it does."""
-    steps = elapsed if math.isnan(offered) else 1.0 / offered
     chance = -math.expm1(-hazard * steps)
-    noisy = chance + noise * rng.standard_normal() if noise > 0.0 else chance
-    return chance, rng.random() < noisy
+    if noise == 0.0:
+        return chance, rng.random() < chance
+    return _noisy(chance, noise), rng.random() < chance + noise * rng.standard_normal()
 
 
 @numba.njit(cache=True)
-def _score(state: Any, hazards: Floats) -> float:
-    """As `StochasticKnapsack.score`, of the amounts of a state; NaN: it has none."""
-    total = 0.0
-    for page in range(len(hazards)):
-        total += amount(state, page)
+def _noisy(chance: float, noise: float) -> float:
+    """The mean of chance + N(0, noise²) where it is cut off at 0 and 1."""
+    return noise * (_mean_above(chance / noise) - _mean_above((chance - 1.0) / noise))
+
+
+@numba.njit(cache=True)
+def _mean_above(z: float) -> float:
+    """E[max(0, z + N(0, 1))] = zΦ(z) + φ(z)."""
+    below = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    return z * below + math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+
+
+@numba.njit(cache=True)
+def _score(shares: Floats, hazards: Floats, noise: float) -> float:
+    """The expected reward of an access in proportion to shares that sum to 1."""
     score = 0.0
     for page in range(len(hazards)):
-        share = amount(state, page) / total
-        if share != 0.0:
-            score -= share * math.expm1(-hazards[page] / share)
+        if shares[page] > 0.0:
+            chance = -math.expm1(-hazards[page] / shares[page])
+            score += shares[page] * (_noisy(chance, noise) if noise > 0.0 else chance)
     return score
 
 
@@ -282,16 +338,22 @@ def _offer(
     run: _Run,
     begin: int,
     end: int,
-) -> None:
+) -> int:
     mark = np.searchsorted(run.marks, begin, side="right")
     for n in range(begin, end):
         now = float(n)
         page = select(state, now)
+        if page < 0:
+            return n
         offered = amount(state, page)
-        chance, pays = _draw(hazards[page], offered, now - last[page], noise, rng)
+        steps = now - last[page] if math.isnan(offered) else 1.0 / offered
+        expected, pays = _draw(hazards[page], steps, noise, rng)
         observe(state, page, now, _CHANGED if pays else _UNCHANGED, np.nan)
         last[page] = now
-        run.page_ids[n], run.paid[n], run.expected[n] = page, pays, chance
+        run.page_ids[n], run.paid[n], run.expected[n] = page, pays, expected
         if mark < len(run.marks) and n + 1 == run.marks[mark]:
-            run.scores[mark] = _score(state, hazards)
+            if not math.isnan(offered):
+                amounts = np.array([amount(state, page) for page in range(len(hazards))])
+                run.scores[mark] = _score(amounts / amounts.sum(), hazards, noise)
             mark += 1
+    return end

@@ -53,7 +53,7 @@ def found_figures(found: NDArray[np.float64], ideal: float) -> dict[int, dict[st
     """
     figures = {}
     for count in sorted({*(n for n in CHECKPOINTS if n < len(found)), len(found)}):
-        tail = float(found[round((1 - _TAIL) * count) : count].mean())
+        tail = float(found[min(round((1 - _TAIL) * count), count - 1) : count].mean())
         figures[count] = {
             "found_per_poll": float(found[:count].mean()),
             "tail_found_per_poll": tail,
@@ -63,7 +63,7 @@ def found_figures(found: NDArray[np.float64], ideal: float) -> dict[int, dict[st
 
 
 def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
-    """The same of the polls of a world."""
+    """`found_figures` of the polls of a world, as shares of 1 - Πq."""
     return found_figures(expected_detections(world, polls), world.ideal)
 
 

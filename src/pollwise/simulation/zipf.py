@@ -64,7 +64,7 @@ class Zipf(Recorded):
 
         No policy of one poll a step finds more a poll.
         """
-        return float(1.0 - np.prod(1.0 - self._ranks.probabilities))
+        return float(-np.expm1(-self._ranks.rates.sum()))
 
     @property
     def end(self) -> float:
@@ -82,7 +82,7 @@ class Zipf(Recorded):
         count = len(self._ranks.probabilities)
         before = float(count)
         self._end = duration
-        rank_rates = -np.log1p(-self._ranks.probabilities)
+        rank_rates = self._ranks.rates
         order = self._ranks.first_order(rng)
         rate_of = np.empty(count)
         rate_of[order] = rank_rates

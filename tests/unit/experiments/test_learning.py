@@ -66,6 +66,8 @@ def test_a_table_has_the_classical_rows_and_the_published_values():
         claim="",
         worlds=[WORLD],
         learners=[Learner("bayes-index", "bayes-index")],
+        leader="bayes-index",
+        rivals=["uniform"],
         horizons=(10, 50),
         published={("bayes-index", "0.3/1.0 t=50"): 25.0},
         remark="Odd.",
@@ -87,7 +89,14 @@ def test_in_real_web_polling_the_classical_rows_are_played():
     world = World(pages=8, alpha=0.3, beta=1.0, polling=True)
     learners = [Learner("bayes-index", "bayes-index")]
     table = RewardTable(
-        title="", source="", claim="", worlds=[world], learners=learners, horizons=(20, 400)
+        title="",
+        source="",
+        claim="",
+        worlds=[world],
+        learners=learners,
+        leader="bayes-index",
+        rivals=["uniform"],
+        horizons=(20, 400),
     )
     cells = {(row.row, row.column): row for row in table.run(EFFORT).rows}
     best, uniform = (cells[name, "0.3/1.0 t=400"] for name in ("optimal", "uniform"))

@@ -6,12 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
+from pollwise.objectives import Detection
 from pollwise.policies.base import Mixture
-from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.catalogue import (
+    POLICY_NAMES,
+    TWO_PAGE_POLICIES,
+    Setting,
+    make_policy,
+)
+from pollwise.policies.fixed import Fixed
 from pollwise.policies.lakg import LAKG
 from pollwise.policies.uniform import Uniform
 from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.types import Observation, Page, Selection
+
+NEED_RATES = ("whittle", "optimal", "proportional")
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6)
 
@@ -83,6 +92,17 @@ def test_an_amount_pays_with_its_probability(amount, chance):
     assert result.paid.mean() == pytest.approx(chance, abs=4 * np.sqrt(0.25 / 4000))
 
 
+@pytest.mark.parametrize("noise", [0.05, 0.3, 2.0])
+def test_with_noise_the_score_is_what_is_left_between_0_and_1(noise):
+    draws = np.random.default_rng(7).standard_normal(1_000_000)
+    for amounts in ([1.0, 0.0], [0.2, 0.8]):
+        chances = [(x, 1 - q ** (1 / x)) for x, q in zip(amounts, (0.05, 0.9), strict=True) if x]
+        expected = sum(x * np.clip(d + noise * draws, 0, 1).mean() for x, d in chances)
+        knapsack = StochasticKnapsack([0.05, 0.9], noise=noise)
+        assert knapsack.score(amounts) == pytest.approx(expected, abs=0.002)
+    assert knapsack.ideal == knapsack.score(knapsack.optimal)
+
+
 def test_noise_is_added_to_the_probability():
     """Far from 0 and 1 the mean stays; at the edge it is cut off."""
     inside = StochasticKnapsack([0.5, 0.5], noise=0.1)
@@ -109,17 +129,21 @@ def test_scores_at_checkpoints():
     assert result.scores == {30: pytest.approx(result.expected[27:].mean())}
 
 
-@pytest.mark.parametrize("policy", [BayesianIndex, LAKG])
-def test_compiled_or_not_the_polls_are_the_same(policy):
+@pytest.mark.parametrize(
+    "name", [name for name in POLICY_NAMES if name not in (*NEED_RATES, "fixed")]
+)
+def test_compiled_or_not_the_polls_are_the_same(name):
+    pages = 2 if name in TWO_PAGE_POLICIES else 20
+    setting = Setting(Detection(), budget=1.0, pages=pages)
     results = [
         play(
             each,
-            StochasticKnapsack.ranked(pages=20, alpha=0.5, beta=1.0, swap_every=70, noise=0.1),
+            StochasticKnapsack.ranked(pages=pages, alpha=0.5, beta=1.0, swap_every=70, noise=0.1),
             polls=1000,
             seed=5,
             checkpoints=[1, 70, 140, 999, 1000],
         )
-        for each in (policy(), Plain(policy()))
+        for each in (make_policy(name, setting), Plain(make_policy(name, setting)))
     ]
     assert results[0].page_ids.tolist() == results[1].page_ids.tolist()
     assert results[0].paid.tolist() == results[1].paid.tolist()
@@ -143,13 +167,18 @@ def test_swaps_keep_the_pages():
     rng = np.random.default_rng(6)
     knapsack.reset(rng)
     before = knapsack.hazards.copy()
-    moved = 0
-    for _ in range(100):
-        now = knapsack.hazards.copy()
+    by_rank = np.sort(before)[::-1]
+    firsts = []
+    for _ in range(1000):
+        ranks = np.searchsorted(-by_rank, -knapsack.hazards)
         knapsack.swap(rng)
-        moved += int((knapsack.hazards != now).sum())
-    assert 150 < moved <= 200
+        moved = np.searchsorted(-by_rank, -knapsack.hazards)
+        pair = sorted(ranks[ranks != moved].tolist())
+        assert pair == [] or pair == [pair[0], pair[0] + 1]
+        firsts += pair[:1]
     assert sorted(knapsack.hazards) == sorted(before)
+    share = 1.0 / (1.0 / np.arange(1, 11)).sum()
+    assert firsts.count(0) / 1000 == pytest.approx(share, abs=0.06)
     knapsack.reset(np.random.default_rng(6))
     assert sorted(knapsack.hazards) == sorted(before)
 
@@ -162,6 +191,15 @@ def test_swaps_keep_the_pages():
         (lambda: StochasticKnapsack([np.nan]), r"unchanged\[0\] = nan must be between 0 and 1"),
         (lambda: StochasticKnapsack([]), r"unchanged has shape \(0,\)"),
         (lambda: StochasticKnapsack([0.5], noise=-1.0), "noise=-1.0 must be"),
+        (lambda: StochasticKnapsack([0.5]).swap(np.random.default_rng()), "make it by `ranked`"),
+        (lambda: StochasticKnapsack([0.5, 0.5]).score([1.0]), "must be 2 numbers of at least 0"),
+        (lambda: StochasticKnapsack([0.5, 0.5]).score([-1.0, 2.0]), "must be 2 numbers"),
+        (lambda: play(Uniform(), StochasticKnapsack([0.5]), polls=0, seed=1), "polls=0 must be"),
+        (lambda: play(Uniform(), StochasticKnapsack([0.5]), polls=5, seed=-1), "seed=-1 must be"),
+        (
+            lambda: play(LAKG(capacity=0.5), StochasticKnapsack([0.5, 0.6]), polls=5, seed=1),
+            r"amounts of the policy sum to 0\.5, a knapsack takes 1",
+        ),
         (
             lambda: StochasticKnapsack.ranked(pages=1.5, alpha=0.5, beta=1.0),
             "knapsack: pages=1.5 must be at least 1",
@@ -175,3 +213,15 @@ def test_swaps_keep_the_pages():
 def test_what_makes_no_knapsack_is_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrap", [lambda policy: policy, Plain])
+def test_a_policy_that_waits_cannot_play(wrap):
+    with pytest.raises(InputError, match=r"no page to poll after \d polls"):
+        play(wrap(Fixed(interval=100.0)), StochasticKnapsack([0.5, 0.6]), polls=10, seed=1)
+
+
+def test_tiny_change_probabilities():
+    knapsack = StochasticKnapsack.ranked(pages=2000, alpha=0.9, beta=5.0)
+    assert (knapsack.hazards > 0).all()
+    assert knapsack.score(knapsack.optimal) == pytest.approx(knapsack.ideal)
