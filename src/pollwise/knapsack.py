@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
-from pollwise.checks import is_whole
+from pollwise.checks import require_positive, require_whole
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 
@@ -30,7 +30,6 @@ __all__ = [
     "Allocation",
     "allocate",
     "concave_amounts",
-    "deal_units",
     "det_ks",
     "polling_amounts",
 ]
@@ -40,6 +39,10 @@ Ints = NDArray[np.int64]
 
 # The absolute and relative tolerances of the logarithm of the price.
 _XTOL, _RTOL = 1e-13, 1e-14
+_ROUNDING = 1e-12
+"""How far a capacity may be above what the pages can take, in proportion."""
+_SIGN = 2**63
+"""The bit of the sign."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +77,7 @@ def allocate(
     >>> allocate(Freshness(), [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
     array([0.1, 0.1, 0. ])
     """
-    if not (np.isfinite(budget) and budget > 0):
-        raise InputError(
-            f"allocate: budget={budget!r} must be a finite number above 0 (cost units per second)"
-        )
+    require_positive("allocate", "budget", budget)
     rate = _per_page("rates", rates)
     weight = _per_page("weights", weights, rate.size)
     cost = _per_page("costs", costs, rate.size, above_zero=True)
@@ -131,20 +131,32 @@ def _per_page(
     name: str, values: ArrayLike, pages: int | None = None, above_zero: bool = False
 ) -> Floats:
     """As an array with one value per page, checked."""
-    array = np.asarray(values, np.float64)
+    array = _as_array("allocate", name, values)
     if pages is not None and array.ndim == 0:
         array = np.full(pages, array)
     if array.ndim != 1 or pages not in (None, array.size):
         expected = "one number per page" if pages is None else f"a number or {pages}, as rates"
         raise InputError(f"allocate: {name} has shape {array.shape}; expected {expected}")
-    wrong = ~(np.isfinite(array) & ((array > 0) if above_zero else (array >= 0)))
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        bound = "above 0" if above_zero else "of at least 0"
-        raise InputError(
-            f"allocate: {name}[{first}] = {array[first]} must be a finite number {bound}"
-        )
+    fits = np.isfinite(array) & ((array > 0) if above_zero else (array >= 0))
+    bound = "above 0" if above_zero else "of at least 0"
+    _require_all("allocate", name, array, fits, f"a finite number {bound}")
     return array
+
+
+def _as_array(function: str, name: str, values: ArrayLike) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{function}: {name} must be an array of numbers: {error}") from None
+
+
+def _require_all(
+    function: str, name: str, array: Floats, fits: NDArray[np.bool_], expected: str
+) -> None:
+    """`InputError` that names the first entry that does not fit."""
+    if not fits.all():
+        first = int(np.argmin(fits))
+        raise InputError(f"{function}: {name}[{first}] = {array[first]} must be {expected}")
 
 
 def polling_amounts(unchanged: ArrayLike, capacity: float = 1.0) -> Floats:
@@ -158,17 +170,13 @@ def polling_amounts(unchanged: ArrayLike, capacity: float = 1.0) -> Floats:
     >>> polling_amounts([0.5, 0.25, 0.5]).tolist()
     [0.25, 0.5, 0.25]
     """
-    _check_capacity("polling_amounts", capacity)
-    q = np.asarray(unchanged, np.float64)
+    require_positive("polling_amounts", "capacity", capacity)
+    q = _as_array("polling_amounts", "unchanged", unchanged)
     if q.ndim != 1 or q.size == 0:
         raise InputError(f"polling_amounts: unchanged has shape {q.shape}; give a number per page")
-    wrong = ~((q > 0) & (q < 1))
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise InputError(
-            f"polling_amounts: unchanged[{first}] = {q[first]} must be between 0 and 1 (exclusive):"
-            " the probability of no change in a step"
-        )
+    inside = (q > 0) & (q < 1)
+    expected = "between 0 and 1 (exclusive): the probability of no change in a step"
+    _require_all("polling_amounts", "unchanged", q, inside, expected)
     hazards = -np.log(q)
     return capacity * (hazards / hazards.sum())
 
@@ -187,41 +195,41 @@ def concave_amounts(
     >>> concave_amounts(lambda x: [4.0, 8.0] - x, limits=[9.0, 3.0], capacity=5.0).round(9)
     array([2., 3.])
     """
-    _check_capacity("concave_amounts", capacity)
-    limit = np.asarray(limits, np.float64)
-    if limit.ndim != 1 or limit.size == 0 or not (limit > 0).all():
-        raise InputError(
-            f"concave_amounts: limits={limits!r} must be an amount above 0 for each page"
-        )
-    if capacity > limit.sum():
+    require_positive("concave_amounts", "capacity", capacity)
+    limit = _as_array("concave_amounts", "limits", limits)
+    if limit.ndim != 1 or limit.size == 0:
+        raise InputError(f"concave_amounts: limits has shape {limit.shape}; give one for each page")
+    _require_all("concave_amounts", "limits", limit, limit > 0, "an amount above 0")
+    room = float(limit.sum())
+    if capacity > room * (1.0 + _ROUNDING):
         raise InputError(
             f"concave_amounts: capacity={capacity!r} is more than the pages can take; it must be at"
-            f" most {limit.sum()}, the sum of the limits"
+            f" most {room}, the sum of the limits"
         )
+    capacity = min(capacity, room)
 
     def values(amounts: Floats) -> Floats:
-        paid = np.asarray(marginal_values(amounts), np.float64)
+        paid = _as_array("concave_amounts", "what marginal_values gives", marginal_values(amounts))
         if paid.shape != amounts.shape or np.isnan(paid).any():
             raise InputError(
-                f"concave_amounts: marginal_values gave {paid!r} for {amounts.size} amounts; it"
-                " must give a number for each"
+                f"concave_amounts: marginal_values gave an array of shape {paid.shape}, with"
+                f" {np.isnan(paid).sum()} entries that are no numbers, for {amounts.size} amounts;"
+                " it must give a number for each"
             )
         return paid
 
     return _equal_margins(values, np.minimum(limit, capacity), capacity)
 
 
-# Halvings of the price; as many of an amount reach the rounding error of the capacity.
-_HALVINGS = 60
-
-
 def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: float) -> Floats:
     """The amounts at the common price; `limit` is at most `capacity`, and in sum at least."""
+    # The second is there for capacities so small that the first underflows.
+    finest = max(np.finfo(np.float64).eps * capacity, np.finfo(np.float64).smallest_subnormal)
 
     def largest(price: float, low: Floats, high: Floats) -> Floats:
         """The largest amounts that are worth `price`; they are between `low` and `high`."""
-        while (high - low).max() > np.finfo(np.float64).eps * capacity:
-            middle = (low + high) / 2
+        while (high - low).max() > finest:
+            middle = low + (high - low) / 2
             # No value is asked at 0, where only a page can be that has no amount left to find.
             worth = values(np.where(middle > 0, middle, limit)) >= price
             low, high = np.where(worth, middle, low), np.where(worth, high, middle)
@@ -231,10 +239,10 @@ def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: 
     # wants more; at the lowest, no page wants less.
     share = limit * (capacity / limit.sum())
     there = values(share)
-    low_price, high_price = float(there.min()), float(there.max())
-    most, least = largest(low_price, share, limit), np.zeros(limit.size)
-    for _ in range(_HALVINGS):
-        price = low_price + (high_price - low_price) / 2
+    low_price, high_price = float(there.min()), float(np.nextafter(there.max(), np.inf))
+    most = largest(low_price, share, limit)
+    least = largest(high_price, np.zeros(limit.size), share)
+    while low_price < (price := _between(low_price, high_price)):
         amounts = largest(price, least, most)
         if amounts.sum() >= capacity:
             low_price, most = price, amounts
@@ -244,6 +252,18 @@ def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: 
     spread = (most - least).sum()
     part = np.clip((capacity - least.sum()) / spread, 0.0, 1.0) if spread > 0 else 1.0
     return least + part * (most - least)
+
+
+def _between(low: float, high: float) -> float:
+    """The number that has as many floats below it, from `low`, as above, to `high`.
+
+    So 64 halvings find any price, however many orders of magnitude it may be away. It is `low` if
+    there is none between.
+    """
+    # Read as whole numbers, floats are in order, the negative ones backwards.
+    bits = np.array([low, high]).view(np.int64).tolist()
+    middle = sum(n if n >= 0 else -(n + _SIGN) for n in bits) // 2
+    return float(np.array(middle if middle >= 0 else -middle - _SIGN).view(np.float64))
 
 
 def det_ks(values: ArrayLike, units: int) -> Ints:
@@ -268,23 +288,18 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
     >>> det_ks([[0.1, 0.0, 0.9], [0.1, 0.2, 0.1]], units=4)
     array([1, 3])
     """
-    table = np.asarray(values, np.float64)
+    table = _as_array("det_ks", "values", values)
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
         raise InputError(
             f"det_ks: values has shape {table.shape} and {np.isnan(table).sum()} entries that are"
             " no numbers; give a row of values for each page, one for each number of units"
         )
-    if not (is_whole(units) and len(table) <= units <= table.size):
-        raise InputError(
-            f"det_ks: units={units!r} must be a whole number from {len(table)} (one for each page)"
-            f" to {table.size} (all that the table has)"
-        )
-    return deal_units(table, units)
+    require_whole("det_ks", "units", units, least=len(table), most=table.size)
+    return _deal_units(table, units)
 
 
 @numba.njit(cache=True)
-def deal_units(values: Floats, units: int) -> Ints:
-    """`det_ks`, compiled and without its checks: for use in other compiled functions."""
+def _deal_units(values: Floats, units: int) -> Ints:
     pages, most = values.shape
     dealt = np.ones(pages, np.int64)
     if most == 1:
@@ -299,8 +314,3 @@ def deal_units(values: Floats, units: int) -> Ints:
         else:
             heapq.heappop(offers)
     return dealt
-
-
-def _check_capacity(function: str, capacity: float) -> None:
-    if not (np.isfinite(capacity) and capacity > 0):
-        raise InputError(f"{function}: capacity={capacity!r} must be a finite number above 0")

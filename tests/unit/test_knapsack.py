@@ -132,7 +132,7 @@ def test_a_hundred_thousand_pages():
     assert allocation.frequencies.sum() == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize("budget", [0.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize("budget", [0.0, -1.0, np.inf, np.nan, True, "x"])
 def test_refuses_a_budget_that_is_none(budget):
     with pytest.raises(InputError, match=r"budget=.*above 0"):
         allocate(Detection(), [1.0], budget)
@@ -159,6 +159,7 @@ def test_refuses_pages_that_are_not_worth_a_poll(rates):
         ({"rates": [1.0, 2.0], "weights": [1.0]}, "weights has shape"),
         ({"rates": [1.0], "weights": -1.0}, r"weights\[0\] = -1.0"),
         ({"rates": [1.0, 2.0], "costs": [1.0, 0.0]}, r"costs\[1\] = 0.0 .* above 0"),
+        ({"rates": ["a"]}, "allocate: rates must be an array of numbers: .*'a'"),
     ],
 )
 def test_refuses_bad_values_and_says_where(arguments, message):
@@ -198,6 +199,9 @@ def test_polling_amounts_are_those_of_the_general_solver(alpha, beta):
         ({"unchanged": [np.nan]}, r"unchanged\[0\] = nan"),
         ({"unchanged": [0.5], "capacity": 0.0}, r"capacity=0.0 must be .* above 0"),
         ({"unchanged": [0.5], "capacity": np.inf}, "capacity=inf"),
+        ({"unchanged": [0.5], "capacity": True}, "capacity=True must be"),
+        ({"unchanged": [0.5], "capacity": "x"}, "capacity='x' must be"),
+        ({"unchanged": ["a"]}, "unchanged must be an array of numbers: .*'a'"),
     ],
 )
 def test_polling_amounts_refuse_bad_values_and_say_where(arguments, message):
@@ -246,11 +250,14 @@ def test_concave_amounts_never_ask_for_values_outside_the_limits():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"limits": 1.0}, "limits=1.0"),
-        ({"limits": [1.0, 0.0]}, "above 0 for each page"),
-        ({"limits": [1.0, np.nan]}, "above 0 for each page"),
+        ({"limits": 1.0}, "limits has shape"),
+        ({"limits": []}, "limits has shape"),
+        ({"limits": ["a"]}, "limits must be an array of numbers: .*'a'"),
+        ({"limits": [1.0, 0.0]}, r"limits\[1\] = 0.0 must be an amount above 0"),
+        ({"limits": [1.0, np.nan]}, r"limits\[1\] = nan must be an amount above 0"),
         ({"limits": [1.0, 1.0], "capacity": 2.5}, "capacity=2.5 is more .* at most 2.0"),
         ({"limits": [1.0, 1.0], "capacity": -1.0}, "capacity=-1.0 must be"),
+        ({"limits": [1.0, 1.0], "capacity": True}, "capacity=True must be"),
     ],
 )
 def test_concave_amounts_refuse_bad_values_and_say_where(arguments, message):
@@ -258,10 +265,41 @@ def test_concave_amounts_refuse_bad_values_and_say_where(arguments, message):
         concave_amounts(lambda x: -x, **arguments)
 
 
-@pytest.mark.parametrize("bad", [lambda x: 1.0, lambda x: x * np.nan], ids=["scalar", "nan"])
-def test_concave_amounts_refuse_functions_that_give_no_number_for_each_page(bad):
-    with pytest.raises(InputError, match="a number for each"):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (lambda x: 1.0, "shape .* a number for each"),
+        (lambda x: x * np.nan, "2 entries that are no numbers"),
+        (lambda x: ["a", "b"], "what marginal_values gives must be an array of numbers"),
+    ],
+    ids=["scalar", "nan", "text"],
+)
+def test_concave_amounts_refuse_functions_that_give_no_number_for_each_page(bad, message):
+    with pytest.raises(InputError, match=message):
         concave_amounts(bad, [1.0, 1.0])
+
+
+def test_concave_amounts_whose_values_are_orders_of_magnitude_apart():
+    amounts = concave_amounts(lambda x: np.exp(-x * [1.0, 1000.0]), [100.0, 100.0], 100.0)
+    assert amounts == pytest.approx([100.0 * 1000.0 / 1001.0, 100.0 / 1001.0])
+    below_zero = concave_amounts(lambda x: -np.exp(x * [1.0, 10.0]), [100.0, 100.0], 100.0)
+    assert below_zero == pytest.approx([1000.0 / 11.0, 100.0 / 11.0])
+
+
+def test_concave_amounts_of_a_page_that_is_indifferent_at_the_uniform_price():
+    flat = concave_amounts(lambda x: np.array([1.0, 2.0 - x[1]]), [2.0, 2.0], 2.0)
+    assert flat == pytest.approx([1.0, 1.0])
+
+
+def test_concave_amounts_where_the_capacity_is_the_sum_of_the_limits_but_for_rounding():
+    limits = np.full(6, 1.0 / 6.0)
+    assert limits.sum() < 1.0
+    assert concave_amounts(lambda x: -x, limits, 1.0) == pytest.approx(limits)
+
+
+def test_concave_amounts_of_a_capacity_that_floating_point_can_hardly_hold():
+    amounts = concave_amounts(lambda x: -x / [1.0, 3.0], [1.0, 1.0], 1e-310)
+    assert amounts / 1e-310 == pytest.approx([0.25, 0.75])
 
 
 tables = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
@@ -335,7 +373,8 @@ def test_det_ks_comes_close_to_the_exact_amounts_as_units_shrink():
         ([0.5, 0.4], 2, "values has shape"),
         ([[]], 1, "values has shape"),
         ([[0.5, np.nan]], 1, "1 entries that are no numbers"),
-        ([[0.5, 0.4], [0.3, 0.2]], 1, "units=1 .* from 2 .* to 4"),
+        ([[1, 2], [3]], 2, "values must be an array of numbers: .*inhomogeneous"),
+        ([[0.5, 0.4], [0.3, 0.2]], 1, "units=1 .* from 2 to 4"),
         ([[0.5, 0.4], [0.3, 0.2]], 5, "units=5"),
         ([[0.5, 0.4], [0.3, 0.2]], 2.0, "units=2.0 must be a whole number"),
         ([[0.5, 0.4]], True, "units=True"),
