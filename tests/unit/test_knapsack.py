@@ -282,7 +282,7 @@ def test_concave_amounts_refuse_functions_that_give_no_number_for_each_page(bad,
 def test_concave_amounts_whose_values_are_orders_of_magnitude_apart():
     amounts = concave_amounts(lambda x: np.exp(-x * [1.0, 1000.0]), [100.0, 100.0], 100.0)
     assert amounts == pytest.approx([100.0 * 1000.0 / 1001.0, 100.0 / 1001.0])
-    below_zero = concave_amounts(lambda x: -np.exp(x * [1.0, 10.0]), [100.0, 100.0], 100.0)
+    below_zero = concave_amounts(lambda x: -np.exp(x * [1.0, 10.0]), [100.0, 60.0], 100.0)
     assert below_zero == pytest.approx([1000.0 / 11.0, 100.0 / 11.0])
 
 
