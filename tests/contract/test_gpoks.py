@@ -21,12 +21,28 @@ class TestGPOKS(_Contract):
     variant = "gpoks"
 
 
+class TestMonotone(_Contract):
+    variant = "mono"
+
+
 class TestThompson(_Contract):
     variant = "ts"
 
 
+class TestOptimistic(_Contract):
+    variant = "ots"
+
+
+class TestMean(_Contract):
+    variant = "gpr"
+
+
 class TestUpperBound(_Contract):
     variant = "ucb"
+
+
+class TestPoints(_Contract):
+    variant = "ips"
 
 
 class TestOptimisticPoints(_Contract):

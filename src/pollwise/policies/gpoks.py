@@ -39,15 +39,27 @@ added first gets the step.
 """
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import (
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.base import StateDict
 from pollwise.policies.gpoks_queue import (
     defer_pages,
@@ -88,21 +100,26 @@ _DRAWING = {
 GPOKS_VARIANTS = tuple(_DRAWING)
 """The names of the variants; see the docstring of the module."""
 
+_FINEST_RESOLUTION = 100_000
+_MOST_BYTES = 2**30
+"""Of what is kept by page."""
+
 _BY_PAGE = ("pages", "roots", "moments", "mean", "deviation", "forms", "weights", "live")
 
 
 class GPOKS:
     """Polls pages in proportion to amounts that are dealt out by functions drawn from posteriors.
 
-    `resolution` >= 2 is the number of steps of the knapsack, so that ε = capacity/resolution; every
-    page has one step at least, so that at most `resolution` pages fit. `capacity` c > 0 is what the
-    amounts add up to; the published experiments have c = 1. `length_scale` l, `signal_variance` s
-    and `noise_variance` (of a reward) are those of the processes. `generator` is where random
-    numbers are drawn from; only `gpr` and `ucb` draw none.
+    `resolution`, from 2 to 100000, is the number of steps of the knapsack, so that ε =
+    capacity/resolution; every page has one step at least, so that at most `resolution` pages fit.
+    `capacity` c > 0 is what the amounts add up to; the published experiments have c = 1.
+    `length_scale` l, `signal_variance` s and `noise_variance` (of a reward) are those of the
+    processes. `generator` is where random numbers are drawn from; only `gpr` and `ucb` draw none.
 
     It never waits: it shares out all polls that it is asked for. The first copy of a page teaches
-    nothing; pages without a copy come first. Weights and costs of pages play no part, nor does
-    time. A decision takes time in proportion to the number of pages, as the algorithm has it.
+    nothing; pages without a copy come first, but take their turn after a failed poll. Weights and
+    costs of pages play no part, nor does time. A decision takes time in proportion to the number
+    of pages, as the algorithm has it.
 
     `state_dict` has what was learned of the functions, but neither the drawn functions nor the
     position of `generator`.
@@ -114,7 +131,7 @@ class GPOKS:
     ...     (page_id,) = policy.select(now, limit=1).page_ids.tolist()
     ...     outcome = Outcome.CHANGED if page_id == 1 else Outcome.UNCHANGED
     ...     policy.observe([Observation(page_id, now, outcome)])
-    >>> policy.amounts()[:2].round(2)
+    >>> policy.amounts().round(2)
     array([0.01, 0.99])
     """
 
@@ -129,24 +146,25 @@ class GPOKS:
         signal_variance: float = 1.0,
         noise_variance: float = 0.1,
     ) -> None:
-        if variant not in _DRAWING:
-            names = ", ".join(GPOKS_VARIANTS)
-            raise InputError(f"gpoks: variant={variant!r} must be one of {names}")
-        whole = isinstance(resolution, numbers.Integral) and not isinstance(resolution, bool)
-        if not whole or resolution < 2:
-            raise InputError(f"gpoks: resolution={resolution!r} must be a whole number, at least 2")
-        for name, value in (
-            ("capacity", capacity),
-            ("length_scale", length_scale),
-            ("signal_variance", signal_variance),
-            ("noise_variance", noise_variance),
-        ):
-            if not (isinstance(value, numbers.Real) and 0 < value < math.inf):
-                raise InputError(f"gpoks: {name}={value!r} must be a finite number above 0")
+        require_generator("gpoks", generator)
+        require_choice("gpoks", "variant", variant, GPOKS_VARIANTS)
+        require_whole("gpoks", "resolution", resolution, least=2, most=_FINEST_RESOLUTION)
+        require_positive("gpoks", "capacity", capacity)
+        require_positive("gpoks", "length_scale", length_scale)
+        require_positive("gpoks", "signal_variance", signal_variance)
+        require_positive("gpoks", "noise_variance", noise_variance)
         kernel = SquaredExponential(float(length_scale), float(signal_variance))
         points = float(capacity) * np.arange(1, int(resolution) + 1) / int(resolution)
         self._basis = low_rank_basis(kernel, points)
-        self._start = falling_weights(self._basis)
+        self._start = np.zeros(self._basis.shape[1])
+        if _DRAWING[variant][0] == FALLING_FUNCTION:
+            try:
+                self._start = falling_weights(self._basis)
+            except InputError:
+                raise InputError(
+                    f"gpoks: length_scale={length_scale!r} is so long for capacity={capacity!r}"
+                    f" that no function of {variant!r} falls; give a shorter one or another variant"
+                ) from None
         self._options = np.array(
             [resolution, capacity, length_scale, signal_variance, noise_variance], np.float64
         )
@@ -161,16 +179,18 @@ class GPOKS:
         return self._state
 
     def amounts(self) -> NDArray[np.float64]:
-        """The amounts in the knapsack by page id; 0 where there is no page of that id.
+        """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has.
 
         A page added since the latest selection has one step.
         """
-        return self._state.pages["steps"] * self._state.shared["step"]
+        pages = self._state.pages
+        room = all_watched(pages).max(initial=-1) + 1
+        return pages["steps"][:room] * self._state.shared["step"]
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already.
 
-        Also if there are more pages than steps in the knapsack.
+        Also if there are more pages than steps in the knapsack, or than can be held in memory.
         """
         if not pages:
             return
@@ -217,13 +237,7 @@ class GPOKS:
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put what was learned back; `StateError` if it does not fit."""
-        check_state(state, self.state_dict([]))
-        if not np.array_equal(state["gpoks.options"], self._options):
-            raise StateError(
-                f"the state was learned with the options {state['gpoks.options'].tolist()}, this"
-                f" policy has {self._options.tolist()} (resolution, capacity, length_scale,"
-                " signal_variance, noise_variance); make them the same"
-            )
+        self._check_learned(state)
         ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
         known = np.isin(ids, watched(ids, self._state.pages))
         ids, rows = ids[known], first[known]
@@ -232,15 +246,41 @@ class GPOKS:
         for page_id, root in zip(ids, state["page.root"][rows].astype(np.float64), strict=True):
             restore_page(self._state, page_id, root)
 
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it is the learned state of such a policy."""
+        check_state(state, self.state_dict([]))
+        if not np.array_equal(state["gpoks.options"], self._options):
+            raise StateError(
+                f"the state was learned with the options {state['gpoks.options'].tolist()}, this"
+                f" policy has {self._options.tolist()} (resolution, capacity, length_scale,"
+                " signal_variance, noise_variance); make them the same"
+            )
+        roots, credits = (state[f"page.{name}"].astype(float) for name in ("root", "credit"))
+        offered = state["page.offered"].astype(np.int64)
+        sound = np.isfinite(roots).all() and (np.diagonal(roots, 0, 1, 2) > 0).all()
+        in_range = ((offered >= 0) & (offered <= len(self._basis))).all()
+        if not (sound and in_range and (credits > -math.inf).all()):
+            raise StateError(
+                "the learned roots and turns are damaged: roots must be finite, with a diagonal"
+                f" above 0, amounts offered from 0 to {len(self._basis)} steps, and credits above"
+                " -inf; go back to a copy of them"
+            )
+
     def _grow(self, pages: int) -> None:
         """Make room for page ids below `pages`; the room doubles."""
         old = len(self._state.pages)
         if pages <= old:
             return
-        room = max(pages, 2 * old, 16)
+        by_page = [getattr(self._state, name) for name in _BY_PAGE]
+        most = _MOST_BYTES // sum(a.itemsize * math.prod(a.shape[1:]) for a in by_page)
+        if pages > most:
+            raise InputError(
+                f"gpoks: page ids up to {pages - 1} at resolution={len(self._basis)} take more than"
+                f" {_MOST_BYTES >> 30} GiB; give ids from 0 on, or a coarser resolution"
+            )
+        room = min(max(pages, 2 * old, 16), most)
         grown: dict[str, Any] = {}
-        for name in _BY_PAGE:
-            array = getattr(self._state, name)
+        for name, array in zip(_BY_PAGE, by_page, strict=True):
             grown[name] = np.zeros((room, *array.shape[1:]), array.dtype)
             grown[name][:old] = array
         self._state = self._state._replace(**grown)
@@ -259,14 +299,16 @@ def _empty_state(
     resolution, capacity, *_, noise_variance = options.tolist()
     shared["noise_deviation"] = math.sqrt(noise_variance)
     shared["step"] = capacity / resolution
+    drawing, optimistic, _ = _DRAWING[variant]
     uncertain = variant in ("ucb", "ips", "ips-ots")
+    by_mean = optimistic or drawing in (MEAN, POINTS)
     slopes = slopes_of(basis)
-    guards = len(slopes.guarded) if variant in ("gpoks", "mono") else 0
+    guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
     return GPOKSState(
         pages=np.zeros(0, PAGE),
         roots=np.zeros((0, rank, rank + 1)),
         moments=np.zeros((0, rank, rank + 1)),
-        mean=np.zeros((0, points)),
+        mean=np.zeros((0, points if by_mean else 0)),
         deviation=np.zeros((0, points if uncertain else 0)),
         forms=np.zeros((0, rank + 1, guards)),
         weights=np.zeros((0, rank)),

@@ -6,7 +6,8 @@ the knapsack. Values are computed for the amounts only at which the deal looks a
 Turns are earliest deadline first. With every selection, one poll is shared out among the pages in
 proportion to their amounts, as a credit; the page that first has credit for a whole poll, if
 amounts stay as they are, is polled and pays for it. Pages that are held get no credit meanwhile,
-and leased ones only up to one poll, so that there is nothing to be made up for.
+and leased ones only up to one poll, so that there is nothing to be made up for. A poll that is
+given back is the next one to be taken, and is not shared out twice.
 """
 
 import math
@@ -15,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.gpoks_state import (
-    ABSENT,
     FALLING_FUNCTION,
     FUNCTION,
     HELD,
@@ -25,9 +26,9 @@ from pollwise.policies.gpoks_state import (
     POINTS,
     READY,
     GPOKSState,
-    first_turn,
     learn_reward,
 )
+from pollwise.policies.spreading import spread
 from pollwise.rates.gaussian_process import draw_weights, value_at
 from pollwise.rates.monotone import draw_falling
 from pollwise.types import Outcome
@@ -67,18 +68,18 @@ def _draw_functions(state: GPOKSState) -> None:
 def _value(state: GPOKSState, page: int, steps: int) -> float:
     """The value, as drawn, of a page in the amount of so many steps."""
     common = state.shared[0]
-    mean = state.mean[page, steps - 1]
     if common.drawing == MEAN or common.drawing == POINTS:
         deviations = common.bonus
         if common.drawing == POINTS:
             deviations = state.generator.standard_normal()
             if common.optimistic:
                 deviations = max(deviations, 0.0)
+        mean = state.mean[page, steps - 1]
         if deviations == 0.0:  # the deviations are not tabulated where they are of no use
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
     drawn = value_at(state.basis[steps - 1], state.weights[page])
-    return max(drawn, mean) if common.optimistic else drawn
+    return max(drawn, state.mean[page, steps - 1]) if common.optimistic else drawn
 
 
 @numba.njit(cache=True)
@@ -140,20 +141,32 @@ def _ready_pages(state: GPOKSState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def _next_turn(state: GPOKSState) -> int:
-    """Share out a poll, and give the page that is the first to have a whole one."""
+def _share_out(state: GPOKSState) -> None:
+    """Share out a poll, as a credit in proportion to amounts."""
     common = state.shared[0]
     total = 0
     for n in range(common.pages):
         own = state.pages[state.live[n]]
         if own.where == READY or (own.where == LEASED and own.credit < 1.0):
             total += own.steps
+    for n in range(common.pages):
+        own = state.pages[state.live[n]]
+        if own.where == READY or (own.where == LEASED and own.credit < 1.0):
+            own.credit += own.steps / total
+
+
+@numba.njit(cache=True)
+def _next_turn(state: GPOKSState) -> int:
+    """Give the page that is the first to have a whole poll, of which one more is shared out."""
+    common = state.shared[0]
+    if common.returned > 0:
+        common.returned -= 1
+    else:
+        _share_out(state)
     first, earliest = -1, math.inf
     for n in range(common.pages):
         page = state.live[n]
         own = state.pages[page]
-        if own.where == READY or (own.where == LEASED and own.credit < 1.0):
-            own.credit += own.steps / total
         wait = (1.0 - own.credit) / own.steps
         if own.where == READY and wait < earliest:
             first, earliest = page, wait
@@ -220,7 +233,7 @@ def observe_gpoks(
     if outcome != _CHANGED and outcome != _UNCHANGED:
         return
     if math.isnan(own.seen_at):
-        own.credit = first_turn(page)
+        own.credit = spread(page)
     elif polled_at <= own.seen_at:
         return
     elif own.offered > 0:
@@ -240,9 +253,11 @@ def observe_pages(
 @numba.njit(cache=True)
 def defer_pages(state: GPOKSState, pages: Ints, until: float) -> None:
     """Give leased pages back unpolled, and their credit; they stay away until then."""
+    common = state.shared[0]
     for page in pages:
         own = state.pages[page]
         if own.where == LEASED:
             own.where = HELD
             own.until = until
-            own.credit += 1.0
+            own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
+            common.returned += 1

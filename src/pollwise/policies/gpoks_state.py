@@ -13,12 +13,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import typed_once
+from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.spreading import spread
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
 from pollwise.rates.monotone import Slopes, whiten_guards
 
 __all__ = [
-    "ABSENT",
     "FALLING_FUNCTION",
     "FUNCTION",
     "HELD",
@@ -30,7 +30,6 @@ __all__ = [
     "SHARED",
     "GPOKSState",
     "enter_pages",
-    "first_turn",
     "learn_reward",
     "remove_pages",
     "restore_page",
@@ -38,8 +37,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-ABSENT, READY, HELD, LEASED = range(4)
-"""Where a page is."""
+READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
 
 MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
 """What a page's values are taken from: the posterior mean, the marginal posterior of each amount
@@ -65,11 +64,10 @@ SHARED = np.dtype(
         ("noise_deviation", "f8"),  # of a reward
         ("step", "f8"),  # the amount of one step
         ("pages", "i8"),
+        ("returned", "i8"),  # polls that were shared out, and given back unpolled
     ]
 )
 """What all pages share."""
-
-_GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 @typed_once
@@ -79,8 +77,8 @@ class GPOKSState(NamedTuple):
     pages: NDArray[Any]  # of PAGE
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
-    mean: Floats  # (ids, points)
-    deviation: Floats  # (ids, points), or (ids, 0) where it is of no use
+    mean: Floats  # (ids, points), or (ids, 0) where it is of no use
+    deviation: Floats  # the same
     forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
@@ -92,19 +90,11 @@ class GPOKSState(NamedTuple):
 
 
 @numba.njit(cache=True)
-def first_turn(page: int) -> float:
-    """The credit of a page with a first copy: the next polls of such pages are spread evenly.
-
-    By the multiples of the golden ratio, as in `pollwise.policies.deadline_queue`.
-    """
-    return (page + 1) * _GOLDEN_RATIO % 1.0
-
-
-@numba.njit(cache=True)
 def _conclude(state: GPOKSState, page: int) -> None:
     """Bring all that follows from a page's root up to date."""
     solve(state.roots[page], state.moments[page])
-    tabulate_mean(state.columns, state.moments[page], state.mean[page])
+    if state.mean.shape[1] > 0:
+        tabulate_mean(state.columns, state.moments[page], state.mean[page])
     if state.deviation.shape[1] > 0:
         tabulate_deviation(state.columns, state.moments[page], state.deviation[page])
     if state.shared[0].drawing == FALLING_FUNCTION:
@@ -133,7 +123,7 @@ def enter_pages(
         own = state.pages[pages[n]]
         own.steps = 1
         own.offered = 0
-        own.credit = math.inf if math.isnan(seen_at[n]) else first_turn(pages[n])
+        own.credit = math.inf if math.isnan(seen_at[n]) else spread(pages[n])
         own.seen_at = seen_at[n]
         own.where = READY
         state.live[common.pages] = pages[n]

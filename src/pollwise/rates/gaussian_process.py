@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
+from pollwise.checks import require_positive
 
 __all__ = [
     "SquaredExponential",
@@ -60,9 +60,7 @@ class SquaredExponential:
 
     def __post_init__(self) -> None:
         for name in ("length_scale", "signal_variance"):
-            value = getattr(self, name)
-            if not 0 < value < math.inf:
-                raise InputError(f"{name}={value} must be a finite number above 0")
+            require_positive("squared exponential", name, getattr(self, name))
 
     def covariance(self, x: Floats, y: Floats) -> Floats:
         """The matrix of k(x_i, y_j)."""

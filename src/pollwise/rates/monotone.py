@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.errors import InputError
 from pollwise.rates.gaussian_process import value_at
 
 __all__ = ["Slopes", "draw_falling", "falling_weights", "slopes_of", "whiten_guards"]
@@ -40,6 +41,8 @@ _MOST_HITS = 10_000
 
 Thirty are many: it takes them where all falling functions are 13 standard deviations away."""
 _GUARDS_PER_WEIGHT = 3
+_LITTLE_NOISE = 1e-6
+"""Relative to the variance of the functions."""
 
 
 class Slopes(NamedTuple):
@@ -74,12 +77,19 @@ def slopes_of(basis: Floats) -> Slopes:
 def falling_weights(basis: Floats) -> Floats:
     """Weights of a function that falls at every point: where draws can begin.
 
-    The function is the posterior mean after a straight line was seen with little noise.
+    The function is the posterior mean after a straight line was seen with little noise. Length
+    scales that are so long that a basis has constant functions only allow none: `InputError`.
     """
-    rank = basis.shape[1]
-    line = np.linspace(0.5, -0.5, len(basis))
-    noisy = basis.T @ basis + 1e-6 * np.eye(rank)
-    return np.linalg.solve(noisy, basis.T @ line).astype(np.float64)
+    variance = (basis * basis).sum(axis=1).max()
+    line = math.sqrt(variance) * np.linspace(0.5, -0.5, len(basis))
+    noisy = basis.T @ basis + _LITTLE_NOISE * variance * np.eye(basis.shape[1])
+    weights = np.linalg.solve(noisy, basis.T @ line).astype(np.float64)
+    if not (np.diff(basis, axis=0) @ weights < 0.0).all():
+        raise InputError(
+            f"monotone: the basis of {basis.shape[1]} functions on {len(basis)} points has none"
+            " that falls at every point; give a shorter length scale"
+        )
+    return weights
 
 
 @numba.njit(cache=True, fastmath=True)

@@ -1,5 +1,6 @@
 """GPOKS learns what pays, deals by what it drew, and polls in proportion to what it dealt."""
 
+import itertools
 import math
 
 import numba
@@ -205,9 +206,12 @@ def test_the_deal_is_that_of_det_ks(variant):
         policy.observe([Observation(page, now, Outcome(int(rng.random() < 0.2 * page)))])
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"capacity": 10.0, "length_scale": 0.3, "signal_variance": 1e-4}]
+)
 @pytest.mark.parametrize("variant", ["gpoks", "mono"])
-def test_functions_of_the_monotone_variants_never_rise(variant):
-    policy = new_policy(4, variant)
+def test_functions_of_the_monotone_variants_never_rise(variant, options):
+    policy = new_policy(4, variant, **options)
     rng = np.random.default_rng(3)
     for now in range(1, 300):
         run(policy, 1, lambda page: Outcome(int(rng.random() < 0.5)), begin=now)
@@ -246,10 +250,9 @@ def test_amounts_fill_the_knapsack_and_every_page_has_a_step(
         amounts = policy.amounts()
         assert amounts.sum() == pytest.approx(capacity)
         assert (amounts[:count] >= capacity / resolution * (1 - 1e-12)).all()
-        assert (amounts[count:] == 0.0).all()
-        assert [amount_gpoks(policy.state, n) for n in range(-1, 17)] == pytest.approx(
-            [0.0, *amounts, 0.0][:18]
-        )
+        assert len(amounts) == count
+        offered = [amount_gpoks(policy.state, n) for n in range(-1, count + 17)]
+        assert offered == [0.0, *amounts, *[0.0] * 17]
 
 
 def test_frequencies_are_in_proportion_to_the_amounts():
@@ -287,6 +290,33 @@ def test_a_page_that_was_away_makes_up_for_nothing():
     assert counts[away] < 25
 
 
+def test_a_page_given_back_unpolled_keeps_its_turn():
+    policy, twin = (new_policy(5, "gpr", resolution=20) for _ in range(2))
+    for now in range(1, 300):
+        again = policy.select(now, 1).page_ids.tolist()
+        policy.defer(again, until=now)
+        page = run(policy, 1, lambda page: Outcome(page % 2), begin=now)
+        assert page == again == run(twin, 1, lambda page: Outcome(page % 2), begin=now)
+    assert np.array_equal(policy.state_dict()["page.credit"], twin.state_dict()["page.credit"])
+
+
+def test_pages_given_back_unpolled_do_not_put_a_new_page_off():
+    policy = new_policy(3, "ts")
+    for _ in range(500):
+        policy.defer(policy.select(1.0, 1).page_ids.tolist(), until=1.0)
+    policy.add([Page(3, seen_at=0.0)])
+    assert 3 in run(policy, 100, begin=2)
+
+
+def test_a_page_without_a_copy_that_is_given_back_still_comes_first():
+    policy = new_policy(3)
+    policy.add([Page(3)])
+    assert policy.select(1.0, 1).page_ids.tolist() == [3]
+    policy.defer([3], until=5.0)
+    assert 3 not in run(policy, 3, begin=2)
+    assert run(policy, 1, begin=5) == [3]
+
+
 def test_a_page_that_is_polled_for_long_is_not_owed_more_than_a_poll():
     policy = new_policy(3, "ts")
     (slow,) = policy.select(1.0, 1).page_ids.tolist()
@@ -305,6 +335,36 @@ def test_a_poll_that_nobody_selected_teaches_once_an_amount_was_offered():
     offered = policy.state.basis[policy.state.pages["offered"][0] - 1]
     precision = np.eye(len(offered)) + 2 * np.outer(offered, offered) / 0.1
     assert root[:, :-1].T @ root[:, :-1] == pytest.approx(precision)
+
+
+@pytest.mark.parametrize("length_scale", [1.0, 1e7])
+def test_numba_sees_one_type_of_state(length_scale):
+    """So that one compilation serves all, which the quick look-up of its type counts on."""
+    kinds = set()
+    for variant, resolution in itertools.product(GPOKS_VARIANTS, (2, 1000)):
+        if length_scale > 1.0 and variant in ("gpoks", "mono"):
+            continue
+        policy = new_policy(0, variant, resolution=resolution, length_scale=length_scale)
+        for page_id in (0, 40):
+            kinds.add(numba_type(policy.state))
+            assert numba.typeof(policy.state) == numba_type(policy.state)
+            policy.add([Page(page_id)])
+        kinds.add(numba_type(policy.state))
+        assert numba.typeof(policy.state) == numba_type(policy.state)
+    assert len(kinds) == 1
+
+
+def numba_type(state):
+    """The type of a state, worked out from all that it holds."""
+    return numba.types.NamedTuple(
+        [
+            numba.types.NamedTuple([numba.typeof(array) for array in value], type(value))
+            if isinstance(value, tuple)
+            else numba.typeof(value)
+            for value in state
+        ],
+        type(state),
+    )
 
 
 def test_one_page_takes_all_and_as_many_pages_as_steps_take_one_each():
@@ -346,6 +406,28 @@ def test_state_learned_with_other_options_is_refused(options):
         new_policy(2, **options).load_state_dict(learned)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"page.offered": np.array([0, 101])},
+        {"page.offered": np.array([-1, 1])},
+        {"page.root": np.full((2, 8, 9), math.nan)},
+        {"page.root": np.full((2, 8, 9), math.inf)},
+        {"page.root": np.zeros((2, 8, 9))},
+        {"page.credit": np.array([0.5, math.nan])},
+        {"page.credit": np.array([-math.inf, 0.5])},
+    ],
+)
+def test_damaged_state_is_refused(damage):
+    policy = new_policy(2)
+    run(policy, 20)
+    before = policy.state_dict()
+    with pytest.raises(StateError, match="damaged"):
+        policy.load_state_dict({**before, **damage})
+    for name, learned in policy.state_dict().items():
+        assert np.array_equal(learned, before[name])
+
+
 def test_state_of_another_resolution_is_refused():
     learned = new_policy(2, resolution=99).state_dict()
     with pytest.raises(StateError, match=r"learned with the options \[99"):
@@ -356,21 +438,43 @@ def test_state_of_another_resolution_is_refused():
     ("options", "message"),
     [
         ({"variant": "best"}, r"variant='best' must be one of gpoks, mono, ts"),
-        ({"resolution": 1}, r"resolution=1 must be a whole number, at least 2"),
+        ({"variant": ["gpoks"]}, r"variant=\['gpoks'\] must be one of gpoks, mono, ts"),
+        ({"resolution": 1}, r"resolution=1 must be a whole number from 2 to 100000"),
+        ({"resolution": 10**12}, r"resolution=1000000000000 must be a whole number"),
         ({"resolution": 1.5}, r"resolution=1.5 must be a whole number"),
         ({"resolution": "x"}, r"resolution='x' must be a whole number"),
         ({"resolution": True}, r"resolution=True must be a whole number"),
         ({"capacity": 0.0}, r"capacity=0.0 must be a finite number above 0"),
+        ({"capacity": True}, r"capacity=True must be a finite number above 0"),
         ({"capacity": math.inf}, r"capacity=inf must be a finite number above 0"),
         ({"length_scale": -1.0}, r"length_scale=-1.0 must be a finite number above 0"),
         ({"signal_variance": math.nan}, r"signal_variance=nan must be a finite number above 0"),
         ({"noise_variance": "x"}, r"noise_variance='x' must be a finite number above 0"),
+        ({"generator": None}, r"generator=None must be a numpy Generator"),
+        (
+            {"length_scale": 1e7, "capacity": 1.5},
+            r"length_scale=10000000.0 is so long for capacity=1.5 that no function of 'gpoks'",
+        ),
     ],
 )
 def test_options_out_of_range(options, message):
     with pytest.raises(InputError, match=message) as error:
-        new_policy(1, **options)
+        GPOKS(**{"generator": np.random.default_rng(1), **options})
     assert "\n" not in str(error.value)
+
+
+def test_functions_that_cannot_fall_are_a_matter_of_the_monotone_variants_only():
+    policy = new_policy(2, "ts", length_scale=1e7)
+    run(policy, 10, lambda page: Outcome(page))
+    assert policy.amounts() == pytest.approx([0.01, 0.99])
+
+
+@pytest.mark.parametrize("variant", ["gpoks", "ts"])
+def test_page_ids_that_no_memory_holds_are_refused_and_nothing_is_added(variant):
+    policy = new_policy(3, variant, resolution=10_000)
+    with pytest.raises(InputError, match=r"page ids up to 999999999 at resolution=10000 take more"):
+        policy.add([Page(10**9 - 1)])
+    assert policy.state_dict()["page_ids"].tolist() == [0, 1, 2]
 
 
 def test_more_pages_than_steps_are_refused_and_nothing_is_added():

@@ -117,7 +117,7 @@ def test_draws_have_the_moments_of_the_posterior():
 
 
 @pytest.mark.parametrize("name", ["length_scale", "signal_variance"])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, "x", True])
 def test_a_kernel_needs_numbers_above_zero(name, value):
     with pytest.raises(InputError, match=rf"{name}=.* must be a finite number above 0"):
         SquaredExponential(**{name: value})

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from pollwise.errors import InputError
 from pollwise.rates.gaussian_process import (
     SquaredExponential,
     draw_weights,
@@ -23,8 +24,8 @@ from pollwise.rates.monotone import draw_falling, falling_weights, slopes_of, wh
 class Posterior:
     """Of a function on `points` points of (0, 1], after observations (point, value)."""
 
-    def __init__(self, points, observations=(), length_scale=1.0):
-        kernel = SquaredExponential(length_scale)
+    def __init__(self, points, observations=(), length_scale=1.0, signal_variance=1.0):
+        kernel = SquaredExponential(length_scale, signal_variance)
         self.basis = low_rank_basis(kernel, np.arange(1, points + 1) / points)
         self.root = prior_root(self.basis.shape[1])
         for j, value in observations:
@@ -117,13 +118,20 @@ def test_it_never_rises_where_rejection_finds_nothing():
 @given(
     points=st.integers(2, 60),
     length_scale=st.floats(0.02, 5.0),
+    signal_variance=st.floats(-6.0, 3.0).map(lambda power: 10.0**power),
     data=st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), max_size=40),
 )
-def test_it_never_rises_whatever_is_observed(points, length_scale, data):
+def test_it_never_rises_whatever_is_observed(points, length_scale, signal_variance, data):
     observations = [(round(where * (points - 1)), float(value)) for where, value in data]
-    posterior = Posterior(points, observations, length_scale)
+    posterior = Posterior(points, observations, length_scale, signal_variance)
     assert (np.diff(posterior.basis @ falling_weights(posterior.basis)) < 0.0).all()
     assert never_rising(posterior.moved(20, moves=2)).all()
+
+
+def test_a_basis_of_constant_functions_only_is_refused():
+    basis = low_rank_basis(SquaredExponential(1e8), np.arange(1, 41) / 40)
+    with pytest.raises(InputError, match=r"1 functions on 40 points .* shorter length scale"):
+        falling_weights(basis)
 
 
 FLAT = [(j % 40, float(j % 3 == 0)) for j in range(2000)]
