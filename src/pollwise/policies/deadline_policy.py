@@ -6,7 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline_queue import (
     PAGE,
@@ -87,8 +94,7 @@ class DeadlinePolicy:
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls and the deadlines; see `Policy`."""
         pages = self.state.pages
-        ids = np.arange(len(pages)) if page_ids is None else page_ids
-        ids = watched(ids, self._state.pages)
+        ids = all_watched(pages) if page_ids is None else watched(page_ids, pages)
         polled_at = pages["polled_at"][ids]
         return {
             "page_ids": ids,
@@ -102,7 +108,7 @@ class DeadlinePolicy:
         """Put the latest polls and the deadlines back; `StateError` if they do not fit."""
         check_state(state, self.state_dict([]))
         ids = state["page_ids"].astype(np.int64)
-        known = np.isin(ids, watched(ids, self._state.pages))
+        known = np.isin(ids, all_watched(self._state.pages))
         restore_pages(
             self.state,
             ids[known],

@@ -21,8 +21,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT, all_watched
 from pollwise.policies.deadline_queue import (
-    ABSENT,
     LEASED,
     DeadlineState,
     next_due,
@@ -76,16 +76,14 @@ class EstimatorState(NamedTuple):
     shared: NDArray[Any]  # of SHARED, one element
 
 
-@numba.njit(cache=True)
-def _present(state: EstimatorState) -> NDArray[np.int64]:
-    return np.flatnonzero(state.deadlines.pages["where"] != ABSENT)
+_all_watched = numba.njit(cache=True)(all_watched)
 
 
 @numba.njit(cache=True)
 def apply_frequencies(state: EstimatorState) -> None:
     """Have all pages polled in turn in the first phase, and then at their frequencies."""
     common, deadlines = state.shared[0], state.deadlines
-    pages = _present(state)
+    pages = _all_watched(deadlines.pages)
     common.total = state.pages["frequency"][pages].sum()
     if common.polled < common.phase_polls:
         deadlines.shared[0].tick = 1.0
@@ -100,7 +98,7 @@ def apply_frequencies(state: EstimatorState) -> None:
 @numba.njit(cache=True)
 def _estimate(state: EstimatorState) -> None:
     """End the first phase."""
-    common, pages = state.shared[0], _present(state)
+    common, pages = state.shared[0], _all_watched(state.deadlines.pages)
     total, count = 0.0, 0
     for page in pages:
         own = state.pages[page]
@@ -171,6 +169,7 @@ def observe_pages(
 @numba.njit(cache=True)
 def amount_estimator(state: EstimatorState, page: int) -> float:
     """The share of polls of a page."""
-    if page >= len(state.pages) or state.deadlines.pages[page].where == ABSENT:
+    there = 0 <= page < len(state.pages)
+    if not there or state.deadlines.pages[page].where == ABSENT:
         return 0.0
     return state.pages[page].frequency / state.shared[0].total

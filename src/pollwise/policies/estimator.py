@@ -1,14 +1,14 @@
 """The estimator: first look at all pages equally often, then act on what was seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_whole
-from pollwise.errors import InputError
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.checks import require_whole
+from pollwise.errors import StateError
+from pollwise.policies.arrays import all_watched, check_state, new_ids, observed, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline_policy import DeadlinePolicy
 from pollwise.policies.estimation import (
@@ -22,11 +22,14 @@ from pollwise.types import Observation, Page, Selection
 
 __all__ = ["Estimator"]
 
-_LEARNED = ("polled", "frequency")
+_LEARNED = ("phase_polls", "polled", "frequency")
+_LONGEST_PHASE = 10**15
 
 
 class _Turns(DeadlinePolicy):
     """Whose turn it is: every page's in the first phase, then that of the earliest deadline."""
+
+    _clock = "estimator.clock"
 
     def __init__(self, shared: NDArray[Any]) -> None:
         super().__init__(tick=1.0)
@@ -52,7 +55,7 @@ class Estimator:
     the conventional rule that their learning automata are compared with; the estimates of a page
     that changed at no poll, or at all of them, are ours.
 
-    `InputError` for a `phase_polls` that is no integer of at least 1.
+    `InputError` for a `phase_polls` that is no whole number from 1 to 10^15.
 
     >>> from pollwise.types import Outcome
     >>> policy = Estimator(phase_polls=8)
@@ -65,11 +68,7 @@ class Estimator:
     """
 
     def __init__(self, *, phase_polls: int) -> None:
-        if not (is_whole(phase_polls) and 1 <= phase_polls < 2**63):
-            raise InputError(
-                f"estimator: phase_polls={phase_polls!r} must be an integer of at least 1: the"
-                " number of polls from which change probabilities are estimated"
-            )
+        require_whole("estimator", "phase_polls", phase_polls, least=1, most=_LONGEST_PHASE)
         self._shared = np.zeros(1, SHARED)
         self._shared["phase_polls"] = phase_polls
         self._shared["frequency"] = 1.0
@@ -86,7 +85,7 @@ class Estimator:
 
     def amounts(self) -> NDArray[np.float64]:
         """The shares of polls by page id, 0 for ids that no page has."""
-        page_ids = self._watched()
+        page_ids = all_watched(self._turns.state.pages)
         amounts = np.zeros(page_ids.max(initial=-1) + 1)
         amounts[page_ids] = self._pages["frequency"][page_ids] / self._shared["total"]
         return amounts
@@ -104,9 +103,10 @@ class Estimator:
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
-        gone = np.unique(watched(page_ids, self._turns.state.pages))
-        self._shared["total"] -= self._pages["frequency"][gone].sum()
         self._turns.discard(page_ids)
+        # Summed anew: what is left when large numbers are taken away is mostly rounding errors.
+        left = all_watched(self._turns.state.pages)
+        self._shared["total"] = self._pages["frequency"][left].sum()
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages whose turn it is; they are leased."""
@@ -129,21 +129,41 @@ class Estimator:
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
-        """Put what was learned back; `StateError` if it does not fit.
+        """Put what was learned back; `StateError` if it does not fit or cannot be.
 
-        Pages that it knows nothing of are taken as if they were added afterwards.
+        Pages that it knows nothing of are taken as if they were added afterwards. The length of
+        the first phase is that of the learned state from now on: so one that has ended stays so,
+        and one that has not ends when it would have.
         """
-        check_state(state, self.state_dict([]))
+        self._check_learned(state)
         for name in _LEARNED:
             self._shared[name] = state[f"estimator.{name}"]
         ids = state["page_ids"].astype(np.int64)
-        known = np.isin(ids, self._watched())
+        known = np.isin(ids, all_watched(self._turns.state.pages))
         self._pages["frequency"] = self._shared["frequency"]
         for name in PAGE.names or ():
             self._pages[name][ids[known]] = state[f"page.{name}"][known]
         apply_frequencies(self.state)
         self._turns.load_state_dict({name: state[name] for name in self._turns.state_dict([])})
 
-    def _watched(self) -> NDArray[np.int64]:
-        pages = self._turns.state.pages
-        return watched(range(len(pages)), pages)
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it may be what such a policy has learned."""
+        check_state(state, self.state_dict([]))
+        given: Mapping[str, NDArray[Any]] = state
+        polls, changes, waited = (given[f"page.{n}"] for n in ("polls", "changes", "waited"))
+        frequencies = np.append(given["page.frequency"], given["estimator.frequency"])
+        polled, phase_polls = given["estimator.polled"], given["estimator.phase_polls"]
+        faults = {
+            "phase": (polled < 0) | (polled > phase_polls) | (phase_polls > _LONGEST_PHASE),
+            "count of changes": (changes < 0) | (changes > polls),
+            "time between polls": (polls > 0) & ~((waited > 0.0) & np.isfinite(waited)),
+            "frequency": ~((frequencies > 0.0) & np.isfinite(frequencies)),
+            "clock": ~np.isfinite(given["estimator.clock"]),
+            "deadline": np.isnan(given["page.deadline"]) & ~np.isnan(given["page.polled_at"]),
+        }
+        for what, wrong in faults.items():
+            if wrong.any():
+                raise StateError(
+                    f"the learned state of the estimator is damaged: a {what} is not one that can"
+                    " be; go back to a copy of it"
+                )

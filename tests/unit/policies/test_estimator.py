@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StateError
 from pollwise.policies.estimation import (
     amount_estimator,
     observe_estimator,
@@ -145,6 +145,7 @@ def test_calls_and_kernels_give_the_same_polls():
     amounts = [amount_estimator(compiled.state, page_id) for page_id in range(7)]
     assert amounts == called.amounts().tolist()
     assert amount_estimator(compiled.state, 100) == 0.0
+    assert amount_estimator(with_pages(16, 1).state, -1) == 0.0  # there is no room to spare
 
 
 @pytest.mark.parametrize("polls", [10, 100], ids=["in the first phase", "after it"])
@@ -163,9 +164,77 @@ def test_a_restored_policy_goes_on_as_the_old_one(polls):
         )
 
 
-@pytest.mark.parametrize("phase_polls", [0, -1, 1.5, "x", True, None])
+@pytest.mark.parametrize("polls", [10, 100], ids=["in the first phase", "after it"])
+@pytest.mark.parametrize("other_phase", [5, 60], ids=["shorter", "longer"])
+def test_the_length_of_the_first_phase_is_restored_too(polls, other_phase):
+    """As it must be where it follows from the number of pages, and that has changed."""
+    policy = with_pages(5, 40)
+    for now in range(polls):
+        poll(policy, float(now), lambda page_id: page_id % 2 == 0)
+    restored = with_pages(5, other_phase)
+    restored.load_state_dict(policy.state_dict())
+    for now in range(polls, 150):
+        assert poll(restored, float(now), bool) == poll(policy, float(now), bool)
+    assert restored.amounts() == pytest.approx(policy.amounts())
+    assert len(set(restored.amounts().tolist())) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("estimator.polled", -1, "phase"),
+        ("estimator.polled", 41, "phase"),
+        ("estimator.phase_polls", 2**62, "phase"),
+        ("estimator.frequency", 0.0, "frequency"),
+        ("estimator.clock", math.nan, "clock"),
+        ("page.frequency", math.inf, "frequency"),
+        ("page.frequency", -1.0, "frequency"),
+        ("page.frequency", math.nan, "frequency"),
+        ("page.changes", -1, "count of changes"),
+        ("page.changes", 10**6, "count of changes"),
+        ("page.waited", 0.0, "time between polls"),
+        ("page.waited", math.nan, "time between polls"),
+        ("page.deadline", math.nan, "deadline"),
+    ],
+)
+def test_damaged_state_is_refused_and_changes_nothing(name, value, what):
+    policy = with_pages(5, 40)
+    for now in range(20):
+        poll(policy, float(now), lambda page_id: page_id == 0)
+    learned, before = policy.state_dict(), policy.state_dict()
+    learned["page.polls"][1] = 8
+    learned[name][0] = value
+    with pytest.raises(StateError, match=f"state of the estimator is damaged: a {what} is"):
+        policy.load_state_dict(learned)
+    after = policy.state_dict()
+    assert all(after[key].tobytes() == before[key].tobytes() for key in before)
+
+
+def test_learned_state_is_named_after_the_policy():
+    assert {key.partition(".")[0] for key in with_pages(2, 9).state_dict()} == {
+        "page_ids",
+        "page",
+        "estimator",
+    }
+
+
+def test_shares_stay_exact_when_pages_of_large_ones_go():
+    policy = with_pages(40, 400)
+    for now in range(400):
+        poll(policy, float(now), lambda page_id: page_id > 0)
+    for page_id in range(39, 0, -1):
+        policy.discard([page_id])
+    assert policy.amounts().tolist() == [1.0]
+    policy.discard([0])
+    assert policy.amounts().tolist() == []
+    assert policy.state.shared["total"][0] == 0.0
+
+
+@pytest.mark.parametrize("phase_polls", [0, -1, 1.5, "x", True, None, 10**15 + 1])
 def test_refuses_a_phase_that_is_none(phase_polls):
-    with pytest.raises(InputError, match=rf"^estimator: phase_polls={phase_polls!r} must be"):
+    with pytest.raises(
+        InputError, match=rf"^estimator: phase_polls={phase_polls!r} must be a whole"
+    ):
         Estimator(phase_polls=phase_polls)
 
 
