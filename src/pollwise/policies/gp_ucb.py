@@ -4,11 +4,11 @@ import numpy as np
 
 from pollwise.policies.mixture_bandit import OPTIMISM
 from pollwise.policies.mixture_policy import MixturePolicy, shares
+from pollwise.rates.gaussian_process import SquaredExponential
 
 __all__ = ["GPUCB"]
 
-_LENGTH_SCALE = 1.0
-_SIGNAL_VARIANCE = 1.0
+_KERNEL = SquaredExponential(length_scale=1.0, signal_variance=1.0)
 _NOISE_VARIANCE = 0.1
 
 
@@ -27,7 +27,8 @@ class GPUCB(MixturePolicy):
     knapsack sampling with applications to stochastic resource allocation", University of Agder,
     2013, for the numbers (the factor 2 and the mean 0 are readings).
 
-    `InputError` for a `resolution` that is no integer from 2 to 1000.
+    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
+    that is none.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = GPUCB(generator=np.random.default_rng(1))
@@ -43,12 +44,11 @@ class GPUCB(MixturePolicy):
 
     def __init__(self, *, generator: np.random.Generator, resolution: int = 10) -> None:
         arms = shares(self.name, resolution)
-        distance = arms[:, None] - arms
         super().__init__(
             generator=generator,
             score=OPTIMISM,
             length=1,
             mean=np.zeros(len(arms)),
-            covariance=_SIGNAL_VARIANCE * np.exp(-(distance**2) / (2 * _LENGTH_SCALE**2)),
+            covariance=_KERNEL.covariance(arms, arms),
             noise=_NOISE_VARIANCE,
         )

@@ -19,6 +19,10 @@ filter, in a time that does not grow with the number of pulls::
 A pull begins when both pages can be polled. While one cannot be (it is leased, held or not there)
 the other is given all the same, but a poll that is not of the pull would be no fair sample of its
 mixture, and tells nothing of any arm. Nor does the first poll of a page without a copy.
+
+Polls that fail are left out of the mean, and a pull all of whose polls fail is not counted. So an
+arm is judged by the polls that told something: if one page always fails, all arms are judged by the
+other alone, and none is better than another.
 """
 
 import math
@@ -33,12 +37,12 @@ from pollwise.types import Outcome
 
 __all__ = [
     "ARM",
+    "BOUND",
     "NOBODY",
     "OPTIMISM",
     "PAGE",
     "SHARED",
     "THOMPSON",
-    "UCB1",
     "BanditState",
     "amount_bandit",
     "defer_pages",
@@ -56,7 +60,7 @@ FREE, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
 NOBODY = -1
 """Instead of the id of a page: there is none."""
 
-UCB1, THOMPSON, OPTIMISM = range(3)
+BOUND, THOMPSON, OPTIMISM = range(3)
 """How arms are scored."""
 
 PAGE = np.dtype(
@@ -109,7 +113,7 @@ class BanditState(NamedTuple):
 @numba.njit(cache=True)
 def _score(state: BanditState, arm: int, pulls: int) -> float:
     own, score = state.arms[arm], state.shared[0].score
-    if score == UCB1:
+    if score == BOUND:
         if own.pulls == 0:
             return math.inf
         return own.mean + math.sqrt(2.0 * math.log(pulls) / own.pulls)
@@ -320,7 +324,8 @@ def defer_pages(state: BanditState, pages: NDArray[np.int64], until: float) -> N
 def amount_bandit(state: BanditState, page: int) -> float:
     """The share of polls of a page in the arm that is played: all of them if it is alone."""
     common = state.shared[0]
-    if page >= len(state.pages) or state.pages[page].where == ABSENT:
+    there = 0 <= page < len(state.pages)
+    if not there or state.pages[page].where == ABSENT:
         return 0.0
     if common.page[1] == NOBODY:
         return 1.0

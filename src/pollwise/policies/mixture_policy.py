@@ -1,14 +1,23 @@
 """What the bandits on mixtures of two pages have in common."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_whole
-from pollwise.errors import InputError
-from pollwise.policies.arrays import ABSENT, check_state, new_ids, observed, seen_at, watched
+from pollwise.checks import require_generator, require_whole
+from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import (
+    ABSENT,
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.base import StateDict
 from pollwise.policies.mixture_bandit import (
     ARM,
@@ -37,13 +46,9 @@ _LEARNED = ("pulls", "paid", "mean")
 def shares(name: str, resolution: int) -> Floats:
     """The first page's share of polls in each arm, k/K for k = 1 ... K - 1.
 
-    `InputError`, in the name of policy `name`, unless K is an integer from 2 to 1000.
+    `InputError`, in the name of policy `name`, unless K is a whole number from 2 to 1000.
     """
-    if not (is_whole(resolution) and 2 <= resolution <= _FINEST_RESOLUTION):
-        raise InputError(
-            f"{name}: resolution={resolution!r} must be an integer from 2 to {_FINEST_RESOLUTION};"
-            " with resolution K the arms are the mixtures (1/K, 1 - 1/K) to (1 - 1/K, 1/K)"
-        )
+    require_whole(name, "resolution", resolution, least=2, most=_FINEST_RESOLUTION)
     return np.arange(1, resolution) / resolution
 
 
@@ -71,11 +76,7 @@ class MixturePolicy:
         """`score`, `length`, `noise`: see `mixture_bandit.SHARED`; `mean`, `covariance`: what is
         believed of the arms before the first pull (None: they are averaged, nothing is believed).
         """
-        if not isinstance(generator, np.random.Generator):
-            raise InputError(
-                f"{self.name}: generator={generator!r} must be a numpy.random.Generator, such as"
-                " numpy.random.default_rng(1)"
-            )
+        require_generator(self.name, generator)
         shared = np.zeros(1, SHARED)
         shared["score"] = score
         shared["noise"] = noise
@@ -101,7 +102,7 @@ class MixturePolicy:
 
         Before the first selection that is the middle one.
         """
-        page_ids = self._watched()
+        page_ids = all_watched(self._state.pages)
         amounts = np.zeros(page_ids.max(initial=-1) + 1)
         for page_id in page_ids:
             amounts[page_id] = amount_bandit(self._state, page_id)
@@ -115,7 +116,7 @@ class MixturePolicy:
         if not pages:
             return
         page_ids = new_ids(pages, self._state.pages)
-        both = np.concatenate([self._watched(), page_ids])
+        both = np.concatenate([all_watched(self._state.pages), page_ids])
         if len(both) > 2:
             raise InputError(
                 f"{self.name}: page {both[2]} is a third one, and the mixtures are of two; for more"
@@ -138,7 +139,7 @@ class MixturePolicy:
             return
         self._forget()
         self._state.pages["where"][gone] = ABSENT
-        self._set_pair(self._watched())
+        self._set_pair(all_watched(self._state.pages))
 
     def select(self, now: float, limit: int) -> Selection:
         """At most `limit` pages; they are leased."""
@@ -156,7 +157,7 @@ class MixturePolicy:
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls, the arms and what is known of a pull under way; see `Policy`."""
         state, common = self._state, self._state.shared[0]
-        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
+        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
         # A poll whose lease is lost is dealt again.
         leased = [page != NOBODY and state.pages["of_pull"][page] for page in common["page"]]
         shared = {
@@ -173,13 +174,13 @@ class MixturePolicy:
         }
 
     def load_state_dict(self, state: StateDict) -> None:
-        """Put learned state back; `StateError` if it does not fit.
+        """Put learned state back; `StateError` if it does not fit or cannot be.
 
         Arms are left as they are where the state is of other mixtures: those of another page.
         """
-        check_state(state, self.state_dict([]))
+        self._check_learned(state)
         own, ids = self._state, state["page_ids"].astype(np.int64)
-        known = np.isin(ids, self._watched())
+        known = np.isin(ids, all_watched(own.pages))
         own.pages["polled_at"][ids[known]] = state["page.polled_at"][known]
         common = own.shared[0]
         if not np.array_equal(common["page"], state[f"{self.name}.pair"]):
@@ -192,8 +193,29 @@ class MixturePolicy:
             own.arms[key] = state[f"{self.name}.{key}"]
         own.covariance[:] = state[f"{self.name}.covariance"]
 
-    def _watched(self) -> NDArray[np.int64]:
-        return watched(range(len(self._state.pages)), self._state.pages)
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it may be what such a policy has learned."""
+        check_state(state, self.state_dict([]))
+        given: Mapping[str, NDArray[Any]] = state
+        keys = ("pull", "dealt", *_LEARNED, "covariance")
+        pull, dealt, pulls, paid, mean, covariance = (given[f"{self.name}.{key}"] for key in keys)
+        (arm, told, changed), common = pull, self._state.shared[0]
+        counts = np.append(pulls, dealt)
+        numbers = np.concatenate([paid, mean, covariance.ravel()])
+        sound = {
+            "arm": 0 <= arm < len(mean),
+            # When all polls of a pull have ended it is under way no longer.
+            "pull": 0 <= changed <= told <= dealt.sum() < common["length"],
+            "count": (counts >= 0).all(),
+            "reward": np.isfinite(numbers).all(),
+            "variance": (np.diag(covariance) + common["noise"] > 0.0).all(),
+        }
+        for what, right in sound.items():
+            if not right:
+                raise StateError(
+                    f"the learned state of {self.name} is damaged: a {what} is not one that can"
+                    " be; go back to a copy of it"
+                )
 
     def _set_pair(self, page_ids: NDArray[np.int64]) -> None:
         pair = self._state.shared["page"][0]

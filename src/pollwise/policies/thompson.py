@@ -24,7 +24,8 @@ class ThompsonSampling(MixturePolicy):
     applications to stochastic resource allocation", University of Agder, 2013, for the prior; its
     second number is read as a variance, as is that of the noise. Thompson (1933) for the method.
 
-    `InputError` for a `resolution` that is no integer from 2 to 1000.
+    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
+    that is none.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = ThompsonSampling(generator=np.random.default_rng(1))

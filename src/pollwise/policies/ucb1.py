@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pollwise.policies import mixture_bandit
+from pollwise.policies.mixture_bandit import BOUND
 from pollwise.policies.mixture_policy import MixturePolicy, shares
 
 __all__ = ["UCB1"]
@@ -20,7 +20,8 @@ class UCB1(MixturePolicy):
     Source: P. Auer, N. Cesa-Bianchi, P. Fischer, "Finite-time analysis of the multiarmed bandit
     problem", Machine Learning 47, 2002. The rounds are a reading of how a mixture is pulled.
 
-    `InputError` for a `resolution` that is no integer from 2 to 1000.
+    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
+    that is none.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = UCB1(generator=np.random.default_rng(1), resolution=4)
@@ -41,7 +42,7 @@ class UCB1(MixturePolicy):
         arms = shares(self.name, resolution)
         super().__init__(
             generator=generator,
-            score=mixture_bandit.UCB1,
-            length=1 if raw else int(resolution),
+            score=BOUND,
+            length=1 if raw else resolution,
             mean=np.zeros(len(arms)),
         )

@@ -79,7 +79,7 @@ def test_a_third_page_is_refused_and_changes_nothing(kind):
 @every_bandit
 @pytest.mark.parametrize("resolution", [1, 0, -3, 1001, 1.5, "x", True])
 def test_refuses_a_resolution_that_is_none(kind, resolution):
-    with pytest.raises(InputError, match=rf"^{kind}: resolution={resolution!r} must be an integer"):
+    with pytest.raises(InputError, match=rf"^{kind}: resolution={resolution!r} must be a whole"):
         KINDS[kind](generator=np.random.default_rng(1), resolution=resolution)
 
 
@@ -97,7 +97,7 @@ def test_amounts_are_those_of_the_arm_that_is_played(kind):
     assert policy.amounts().tolist() == [0.0, 0.0, 1.0]
     policy.add([Page(0)])
     assert policy.amounts().tolist() == [0.5, 0.0, 0.5]
-    assert [amount_bandit(policy.state, page_id) for page_id in (1, 3)] == [0.0, 0.0]
+    assert [amount_bandit(policy.state, page_id) for page_id in (-1, 1, 3)] == [0.0, 0.0, 0.0]
     seen = set()
     for now in range(1, 100):
         (page_id,) = select(policy, float(now))
@@ -219,6 +219,57 @@ def test_learned_state_of_other_mixtures_leaves_the_arms_alone(kind):
 def test_learned_state_of_another_resolution_is_refused(kind):
     with pytest.raises(StateError, match="the learned array"):
         bandit(kind, 0, 1).load_state_dict(bandit(kind, 0, 1, resolution=5).state_dict())
+
+
+@every_bandit
+@pytest.mark.parametrize(
+    ("key", "place", "value", "what"),
+    [
+        ("pull", 0, -1, "arm"),
+        ("pull", 0, 3, "arm"),
+        ("pull", 1, 4, "pull"),  # more polls told something than were dealt
+        ("pull", 2, -1, "pull"),
+        ("pull", 2, 4, "pull"),  # more changes than polls that told something
+        ("dealt", 1, 4, "pull"),  # of a pull of four polls at most
+        ("dealt", 1, -9, "pull"),
+        ("pulls", 2, -1, "count"),
+        ("paid", 0, np.nan, "reward"),
+        ("mean", 1, np.inf, "reward"),
+    ],
+)
+def test_damaged_state_is_refused_and_changes_nothing(kind, key, place, value, what):
+    policy = bandit(kind, 0, 1)
+    for now in range(1, 30):
+        (page_id,) = select(policy, float(now))
+        tell(policy, page_id, float(now), Outcome.CHANGED)
+    learned, before = policy.state_dict(), policy.state_dict()
+    learned["page.polled_at"][:] = 1000.0
+    learned[f"{kind}.{key}"][place] = value
+    with pytest.raises(StateError, match=f"state of {kind} is damaged: a {what} is"):
+        policy.load_state_dict(learned)
+    after = policy.state_dict()
+    assert all(after[name].tobytes() == before[name].tobytes() for name in before)
+
+
+@pytest.mark.parametrize("kind", ["ts", "gp-ucb"])
+@pytest.mark.parametrize(("value", "what"), [(-1.0, "variance"), (np.nan, "reward")])
+def test_covariances_that_cannot_be_are_refused(kind, value, what):
+    policy = bandit(kind, 0, 1)
+    learned = policy.state_dict()
+    learned[f"{kind}.covariance"][1, 1] = value
+    with pytest.raises(StateError, match=f"damaged: a {what}"):
+        policy.load_state_dict(learned)
+
+
+@every_bandit
+def test_a_page_that_always_fails_makes_all_arms_alike(kind):
+    """What a pull pays is what its polls told, and those of one page tell nothing."""
+    policy = bandit(kind, 0, 1)
+    for now in range(1, 400):
+        (page_id,) = select(policy, float(now))
+        tell(policy, page_id, float(now), Outcome.FAILED if page_id == 0 else Outcome.CHANGED)
+    arms = policy.state.arms[policy.state.arms["pulls"] > 0]
+    assert (arms["paid"] == arms["pulls"]).all()
 
 
 calls = st.lists(
