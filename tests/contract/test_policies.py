@@ -8,8 +8,10 @@ import pytest
 from hypothesis import Phase, settings
 
 from pollwise.objectives import Freshness
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.deadline_queue import HELD
 from pollwise.policies.fixed import Fixed
 from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
@@ -69,6 +71,13 @@ class TooMany(Uniform):
         return super().select(now, limit + 1)
 
 
+class Reckless(Uniform):
+    """Takes any limit below 0 for none."""
+
+    def select(self, now: float, limit: int) -> Selection:
+        return super().select(now, limit if limit >= 0 else 10**6)
+
+
 class Twice(Uniform):
     def select(self, now: float, limit: int) -> Selection:
         page_ids = super().select(now, limit // 2).page_ids
@@ -117,6 +126,29 @@ class Amnesic(Uniform):
         pass
 
 
+class LosesLeases(Uniform):
+    def load_state_dict(self, state: StateDict) -> None:
+        super().load_state_dict(state)
+        self.defer(range(len(self.state.pages)), -np.inf)
+
+
+class LosesDeferrals(Uniform):
+    def load_state_dict(self, state: StateDict) -> None:
+        super().load_state_dict(state)
+        pages = self.state.pages
+        pages["key"][pages["where"] == HELD] = -np.inf
+
+
+class LosesBoth(Uniform):
+    """Takes the pages that were leased or deferred for new ones."""
+
+    def load_state_dict(self, state: StateDict) -> None:
+        page_ids = np.flatnonzero(self.state.pages["where"] != ABSENT).tolist()
+        self.discard(page_ids)
+        self.add([Page(page_id) for page_id in page_ids])
+        super().load_state_dict(state)
+
+
 class Erratic(Uniform):
     """Draws random numbers from a generator that nobody gave it."""
 
@@ -144,6 +176,10 @@ class Restless(Uniform):
         (Impatient, "rule 5"),
         (Unforgiving, "rule 5"),
         (Amnesic, "rule 6"),
+        (LosesLeases, "rule 3"),
+        (LosesDeferrals, "rule 5"),
+        (LosesBoth, "rule 3"),
+        (Reckless, "rule 2"),
         (Erratic, "the same calls"),
         (Restless, "wake_at"),
     ],
@@ -164,6 +200,7 @@ def test_the_contract_names_the_rule_that_is_broken(broken, message, monkeypatch
         partial(Contract().test_rule_3_an_observation_ends_the_lease, Outcome.FAILED, 0.0),
         Contract().test_rule_5_a_deferred_page_comes_back,
         Contract().test_rule_6_state_that_does_not_fit_is_refused,
+        Contract().test_rule_6_leases_and_deferrals_outlast_state_put_back,
     ):
         try:
             test()

@@ -56,6 +56,9 @@ def _require(kept: bool, rule_number: int, message: str) -> None:
 class PolicyContract:
     """Inherit, override `make_policy`, and pytest does the rest."""
 
+    most_pages: int = 12
+    """How many pages the policy takes at once, from 2; no test has more than 12."""
+
     def make_policy(self, pages: Sequence[Page]) -> Policy:
         """A new policy *without* pages, which may be given any of these later.
 
@@ -84,6 +87,7 @@ class PolicyContract:
 
         class Calls(_AnySequence):
             make_policy = staticmethod(self.make_policy)
+            most_pages = self.most_pages
 
         run_state_machine_as_test(Calls, settings=_STEADY)
 
@@ -114,7 +118,7 @@ class PolicyContract:
 
     def test_rule_6_state_that_does_not_fit_is_refused(self) -> None:
         """`StateError`, and the policy is as it was before."""
-        pages = [Page(n, seen_at=0.0) for n in range(4)]
+        pages = self._some_pages()
         learned = self._with_some_polls(pages).state_dict()
         policy = self.make_policy(pages)
         policy.add(pages)
@@ -135,17 +139,41 @@ class PolicyContract:
 
     def test_rule_6_part_of_the_pages(self) -> None:
         """`state_dict(page_ids)` has the rows of these pages, and all that is shared."""
-        pages = [Page(n, seen_at=0.0) for n in range(6)]
+        pages = self._some_pages()
         policy = self._with_some_polls(pages)
-        whole, part = policy.state_dict(), policy.state_dict([4, 1, *_UNKNOWN_IDS])
+        asked = [page.id for page in pages][::-2]
+        whole, part = policy.state_dict(), policy.state_dict([*asked, *_UNKNOWN_IDS])
         row_of = {page_id: row for row, page_id in enumerate(whole["page_ids"].tolist())}
-        _require(set(row_of) == set(range(6)), 6, f"rows of {sorted(row_of)} for pages 0 to 5")
+        all_ids = [page.id for page in pages]
+        _require(sorted(row_of) == all_ids, 6, f"rows of {sorted(row_of)} for pages {all_ids}")
         ids = part["page_ids"].tolist()
-        _require(sorted(ids) == [1, 4], 6, f"state_dict([4, 1]) has rows of pages {ids}")
+        _require(sorted(ids) == sorted(asked), 6, f"state_dict({asked}) has rows of pages {ids}")
         rows = [row_of[page_id] for page_id in ids]
         expected = {k: v[rows] if k.startswith("page") else v for k, v in whole.items()}
         difference = _difference(expected, part)
-        _require(not difference, 6, f"state_dict([4, 1]) is not a part of state_dict: {difference}")
+        wrong = f"state_dict({asked}) is not a part of state_dict: {difference}"
+        _require(not difference, 6, wrong)
+
+    def test_rule_6_leases_and_deferrals_outlast_state_put_back(self) -> None:
+        """They are not part of learned state, so putting it back neither ends nor loses them."""
+        policy = self.make_policy([Page(0)])
+        policy.add([Page(0)])
+        now = _wait_for_page(policy, 1000.0, "a page without a copy was never selected")
+        policy.load_state_dict(policy.state_dict())
+        again = len(policy.select(now, 1).page_ids) > 0
+        _require(not again, 3, "a leased page was given again when learned state was put back")
+        policy.defer([0], now + 60.0)
+        policy.load_state_dict(policy.state_dict())
+        early = len(policy.select(now + 59.0, 1).page_ids) > 0
+        _require(not early, 5, "state was put back, and a deferred page given before its time")
+        lost = "state was put back, and a deferred page never came back"
+        now = _wait_for_page(policy, now + 60.0, lost, rule_number=5)
+        policy.load_state_dict(policy.state_dict())
+        policy.observe([Observation(0, now, Outcome.UNCHANGED)])
+        _wait_for_page(policy, now, "state was put back, and an observation did not end a lease")
+
+    def _some_pages(self) -> list[Page]:
+        return [Page(n, seen_at=0.0) for n in range(min(6, self.most_pages))]
 
     def _with_some_polls(self, pages: Sequence[Page]) -> Policy:
         policy = self.make_policy(pages)
@@ -213,6 +241,7 @@ class _AnySequence(RuleBasedStateMachine):
     """Calls a policy in any sequence; keeps account of leases in the plainest way."""
 
     make_policy: Callable[[Sequence[Page]], Policy]
+    most_pages: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -222,17 +251,18 @@ class _AnySequence(RuleBasedStateMachine):
         self._away: dict[int, float] = {}  # deferred, until when
         self._told: list[Observation] = []
 
-    @initialize(drawn=_PAGES)
-    def make(self, drawn: list[tuple[str, float, float, float | None, int]]) -> None:
-        """Make the policy, and another that is told the same."""
+    @initialize(drawn=_PAGES, count=st.integers(0, 12))
+    def make(self, drawn: list[tuple[str, float, float, float | None, int]], count: int) -> None:
+        """Make the policy, and another that is told the same, with some of the pages."""
         page_id = -1
         self._pages = []
-        for scope, weight, cost, seen_at, step in drawn:
+        for scope, weight, cost, seen_at, step in drawn[: self.most_pages]:
             page_id += step
             url = f"http://{scope}/{page_id}"
             self._pages.append(Page(page_id, url, scope, weight, cost, seen_at))
         self._waiting = list(self._pages)
         self._policy, self._twin = (self.make_policy(self._pages) for _ in range(2))
+        self.add(count)
 
     @precondition(lambda self: self._waiting)
     @rule(count=st.integers(1, 12))
@@ -254,14 +284,15 @@ class _AnySequence(RuleBasedStateMachine):
             self._leased.discard(page_id)
             self._away.pop(page_id, None)
 
-    @rule(seconds=_SECONDS, limit=st.integers(0, 15))
+    @rule(seconds=_SECONDS, limit=st.integers(-1, 15))
     def select(self, seconds: float, limit: int) -> None:
         """Time passes (or stands still), then rules 2, 3 and 5 are checked."""
         self._now += seconds
         selection = self._policy.select(self._now, limit)
         self._check_twin(selection, self._twin.select(self._now, limit))
         page_ids = selection.page_ids.tolist()
-        _require(len(page_ids) <= limit, 2, f"{len(page_ids)} pages, with a limit of {limit}")
+        count = len(page_ids)
+        _require(count <= max(limit, 0), 2, f"{count} pages, with a limit of {limit}")
         _require(len(set(page_ids)) == len(page_ids), 2, f"a page twice in {page_ids}")
         for page_id in page_ids:
             _require(page_id in self._watched, 2, f"page {page_id} is discarded or was never added")
@@ -269,7 +300,7 @@ class _AnySequence(RuleBasedStateMachine):
             away = self._away.pop(page_id, -math.inf)
             early = f"page {page_id} was deferred until {away}, now is {self._now}"
             _require(away <= self._now, 5, early)
-        if len(page_ids) < limit and not selection.wake_at > self._now:
+        if count < limit and not selection.wake_at > self._now:
             raise AssertionError(
                 f"no more pages at {self._now}, but wake_at={selection.wake_at} says to ask again"
                 " at once: wake_at must be later than now (see pollwise.types.Selection)"
@@ -337,6 +368,16 @@ class _AnySequence(RuleBasedStateMachine):
         self._leased.clear()
         self._away.clear()
         self._told.clear()
+
+    @precondition(lambda self: self._leased or self._away)
+    @rule()
+    def put_back(self) -> None:
+        """Rule 6: what was learned, put back at once, changes nothing; nor the leases."""
+        learned = self._policy.state_dict()
+        for policy in (self._policy, self._twin):
+            policy.load_state_dict(learned)
+        difference = _difference(learned, self._policy.state_dict())
+        _require(not difference, 6, f"when learned state was put back, {difference}")
 
     def _tell(self, observations: list[Observation]) -> None:
         for policy in (self._policy, self._twin):
