@@ -12,7 +12,16 @@ from pollwise.errors import InputError, StateError
 from pollwise.policies.base import StateDict
 from pollwise.types import Observation, Page
 
-__all__ = ["all_watched", "check_state", "new_ids", "observed", "seen_at", "typed_once", "watched"]
+__all__ = [
+    "ABSENT",
+    "all_watched",
+    "check_state",
+    "new_ids",
+    "observed",
+    "seen_at",
+    "typed_once",
+    "watched",
+]
 
 ABSENT = 0
 """The value of the field `where` of an id that no page has."""

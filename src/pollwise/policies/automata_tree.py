@@ -27,23 +27,19 @@ The functions are compiled; a decision takes time logarithmic in the number of p
 """
 
 import math
-from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.heap import heap_push, heap_remove
 from pollwise.policies.share_tree import (
-    ABSENT,
     HELD,
     LEASED,
     READY,
+    HTRAAState,
     Nodes,
-    Pages,
-    Shared,
-    ShareTree,
-    amount_of,
     count_path,
 )
 from pollwise.types import Outcome
@@ -51,8 +47,8 @@ from pollwise.types import Outcome
 __all__ = [
     "HTRAAState",
     "amount_htraa",
+    "amounts_of",
     "defer_pages",
-    "next_back",
     "observe_htraa",
     "observe_pages",
     "select_htraa",
@@ -61,21 +57,6 @@ __all__ = [
 ]
 
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
-
-
-class HTRAAState(NamedTuple):
-    """The state of the policy: the fields of `ShareTree`, and what draws random numbers.
-
-    Python hands tree and generator over apart, because for numba to look up the type of a tuple
-    with a generator in it takes a hundred times longer than a call does.
-    """
-
-    pages: Pages
-    shared: Shared
-    nodes: Nodes
-    occupants: NDArray[np.int64]
-    held: NDArray[np.int64]
-    generator: np.random.Generator
 
 
 @numba.njit(cache=True)
@@ -126,32 +107,20 @@ def select_htraa(state: HTRAAState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(
-    tree: ShareTree, generator: np.random.Generator, now: float, limit: int
-) -> NDArray[np.int64]:
-    """Lease up to `limit` pages."""
-    state = HTRAAState(tree.pages, tree.shared, tree.nodes, tree.occupants, tree.held, generator)
-    selected = np.empty(min(limit, tree.nodes[1].pages), np.int64)
-    count = 0
-    while count < len(selected):
-        page = select_htraa(state, now)
-        if page < 0:
-            break
-        selected[count] = page
-        count += 1
-    return selected[:count]
-
-
-@numba.njit(cache=True)
-def next_back(pages: Pages, held: NDArray[np.int64]) -> float:
-    """When the next held page is back; infinite: there is none."""
-    return pages[held[1]].key if held[0] > 0 else math.inf
+def select_pages(state: HTRAAState, now: float, limit: int) -> NDArray[np.int64]:
+    """Lease at most `limit` pages, those whose turn it is."""
+    pages = np.empty(max(0, min(limit, state.nodes[1].pages)), np.int64)
+    for n in range(len(pages)):
+        pages[n] = select_htraa(state, now)
+        if pages[n] < 0:
+            return pages[:n]
+    return pages
 
 
 @numba.njit(cache=True)
 def wake_htraa(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_back(state.pages, state.held)
+    return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
 @numba.njit(cache=True)
@@ -195,36 +164,51 @@ def observe_htraa(
 
 @numba.njit(cache=True)
 def observe_pages(
-    tree: ShareTree,
-    generator: np.random.Generator,
+    state: HTRAAState,
     pages: NDArray[np.int64],
     polled_at: NDArray[np.float64],
     outcome: NDArray[np.int64],
     last_changed_at: NDArray[np.float64],
 ) -> None:
     """Take in observations, in the order given."""
-    state = HTRAAState(tree.pages, tree.shared, tree.nodes, tree.occupants, tree.held, generator)
     for n in range(len(pages)):
         observe_htraa(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
 
 
 @numba.njit(cache=True)
-def defer_pages(tree: ShareTree, pages: NDArray[np.int64], until: float) -> None:
+def defer_pages(state: HTRAAState, pages: NDArray[np.int64], until: float) -> None:
     """Give leased pages back unpolled, as if they had not been selected; they stay away."""
-    whole = tree.shared[0].whole
+    whole = state.shared[0].whole
     for page in pages:
-        own = tree.pages[page]
+        own = state.pages[page]
         if own.where != LEASED:
             continue
         own.where = HELD
-        heap_push(tree.held, tree.pages, page, until)
-        part = len(tree.occupants) + own.slot
+        heap_push(state.held, state.pages, page, until)
+        part = len(state.occupants) + own.slot
         while part > 1:
-            _visit(tree.nodes, part >> 1, whole, part & 1 == 0, -1)
+            _visit(state.nodes, part >> 1, whole, part & 1 == 0, -1)
             part >>= 1
 
 
 @numba.njit(cache=True)
 def amount_htraa(state: HTRAAState, page: int) -> float:
-    """The amount of a page, of the capacity; 0 for ids that no page has."""
-    return amount_of(state.pages, state.shared, state.nodes, page)
+    """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
+    pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
+    if not 0 <= page < len(pages) or pages[page].where == ABSENT:
+        return 0.0
+    # Numbers of whole and parts, divided once.
+    units, parts = 1.0, 1.0
+    part = len(nodes) // 2 + pages[page].slot
+    while part > 1:
+        left_share = nodes[part >> 1].state
+        units *= left_share if part & 1 == 0 else whole - left_share
+        parts *= whole
+        part >>= 1
+    return state.shared[0].capacity * (units / parts)
+
+
+@numba.njit(cache=True)
+def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
+    """The amounts by page id, with room for more."""
+    return np.array([amount_htraa(state, page) for page in range(len(state.pages))])

@@ -14,8 +14,7 @@ late (its host was busy, say) starts at the clock: one poll is soon, but none is
 
 A tag also says *when* in its interval a page is polled. Pages that begin together would stay
 together, a burst in every interval, during which fast pages starve. So the first interval of each
-page is cut to a fraction: the multiples of the golden ratio, of which any number in sequence are
-spread evenly (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+page is cut to a fraction (`pollwise.policies.spreading`).
 
 The functions are compiled; a decision takes time logarithmic in the number of pages.
 """
@@ -28,10 +27,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.spreading import spread
 
 __all__ = [
-    "ABSENT",
+    "FIRST_ARRIVAL",
     "PAGE",
     "SHARED",
     "DeadlineState",
@@ -47,8 +48,8 @@ __all__ = [
     "set_intervals",
 ]
 
-ABSENT, QUEUED, HELD, LEASED = range(4)
-"""Where a page is."""
+QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [
@@ -72,9 +73,8 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_FIRST_ARRIVAL = -(2.0**53)
+FIRST_ARRIVAL = -(2.0**53)
 """The deadline of the first page; pages never polled come before all others, in turn."""
-_GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 _LATEST = sys.float_info.max
 
 
@@ -90,7 +90,7 @@ class DeadlineState(NamedTuple):
 @numba.njit(cache=True)
 def _first_wait(state: DeadlineState, page: int) -> float:
     """How far after the clock the second poll of a page, or the first of its copy, is."""
-    return state.pages[page].interval * ((page + 1) * _GOLDEN_RATIO % 1.0)
+    return state.pages[page].interval * spread(page)
 
 
 @numba.njit(cache=True)
@@ -113,7 +113,7 @@ def add_pages(
         own = state.pages[pages[n]]
         own.interval = math.inf
         own.polled_at = polled_at[n]
-        own.deadline = _FIRST_ARRIVAL + common.arrivals
+        own.deadline = FIRST_ARRIVAL + common.arrivals
         common.arrivals += 1
         _enqueue(state, pages[n])
 

@@ -1,33 +1,43 @@
 """H-TRAA: a hierarchy of learning automata divides the polls among the pages."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real, is_whole
-from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.checks import (
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
+from pollwise.errors import StateError
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.automata_tree import (
-    HTRAAState,
+    amounts_of,
     defer_pages,
-    next_back,
     observe_pages,
     select_pages,
+    wake_htraa,
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.share_tree import (
     PAGE,
     SHARED,
-    ShareTree,
+    HTRAAState,
     add_pages,
-    amounts_of,
     doubled,
     empty_tree,
+    put_back,
     remove_pages,
-    settle_all,
 )
 from pollwise.types import Observation, Page, Selection
 
@@ -63,8 +73,9 @@ class HTRAA:
     Pages added to an empty tree keep their order, so that neighbours share automata: if they come
     in the order of change rates, much is learned of all of them at the root (in any order it ends
     at the same amounts). Page j of n has the slot ⌊j 2^k / n⌋ of 2^k. All amounts are equal then,
-    as nearly as N + 1 steps of each automaton allow. Pages added later take what they are given
-    from the emptiest part of the tree, which doubles when it is full.
+    as nearly as N + 1 steps of each automaton allow. Pages added later have slots in the emptiest
+    part of the tree, which doubles when it is full. They begin with the mean amount of their part,
+    and take it from all others in proportion; `pollwise.policies.share_tree` has the rule.
 
     It never waits, it shares out whatever polls there are. `pollwise.policies.automata_tree` has
     the automaton's rules and why they lead to the optimum.
@@ -96,7 +107,11 @@ class HTRAA:
         schedule: Schedule = "deadline",
         capacity: float = 1.0,
     ) -> None:
-        _check_options(generator, resolution, update, schedule, capacity)
+        require_generator("htraa", generator)
+        require_whole("htraa", "resolution", resolution, 2, _LARGEST_RESOLUTION)
+        require_choice("htraa", "update", update, get_args(Update))
+        require_choice("htraa", "schedule", schedule, get_args(Schedule))
+        require_positive("htraa", "capacity", capacity)
         self._whole = int(resolution) + 1
         shared = np.zeros(1, SHARED)
         shared["whole"] = self._whole
@@ -105,13 +120,13 @@ class HTRAA:
         shared["by_deadline"] = schedule == "deadline"
         shared["capacity"] = capacity
         nodes, occupants = empty_tree(1, self._whole)
-        self._generator = generator
-        self._tree = ShareTree(
+        self._state = HTRAAState(
             pages=np.zeros(0, PAGE),
             shared=shared,
             nodes=nodes,
             occupants=occupants,
             held=np.zeros(1, np.int64),
+            generator=generator,
         )
 
     @property
@@ -120,24 +135,24 @@ class HTRAA:
 
         To be asked for anew after every `add`, which may need larger arrays.
         """
-        return HTRAAState(*self._tree, generator=self._generator)
+        return self._state
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts by page id up to the largest, 0 for ids that no page has.
 
         They add up to the capacity, unless there is no page.
         """
-        page_ids = watched(range(len(self._tree.pages)), self._tree.pages)
-        return amounts_of(self._tree)[: page_ids.max(initial=-1) + 1]
+        page_ids = all_watched(self._state.pages)
+        return amounts_of(self._state)[: page_ids.max(initial=-1) + 1]
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already."""
         if not pages:
             return
-        page_ids = new_ids(pages, self._tree.pages)
+        page_ids = new_ids(pages, self._state.pages)
         self._grow(int(page_ids.max()) + 1)
-        self._tree.pages["polled_at"][page_ids] = seen_at(pages)
-        watched_before, count = int(self._tree.nodes["pages"][1]), len(page_ids)
+        self._state.pages["polled_at"][page_ids] = seen_at(pages)
+        watched_before, count = int(self._state.nodes["pages"][1]), len(page_ids)
         if watched_before == 0:
             room = 1 << (count - 1).bit_length()
             self._plant(*empty_tree(room, self._whole))
@@ -145,52 +160,51 @@ class HTRAA:
         else:
             self._make_room(watched_before + count)
             slots = np.full(count, -1)
-        add_pages(self._tree, page_ids, slots)
+        add_pages(self._state, page_ids, slots)
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
-        remove_pages(self._tree, watched(page_ids, self._tree.pages))
+        remove_pages(self._state, watched(page_ids, self._state.pages))
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages whose turn it is; they are leased."""
-        page_ids = select_pages(self._tree, self._generator, now, limit)
-        return Selection(page_ids, float(next_back(self._tree.pages, self._tree.held)))
+        page_ids = select_pages(self._state, now, limit)
+        return Selection(page_ids, float(wake_htraa(self._state)))
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Teach the automata and end the leases of polled pages."""
-        observe_pages(self._tree, self._generator, *observed(observations, self._tree.pages))
+        observe_pages(self._state, *observed(observations, self._state.pages))
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._tree, watched(page_ids, self._tree.pages), until)
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls, the places in the tree, and the tree; see `Policy`."""
-        tree = self._tree
-        ids = watched(range(len(tree.pages)) if page_ids is None else page_ids, tree.pages)
+        state = self._state
+        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
         learned: StateDict = {
             "page_ids": ids,
-            "page.polled_at": tree.pages["polled_at"][ids],
-            "page.slot": tree.pages["slot"][ids],
-            "htraa.whole": tree.shared["whole"].copy(),
+            "page.polled_at": state.pages["polled_at"][ids],
+            "page.slot": state.pages["slot"][ids],
+            "htraa.whole": state.shared["whole"].copy(),
         }
         for name in _TREE:
-            learned[f"htraa.{name}"] = tree.nodes[name][: len(tree.occupants)].copy()
+            learned[f"htraa.{name}"] = state.nodes[name][: len(state.occupants)].copy()
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit.
 
-        Pages that it says nothing of are taken up as if they were added after the others. Leases
-        and deferrals end.
+        Pages that it says nothing of take the slots that are left, and with them what was learned
+        of the nodes above.
         """
         self._check_learned(state)
         nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)
         for name in _TREE:
             nodes[name][: len(occupants)] = state[f"htraa.{name}"]
-        pages = self._tree.pages
-        everyone = watched(range(len(pages)), pages)
-        remove_pages(self._tree, everyone)
+        pages = self._state.pages
+        everyone = all_watched(pages)
         self._plant(nodes, occupants)
         self._make_room(len(everyone))
 
@@ -202,13 +216,11 @@ class HTRAA:
         ids, slots = ids[known], slots[known]
         pages["polled_at"][ids] = state["page.polled_at"][known]
         others = np.setdiff1d(everyone, ids)
-        # All in one: what was learned of a node holds as long as it has pages on both sides.
-        add_pages(
-            self._tree,
+        put_back(
+            self._state,
             np.concatenate([ids, others]),
             np.concatenate([slots, np.full(len(others), -1)]),
         )
-        settle_all(self._tree)
 
     def _check_learned(self, state: StateDict) -> None:
         """`StateError` unless it is the learned state of such a policy."""
@@ -233,23 +245,23 @@ class HTRAA:
             )
 
     def _plant(self, nodes: NDArray[Any], occupants: NDArray[np.int64]) -> None:
-        """Put another tree, without pages, in the place of one without pages."""
-        self._tree = self._tree._replace(nodes=nodes, occupants=occupants)
+        """Put another tree, without pages, in the place of the one there is."""
+        self._state = self._state._replace(nodes=nodes, occupants=occupants)
 
     def _make_room(self, pages: int) -> None:
         """Double the tree until it has slots for so many pages."""
-        while len(self._tree.occupants) < pages:
-            self._tree = doubled(self._tree)
+        while len(self._state.occupants) < pages:
+            self._state = doubled(self._state)
 
     def _grow(self, pages: int) -> None:
         """Make room for page ids below `pages`; the room doubles."""
-        old = len(self._tree.pages)
+        old = len(self._state.pages)
         if pages <= old:
             return
         more = max(pages, 2 * old, 16) - old
-        self._tree = self._tree._replace(
-            pages=np.append(self._tree.pages, np.zeros(more, PAGE)),
-            held=np.append(self._tree.held, np.zeros(more, np.int64)),
+        self._state = self._state._replace(
+            pages=np.append(self._state.pages, np.zeros(more, PAGE)),
+            held=np.append(self._state.held, np.zeros(more, np.int64)),
         )
 
 
@@ -258,24 +270,3 @@ def _is_first(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     first = np.zeros(len(values), np.bool_)
     first[np.unique(values, return_index=True)[1]] = True
     return first
-
-
-def _check_options(
-    generator: object, resolution: object, update: object, schedule: object, capacity: object
-) -> None:
-    """`InputError` for what `HTRAA` cannot use."""
-    if not isinstance(generator, np.random.Generator):
-        raise InputError(
-            f"htraa: generator={generator!r} must be a numpy Generator, such as"
-            " numpy.random.default_rng(1)"
-        )
-    if not (is_whole(resolution) and 2 <= resolution <= _LARGEST_RESOLUTION):
-        raise InputError(
-            f"htraa: resolution={resolution!r} must be an integer from 2 to {_LARGEST_RESOLUTION}"
-            " (states of each automaton)"
-        )
-    for name, value, kinds in (("update", update, Update), ("schedule", schedule, Schedule)):
-        if value not in get_args(kinds):
-            raise InputError(f"htraa: {name}={value!r} must be one of {', '.join(get_args(kinds))}")
-    if not (is_real(capacity) and 0 < capacity < math.inf):
-        raise InputError(f"htraa: capacity={capacity!r} must be a finite number above 0")

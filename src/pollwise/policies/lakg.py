@@ -23,9 +23,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real, is_whole
-from pollwise.errors import InputError
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.checks import (
+    is_real,
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
+from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.base import StateDict
 from pollwise.policies.lakg_queue import (
     PAGE,
@@ -45,6 +58,7 @@ from pollwise.types import Observation, Page, Selection
 __all__ = ["LAKG"]
 
 _SCHEDULES = ("deadline", "random")
+_LARGEST_RESOLUTION = 10**7
 
 _TIE = 1e-9
 """By how much of the capacity a full knapsack may seem to fall short, the amounts being rounded."""
@@ -53,10 +67,10 @@ _TIE = 1e-9
 class LAKG:
     """Polls pages in proportion to the amounts that their learning automata offer.
 
-    `resolution` N >= 2 is the number of states of an automaton, `exponent` λ >= 0 makes the steps
-    between small amounts finer, `capacity` c > 0 is what the amounts are to add up to; no page
-    takes more than 1. For n pages the smallest amount, N^-λ, should be well below c/n: else the
-    knapsack is full even of the smallest amounts, and all pages are polled equally often.
+    `resolution` N, from 2 to 10⁷, is the number of states of an automaton, `exponent` λ >= 0 makes
+    the steps between small amounts finer, `capacity` c > 0 is what the amounts are to add up to; no
+    page takes more than 1. For n pages the smallest amount, N^-λ, should be well below c/n, because
+    all pages have at least that; if it is not below, nothing can be learned.
 
     A page enters with the amount nearest to c/n, where n counts the pages added so far and the
     batch that it comes with. The first copy of a page teaches nothing. It never waits: it shares
@@ -65,11 +79,12 @@ class LAKG:
     `schedule` "deadline" spreads the polls of a page evenly; "random" draws the page of every poll
     with a probability in proportion to its amount, from `generator`. Both give pages without a
     copy first, in the order of adding. Either is a reading of "accessed with a frequency in
-    proportion to the amount", the first with less variance. (Polled one by one, random schedules
-    are slow: it takes numba about 0.2 ms to take in a generator.)
+    proportion to the amount", the first with less variance.
 
     `state_dict` has the amounts, not the states, so that they can be put into automata of another
     resolution. The position of `generator` is not part of it.
+
+    `InputError` for arguments that are not as above.
 
     >>> from pollwise.types import Outcome
     >>> policy = LAKG(resolution=100)
@@ -78,7 +93,7 @@ class LAKG:
     ...     (page_id,) = policy.select(now, limit=1).page_ids.tolist()
     ...     outcome = Outcome.CHANGED if page_id == 1 else Outcome.UNCHANGED
     ...     policy.observe([Observation(page_id, now, outcome)])
-    >>> policy.amounts()[:2].round(2)
+    >>> policy.amounts().round(2)
     array([0.08, 0.92])
     """
 
@@ -91,28 +106,20 @@ class LAKG:
         schedule: str = "deadline",
         generator: np.random.Generator | None = None,
     ) -> None:
-        if not is_whole(resolution) or resolution < 2:
-            raise InputError(f"lakg: resolution={resolution!r} must be a whole number, at least 2")
+        require_whole("lakg", "resolution", resolution, 2, _LARGEST_RESOLUTION)
         if not is_real(exponent) or not 0 <= exponent < math.inf:
             raise InputError(f"lakg: exponent={exponent!r} must be a finite number, at least 0")
-        if not is_real(capacity) or not 0 < capacity < math.inf:
-            raise InputError(f"lakg: capacity={capacity!r} must be a finite number above 0")
-        if schedule not in _SCHEDULES:
-            raise InputError(
-                f"lakg: schedule={schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}"
-            )
-        if schedule == "random" and generator is None:
-            raise InputError(
-                "lakg: schedule='random' needs a generator; pass one, such as"
-                " numpy.random.default_rng(seed)"
-            )
-        self._capacity = float(capacity)
+        require_positive("lakg", "capacity", capacity)
+        require_choice("lakg", "schedule", schedule, _SCHEDULES)
+        if schedule == "random" or generator is not None:
+            require_generator("lakg", generator)
+        self._capacity, self._exponent = float(capacity), float(exponent)
         shared = np.zeros(1, SHARED)
         shared["full"] = self._capacity * (1.0 - _TIE)
         self._state = LAKGState(
             pages=np.zeros(0, PAGE),
             shared=shared,
-            amounts=amount_table(int(resolution), float(exponent)),
+            amounts=amount_table(int(resolution), self._exponent),
             queue=np.full(2, math.inf),
             held=np.full(2, math.inf),
             generator=generator if schedule == "random" else None,
@@ -127,23 +134,21 @@ class LAKG:
         return self._state
 
     def amounts(self) -> NDArray[np.float64]:
-        """The amounts in the knapsack by page id; 0 for ids that no page has."""
-        return self._state.amounts[self._state.pages["state"]]
+        """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has."""
+        pages = self._state.pages
+        return self._state.amounts[pages["state"][: all_watched(pages).max(initial=-1) + 1]]
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already.
 
-        Also if the pages, at most 1 each, could not fill the knapsack.
+        Also if the pages, at most 1 each, could not fill the knapsack, or if the smallest amounts
+        fill it.
         """
         if not pages:
             return
         page_ids = new_ids(pages, self._state.pages)
         count = int(self._state.shared["pages"][0]) + len(pages)
-        if self._capacity > count:
-            raise InputError(
-                f"lakg: capacity={self._capacity!r} is more than {count} page(s) can take, at most"
-                " 1 each; add more pages at once, or give a capacity from 0 to their number"
-            )
+        self._check_room(count)
         (start,) = self._nearest(np.array([self._capacity / count])).tolist()
         self._grow(int(page_ids.max()) + 1)
         add_pages(self._state, page_ids, seen_at(pages), start)
@@ -168,7 +173,7 @@ class LAKG:
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The amounts, the times of the copies and the turns; see `Policy`."""
         pages = self._state.pages
-        ids = watched(range(len(pages)) if page_ids is None else page_ids, pages)
+        ids = all_watched(pages) if page_ids is None else watched(page_ids, pages)
         deadlines = pages["deadline"][ids]
         return {
             "page_ids": ids,
@@ -181,7 +186,7 @@ class LAKG:
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put the learned amounts and the turns back; `StateError` if they do not fit."""
-        check_state(state, self.state_dict([]))
+        self._check_learned(state)
         ids = state["page_ids"].astype(np.int64)
         known = np.isin(ids, watched(ids, self._state.pages))
         restore_pages(
@@ -192,6 +197,39 @@ class LAKG:
             state["page.deadline"][known].astype(np.float64),
             float(state["lakg.clock"].item()),
         )
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it is the learned state of such a policy."""
+        check_state(state, self.state_dict([]))
+        amounts = state["page.amount"].astype(np.float64)
+        turns = np.append(state["page.deadline"], state["lakg.clock"]).astype(np.float64)
+        sound = (turns >= 0) & (turns < math.inf)
+        sound[:-1] |= np.isnan(turns[:-1])
+        if not (sound.all() and ((amounts > 0) & (amounts <= 1)).all()):
+            raise StateError(
+                "the learned amounts and turns are damaged: amounts must be above 0 and at most 1,"
+                " deadlines and the clock finite and at least 0; go back to a copy of them"
+            )
+
+    def _check_room(self, count: int) -> None:
+        """`InputError` unless so many pages can share out the knapsack."""
+        if self._capacity > count:
+            raise InputError(
+                f"lakg: capacity={self._capacity!r} is more than {count} page(s) can take, at most"
+                " 1 each; add more pages at once, or give a capacity from 0 to their number"
+            )
+        amounts = self._state.amounts
+        if self._exponent > 0 and count * amounts[1] >= self._state.shared["full"][0]:
+            # With the smallest amount a quarter of the mean, there is something to be learned.
+            power = math.log(4 * count / self._capacity) / self._exponent
+            mend = "a larger exponent or capacity"
+            if power < math.log(_LARGEST_RESOLUTION):
+                mend = f"a higher one, such as {math.ceil(math.exp(power))}"
+            raise InputError(
+                f"lakg: resolution={len(amounts) - 1} is too low for {count} page(s): the smallest"
+                f" amount, {amounts[1]:.3g} each, fills the capacity={self._capacity!r};"
+                f" give {mend}"
+            )
 
     def _nearest(self, amounts: NDArray[np.float64]) -> NDArray[np.int64]:
         """The states whose amounts are nearest to these."""

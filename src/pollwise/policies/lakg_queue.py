@@ -3,7 +3,7 @@
 Turns are as in `pollwise.policies.deadline_queue`: tags of start-time fair queueing, which move on
 by 1/amount at each poll; the clock is the tag of the page given last. Only the polled page's amount
 changes, so that the deadlines follow the amounts of the moment. Pages without a copy come first, in
-the order of adding, and the first interval of a page is cut to a multiple of the golden ratio.
+the order of adding, and the first interval of a page is cut to a fraction.
 
 Turns at random need no other queue. If a tag is put ahead of the clock by a random distance,
 exponential with the mean 1/amount, then the page of the earliest deadline is page i with
@@ -21,11 +21,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.deadline_queue import FIRST_ARRIVAL
+from pollwise.policies.spreading import spread
 from pollwise.policies.tournament import Tournament, set_key, winner
 from pollwise.types import Outcome
 
 __all__ = [
-    "ABSENT",
     "PAGE",
     "SHARED",
     "LAKGState",
@@ -42,8 +44,8 @@ __all__ = [
     "wake_lakg",
 ]
 
-ABSENT, QUEUED, HELD, LEASED = range(4)
-"""Where a page is."""
+QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [
@@ -67,12 +69,11 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_FIRST_ARRIVAL = -(2.0**53)
-_GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 _GRAIN = 2.0**-40
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
+@typed_once
 class LAKGState(NamedTuple):
     """The state of a Learning Automata Knapsack Game. Ids of pages are indices of `pages`."""
 
@@ -103,7 +104,7 @@ def _next_turn(
 ) -> float:  # fmt: skip
     """The next deadline of a page that was given at the tag `start`; `first`: never before."""
     if generator is None:
-        return start + ((page + 1) * _GOLDEN_RATIO % 1.0 if first else 1.0) / amount
+        return start + (spread(page) if first else 1.0) / amount
     return clock + generator.standard_exponential() / amount
 
 
@@ -132,7 +133,7 @@ def add_pages(
         page = pages[n]
         own = state.pages[page]
         own.seen_at = seen_at[n]
-        own.deadline = _FIRST_ARRIVAL + common.arrivals
+        own.deadline = FIRST_ARRIVAL + common.arrivals
         if not math.isnan(seen_at[n]):
             clock, amount = common.clock, state.amounts[start]
             own.deadline = _next_turn(state.generator, page, amount, True, clock, clock)

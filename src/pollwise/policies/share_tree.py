@@ -10,42 +10,43 @@ half are the slots for pages. A node with pages on one side only is in the state
 comes or goes changes one path; a tree whose nodes divide their pages evenly, the other way to have
 any number of pages, would have to be built anew.
 
+An untaught automaton divides by the numbers of pages in its parts. What the automaton has learned
+is a factor on these odds, which stays when pages come or go: so an untaught tree remains uniform,
+new pages have at first the mean of the part that they come into, and what removed pages had goes to
+all others in proportion. All this as nearly as N states can tell: a part has at least 1 / (N + 1).
+
 Everything counts in units of 1 / (N + 1), in integers. The functions are compiled.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT, typed_once
 from pollwise.policies.heap import heap_remove
+from pollwise.policies.spreading import spread
 
 __all__ = [
-    "ABSENT",
     "HELD",
     "LEASED",
     "NODE",
     "PAGE",
     "READY",
     "SHARED",
+    "HTRAAState",
     "Nodes",
-    "Pages",
-    "ShareTree",
-    "Shared",
     "add_pages",
-    "amount_of",
-    "amounts_of",
     "count_path",
     "doubled",
     "empty_tree",
+    "put_back",
     "remove_pages",
-    "settle_all",
 ]
 
-ABSENT, READY, HELD, LEASED = range(4)
-"""Where a page is."""
+READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [
@@ -79,21 +80,20 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
-
-Pages = NDArray[Any]
-Shared = NDArray[Any]
 Nodes = NDArray[Any]
+"""Of NODE."""
 
 
-class ShareTree(NamedTuple):
-    """A tree of automata. Ids of pages are indices of `pages`."""
+@typed_once
+class HTRAAState(NamedTuple):
+    """The state of H-TRAA: a tree of automata. Ids of pages are indices of `pages`."""
 
-    pages: Pages  # of PAGE
-    shared: Shared  # of SHARED, one element
-    nodes: Nodes  # of NODE, twice as many as slots
+    pages: NDArray[Any]  # of PAGE
+    shared: NDArray[Any]  # of SHARED, one element
+    nodes: Nodes  # twice as many as slots
     occupants: NDArray[np.int64]  # the page in each slot; -1: none
     held: NDArray[np.int64]  # heap by the time to come back
+    generator: np.random.Generator
 
 
 def empty_tree(slots: int, whole: int) -> tuple[Nodes, NDArray[np.int64]]:
@@ -103,52 +103,79 @@ def empty_tree(slots: int, whole: int) -> tuple[Nodes, NDArray[np.int64]]:
     return nodes, np.full(slots, -1, np.int64)
 
 
-def doubled(tree: ShareTree) -> ShareTree:
+def doubled(state: HTRAAState) -> HTRAAState:
     """The same with twice the slots: the tree becomes the left part of a new root."""
-    slots = len(tree.occupants)
-    nodes, occupants = empty_tree(2 * slots, int(tree.shared["whole"][0]))
+    slots = len(state.occupants)
+    nodes, occupants = empty_tree(2 * slots, int(state.shared["whole"][0]))
     first = 1
     while first <= slots:  # level by level
-        nodes[2 * first : 3 * first] = tree.nodes[first : 2 * first]
+        nodes[2 * first : 3 * first] = state.nodes[first : 2 * first]
         first *= 2
     for count in ("pages", "ready"):
-        nodes[count][1] = tree.nodes[count][1]
-    occupants[:slots] = tree.occupants
-    return tree._replace(nodes=nodes, occupants=occupants)
+        nodes[count][1] = state.nodes[count][1]
+    occupants[:slots] = state.occupants
+    return state._replace(nodes=nodes, occupants=occupants)
 
 
 @numba.njit(cache=True)
-def _settle(nodes: Nodes, node: int, whole: int) -> None:
+def _untaught(left: int, right: int, whole: int) -> int:
+    """The state nearest to the ratio of the numbers of pages."""
+    return min(max(int(whole * (left / (left + right)) + 0.5), 1), whole - 1)
+
+
+@numba.njit(cache=True)
+def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before: int) -> None:
     """Let a node divide if it has pages on both sides, and pass on if it has not.
 
-    A node that begins to divide does so by the numbers of pages. Its credit, which says when in
-    the cycle of the node each part is polled, is a multiple of the golden ratio, of which any
-    number in sequence are spread evenly (Knuth, The Art of Computer Programming, volume 3, section
-    6.4): nodes that begin together do not poll their smaller parts together, in bursts.
+    If it divided before, its odds keep their ratio to those of an untaught node; these are taken as
+    rounded to states, so that rounding leaves an untaught node untaught. The credit of a node that
+    begins to divide says when in the cycle of the node each part is polled. It is spread, so that
+    nodes that begin together do not poll their smaller parts together, in bursts.
     """
     own, left, right = nodes[node], nodes[2 * node].pages, nodes[2 * node + 1].pages
     if left == 0 or right == 0:
         own.state = whole if right == 0 else 0
         own.credit = 0
-    elif own.state == 0 or own.state == whole:
-        nearest = math.floor(whole * (left / (left + right)) + 0.5)
-        own.state = min(max(nearest, 1), whole - 1)
-        own.credit = int(node * _GOLDEN_RATIO % 1.0 * whole) - own.state
+        return
+    after = _untaught(left, right, whole)
+    if own.state == 0 or own.state == whole:
+        own.state = after
+        own.credit = int(spread(node - 1) * whole) - after
+        return
+    before = _untaught(left_before, right_before, whole)
+    if after != before:
+        odds_for = float(own.state) * after * (whole - before)
+        odds_against = float(whole - own.state) * (whole - after) * before
+        share = odds_for / (odds_for + odds_against)
+        own.state = min(max(int(whole * share + 0.5), 1), whole - 1)
 
 
 @numba.njit(cache=True)
-def settle_all(tree: ShareTree) -> None:
-    """Settle every node, whatever its state was."""
-    for node in range(1, len(tree.occupants)):
-        _settle(tree.nodes, node, tree.shared[0].whole)
+def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> None:
+    """Settle the nodes above slots, in rising order, each of which got `count` pages (1 or -1)."""
+    nodes, whole = state.nodes, state.shared[0].whole
+    parts = slots + len(state.occupants)
+    while parts[0] > 1:  # level by level
+        n = 0
+        while n < len(parts):
+            node = parts[n] >> 1
+            left, right = nodes[2 * node].pages, nodes[2 * node + 1].pages
+            while n < len(parts) and parts[n] >> 1 == node:
+                if parts[n] & 1 == 0:
+                    left -= count
+                else:
+                    right -= count
+                n += 1
+            _settle(nodes, node, whole, left, right)
+        parts >>= 1
 
 
 @numba.njit(cache=True)
-def _settle_path(tree: ShareTree, slot: int) -> None:
-    node = (len(tree.occupants) + slot) >> 1
-    while node > 0:
-        _settle(tree.nodes, node, tree.shared[0].whole)
-        node >>= 1
+def _settle_all(state: HTRAAState) -> None:
+    """Settle every node whose state does not fit its pages."""
+    for node in range(1, len(state.occupants)):
+        left, right = state.nodes[2 * node].pages, state.nodes[2 * node + 1].pages
+        _settle(state.nodes, node, state.shared[0].whole, left, right)
 
 
 @numba.njit(cache=True)
@@ -162,63 +189,55 @@ def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
 
 
 @numba.njit(cache=True)
-def _emptiest_slot(tree: ShareTree) -> int:
+def _emptiest_slot(state: HTRAAState) -> int:
     """A free slot, in the part with fewer pages at each node; there must be one."""
-    node, slots = 1, len(tree.occupants)
+    node, slots = 1, len(state.occupants)
     while node < slots:
         node *= 2
-        if tree.nodes[node + 1].pages < tree.nodes[node].pages:
+        if state.nodes[node + 1].pages < state.nodes[node].pages:
             node += 1
     return node - slots
 
 
 @numba.njit(cache=True)
-def add_pages(tree: ShareTree, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
-    """Put pages into free slots; -1: into the emptiest part of the tree."""
+def _place(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
     for n in range(len(pages)):
-        own = tree.pages[pages[n]]
-        own.slot = slots[n] if slots[n] >= 0 else _emptiest_slot(tree)
-        own.where = READY
-        tree.occupants[own.slot] = pages[n]
-        count_path(tree.nodes, own.slot, 1, 1)
-    for page in pages:
-        _settle_path(tree, tree.pages[page].slot)
+        own = state.pages[pages[n]]
+        own.slot = slots[n] if slots[n] >= 0 else _emptiest_slot(state)
+        state.occupants[own.slot] = pages[n]
+        count_path(state.nodes, own.slot, 1, 1 if own.where == READY else 0)
 
 
 @numba.njit(cache=True)
-def remove_pages(tree: ShareTree, pages: NDArray[np.int64]) -> None:
-    """Forget pages, wherever they are."""
+def _displace(state: HTRAAState, pages: NDArray[np.int64]) -> None:
     for page in pages:
-        own = tree.pages[page]
-        if own.where == ABSENT:
-            continue
+        own = state.pages[page]
         if own.where == HELD:
-            heap_remove(tree.held, tree.pages, page)
-        tree.occupants[own.slot] = -1
-        count_path(tree.nodes, own.slot, -1, -1 if own.where == READY else 0)
-        _settle_path(tree, own.slot)
+            heap_remove(state.held, state.pages, page)
+        state.occupants[own.slot] = -1
+        count_path(state.nodes, own.slot, -1, -1 if own.where == READY else 0)
         own.where = ABSENT
 
 
-@numba.njit(cache=True)
-def amount_of(pages: Pages, shared: Shared, nodes: Nodes, page: int) -> float:
-    """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
-    if not 0 <= page < len(pages) or pages[page].where == ABSENT:
-        return 0.0
-    whole = shared[0].whole
-    # Numbers of whole and parts, divided once.
-    units, parts = 1.0, 1.0
-    part = len(nodes) // 2 + pages[page].slot
-    while part > 1:
-        left_share = nodes[part >> 1].state
-        units *= left_share if part & 1 == 0 else whole - left_share
-        parts *= whole
-        part >>= 1
-    return shared[0].capacity * (units / parts)
+def add_pages(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    """Take up pages, at least one, into free slots; -1: into the emptiest part of the tree."""
+    state.pages["where"][pages] = READY
+    _place(state, pages, slots)
+    _settle_paths(state, np.sort(state.pages["slot"][pages]), 1)
 
 
-@numba.njit(cache=True)
-def amounts_of(tree: ShareTree) -> NDArray[np.float64]:
-    """The amounts by page id."""
-    pages = tree.pages
-    return np.array([amount_of(pages, tree.shared, tree.nodes, page) for page in range(len(pages))])
+def put_back(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    """Put all pages, wherever they are, into an empty tree whose nodes have learned.
+
+    `slots` are as in `add_pages`. What was learned of a node holds if it has pages on both sides.
+    """
+    _place(state, pages, slots)
+    _settle_all(state)
+
+
+def remove_pages(state: HTRAAState, pages: NDArray[np.int64]) -> None:
+    """Forget pages that are there; each may be given several times."""
+    if len(pages) > 0:
+        pages = np.unique(pages)
+        _displace(state, pages)
+        _settle_paths(state, np.sort(state.pages["slot"][pages]), -1)

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.automata_tree import amount_htraa
 from pollwise.policies.htraa import HTRAA, Schedule, Update
-from pollwise.policies.share_tree import ABSENT, READY
+from pollwise.policies.share_tree import READY
 from pollwise.types import Observation, Outcome, Page
 
 CHANGED, UNCHANGED, FAILED = Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED
@@ -135,8 +136,62 @@ def test_new_pages_take_from_the_emptiest_part():
     policy.discard([4, 5, 7])
     policy.add([Page(9, seen_at=0.0)])
     assert policy.state.pages["slot"][9] in (4, 5)
-    assert policy.amounts()[:4] == pytest.approx(np.full(4, 0.125))
-    assert policy.amounts()[[6, 9]] == pytest.approx([0.25, 0.25])
+    assert policy.amounts()[[0, 1, 2, 3, 6, 9]] == pytest.approx(np.full(6, 1 / 6), rel=0.01)
+
+
+def test_pages_that_come_one_by_one_begin_with_equal_amounts():
+    policy = HTRAA(generator=np.random.default_rng(1))
+    for page_id in range(100):
+        policy.add([Page(page_id, seen_at=0.0)])
+        count = page_id + 1
+        assert policy.amounts() == pytest.approx(np.full(count, 1 / count), rel=0.04)
+    for page_id in range(0, 100, 3):
+        policy.discard([page_id])
+    left = policy.amounts()
+    assert left[left > 0] == pytest.approx(np.full(66, 1 / 66), rel=0.04)
+
+
+@pytest.mark.parametrize("batch", [[3], [3, 4, 5], [3, 4, 5, 6, 7, 8]])
+def test_new_pages_take_from_all_in_proportion_to_what_was_learned(batch):
+    policy = make(3, resolution=10**6)
+    policy.state.nodes["state"][1:3] = 700_000, 200_000
+    before = policy.amounts()
+    assert before == pytest.approx([0.14, 0.56, 0.3], rel=1e-3)
+    policy.add([Page(page_id, seen_at=0.0) for page_id in batch])
+    after = policy.amounts()
+    assert after[:3] / after[:3].sum() == pytest.approx(before, rel=1e-3)
+    policy.discard(batch + batch)
+    assert policy.amounts() == pytest.approx(before, rel=1e-3)
+
+
+def test_a_new_page_begins_with_the_mean_of_its_part():
+    policy = make(3, resolution=10**6)
+    policy.state.nodes["state"][1:3] = 700_000, 200_000
+    policy.add([Page(3, seen_at=0.0)])
+    assert policy.amounts() == pytest.approx(np.array([14, 56, 30, 30]) / 130, rel=1e-3)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    steps=st.lists(
+        st.tuples(st.booleans(), st.sets(st.integers(0, 60), min_size=1, max_size=30)), max_size=12
+    ),
+    resolution=st.sampled_from([2, 3, 500, 10**9]),
+)
+def test_whatever_comes_and_goes_the_untaught_remain_untaught(steps, resolution):
+    policy, there = HTRAA(generator=np.random.default_rng(1), resolution=resolution), set()
+    for comes, ids in steps:
+        if comes:
+            policy.add([Page(page_id, seen_at=0.0) for page_id in sorted(ids - there)])
+            there |= ids
+        else:
+            policy.discard(sorted(ids))
+            there -= ids
+        nodes = policy.state.nodes
+        for node in divided(policy):
+            left, right = (int(count) for count in nodes["pages"][2 * node : 2 * node + 2])
+            nearest = math.floor(Fraction(left * (resolution + 1), left + right) + Fraction(1, 2))
+            assert nodes["state"][node] == min(max(nearest, 1), resolution)
 
 
 def test_a_full_tree_doubles_and_what_was_learned_stays():
@@ -167,6 +222,11 @@ def test_pages_that_begin_together_do_not_come_in_bursts():
     slow = [poll(policy, float(now)) % 2 for now in range(1, 1000)][-640:]
     assert sum(slow) == pytest.approx(64, abs=2)
     assert max(sum(slow[n : n + 32]) for n in range(len(slow) - 32)) <= 8
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_1_gives_no_page(limit):
+    assert make(2).select(1.0, limit).page_ids.tolist() == []
 
 
 @pytest.mark.parametrize("schedule", ["deadline", "random"])
@@ -226,7 +286,7 @@ def test_what_says_nothing_of_change_teaches_nothing(outcome):
 
 _CALLS = st.lists(
     st.tuples(
-        st.sampled_from(["add", "discard", "select", "observe", "defer"]),
+        st.sampled_from(["add", "discard", "select", "observe", "defer", "load"]),
         st.lists(st.integers(0, 30), max_size=9),
     ),
     max_size=25,
@@ -250,6 +310,10 @@ def test_amounts_and_counts_are_right_after_any_calls(calls, resolution):
             policy.select(float(now), len(ids))
         elif call == "observe":
             policy.observe([Observation(i, float(now), Outcome(i % 2)) for i in ids])
+        elif call == "load":
+            before = policy.state.pages["where"].tolist()
+            policy.load_state_dict(policy.state_dict())
+            assert policy.state.pages["where"].tolist() == before
         else:
             policy.defer(ids, now + 3.0)
         assert_sound(policy, there)
@@ -293,6 +357,22 @@ def test_restored_amounts_and_turns_are_the_same():
     assert restored.amounts().tolist() == policy.amounts().tolist()
     for now in range(200, 300):
         assert poll(restored, float(now)) == poll(policy, float(now))
+
+
+def test_leases_and_deferrals_outlive_a_load():
+    policy, learned = make(6), make(6).state_dict()
+    leased, deferred = policy.select(1.0, 2).page_ids.tolist()
+    policy.defer([deferred], until=50.0)
+    for state in (policy.state_dict(), learned):
+        policy.load_state_dict(state)
+        others = policy.select(2.0, 9)
+        assert sorted([*others.page_ids.tolist(), leased, deferred]) == list(range(6))
+        assert others.wake_at == 50.0
+        policy.observe([Observation(int(page), 2.0, FAILED) for page in others.page_ids])
+    policy.discard([leased])
+    policy.load_state_dict(learned)
+    assert len(policy.select(2.0, 9).page_ids) == 4
+    assert policy.select(50.0, 9).page_ids.tolist() == [deferred]
 
 
 def test_pages_without_learned_rows_take_the_places_that_are_left():
@@ -349,17 +429,18 @@ def test_a_damaged_tree_is_refused(damage):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resolution": 1}, "resolution=1 must be an integer from 2 to 1000000000"),
+        ({"resolution": 1}, "resolution=1 must be a whole number from 2 to 1000000000"),
         ({"resolution": 10**9 + 1}, "resolution=1000000001 must be"),
-        ({"resolution": 2.0}, "resolution=2.0 must be an integer"),
-        ({"resolution": True}, "resolution=True must be an integer"),
-        ({"resolution": "x"}, "resolution='x' must be an integer"),
+        ({"resolution": 2.0}, "resolution=2.0 must be a whole number"),
+        ({"resolution": True}, "resolution=True must be a whole number"),
+        ({"resolution": "x"}, "resolution='x' must be a whole number"),
         ({"update": "linear"}, "update='linear' must be one of reward-inaction, inaction-penalty"),
         ({"schedule": "fair"}, "schedule='fair' must be one of deadline, random"),
         ({"capacity": 0.0}, "capacity=0.0 must be a finite number above 0"),
         ({"capacity": math.nan}, "capacity=nan must be"),
         ({"capacity": math.inf}, "capacity=inf must be"),
         ({"capacity": "1"}, "capacity='1' must be"),
+        ({"update": ["x"]}, r"update=\['x'\] must be one of"),
         ({"generator": 7}, "generator=7 must be a numpy Generator"),
     ],
 )

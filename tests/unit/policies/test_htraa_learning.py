@@ -47,7 +47,7 @@ def found_per_poll(amounts: Floats, unchanged: Floats) -> float:
     return float(amounts @ (1.0 - unchanged ** (1.0 / amounts)))
 
 
-@numba.njit(cache=True)
+@numba.njit
 def poll(
     state: HTRAAState,
     unchanged: Floats,
@@ -124,7 +124,7 @@ def test_the_finer_the_automaton_the_nearer_to_the_optimum(update):
     assert deviations[-1] < 0.02
 
 
-@numba.njit(cache=True)
+@numba.njit
 def drift(state: HTRAAState, pays: Floats, rng: np.random.Generator, polls: int) -> float:
     """The mean move of the root per poll, from where it is, with rewards of fixed probability."""
     begin, moved = state.nodes[1].state, 0
@@ -203,7 +203,7 @@ def test_compiled_and_called_it_polls_the_same(schedule):
     assert called.amounts().tolist() == compiled.amounts().tolist()
 
 
-@numba.njit(cache=True)
+@numba.njit
 def found_with_fixed_deadlines(
     state: HTRAAState, unchanged: Floats, rng: np.random.Generator, deadlines: Floats, polls: int
 ) -> int:
@@ -222,7 +222,7 @@ def found_with_fixed_deadlines(
     return found
 
 
-@numba.njit(cache=True)
+@numba.njit
 def found_with_current_deadlines(
     state: HTRAAState, unchanged: Floats, rng: np.random.Generator, polls: int
 ) -> int:

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StateError
 from pollwise.policies.lakg import LAKG
 from pollwise.policies.lakg_queue import amount_lakg, observe_lakg, select_lakg
 from pollwise.types import Observation, Outcome, Page
@@ -197,13 +197,14 @@ def test_random_frequencies_are_in_proportion_to_the_amounts_that_can_be_chosen(
 
 @steady
 @given(
-    resolution=st.integers(2, 6),
+    resolution=st.integers(2, 9),
     exponent=st.sampled_from([0.0, 0.5, 1.0, 1.3]),
-    capacity=st.sampled_from([0.1, 1.0, 3.0]),
+    capacity=st.sampled_from([0.5, 1.0, 3.0]),
     outcomes=st.lists(st.sampled_from(Outcome), max_size=100),
     discarded=st.sets(st.integers(0, 4)),
 )
 def test_every_automaton_stays_in_its_states(resolution, exponent, capacity, outcomes, discarded):
+    assume(exponent == 0.0 or 5 * resolution**-exponent < 0.99 * capacity)
     policy = new_policy(5, resolution=resolution, exponent=exponent, capacity=capacity)
     for now, outcome in enumerate(outcomes, start=1):
         run(policy, 1, lambda page, outcome=outcome: outcome, begin=now)
@@ -253,6 +254,15 @@ def test_pages_start_as_near_to_uniform_as_can_be(count, capacity):
     assert started == pytest.approx(np.full(count, nearest))
 
 
+def test_amounts_end_at_the_largest_id():
+    policy = LAKG()
+    assert policy.amounts().tolist() == []
+    policy.add([Page(1), Page(4)])
+    assert policy.amounts() == pytest.approx([0, 0.5, 0, 0, 0.5], abs=1e-3)
+    policy.discard([4])
+    assert policy.amounts() == pytest.approx([0, 0.5], abs=1e-3)
+
+
 def test_pages_without_a_copy_come_first_in_the_order_of_adding():
     policy = new_policy(3)
     policy.add([Page(9), Page(4), Page(7)])
@@ -267,6 +277,43 @@ def test_it_waits_only_for_deferred_pages():
     assert policy.select(1.0, 5).wake_at == 8.0
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_1_gives_no_page(limit):
+    assert new_policy(2).select(1.0, limit).page_ids.tolist() == []
+
+
+@pytest.mark.parametrize("schedule", ["deadline", "random"])
+def test_a_page_given_back_unpolled_keeps_its_turn(schedule):
+    policy, twin = (with_amounts([0.1, 0.15, 0.35, 0.4], schedule=schedule) for _ in range(2))
+    for now in range(1, 300):
+        again = policy.select(now, 1).page_ids.tolist()
+        policy.defer(again, until=now)
+        assert run(policy, 1, begin=now) == again == run(twin, 1, begin=now)
+
+
+def test_leases_and_deferrals_outlive_a_load():
+    policy = new_policy(4)
+    leased, deferred = policy.select(1.0, 2).page_ids.tolist()
+    policy.defer([deferred], until=50.0)
+    policy.load_state_dict(policy.state_dict())
+    others = policy.select(2.0, 9)
+    assert sorted([*others.page_ids.tolist(), leased, deferred]) == [0, 1, 2, 3]
+    assert others.wake_at == 50.0
+    assert policy.select(50.0, 9).page_ids.tolist() == [deferred]
+    policy.observe([Observation(leased, 51.0, Outcome.FAILED)])
+    assert policy.select(51.0, 9).page_ids.tolist() == [leased]
+
+
+def test_the_turn_of_a_leased_page_goes_by_the_clock_that_was_loaded():
+    policy = with_amounts([0.25, 0.75])
+    (page,) = policy.select(1.0, 1).page_ids.tolist()
+    far = {**policy.state_dict(), "lakg.clock": np.array([1000.0])}
+    policy.load_state_dict(far)
+    policy.observe([Observation(page, 1.0, Outcome.FAILED)])
+    deadline = policy.state_dict([page])["page.deadline"].item()
+    assert deadline == pytest.approx(1000.0 + 1.0 / policy.amounts()[page])
+
+
 def test_a_mixture_outlives_a_restart():
     policy = new_policy(20, resolution=200)
     run(policy, 500, lambda page: Outcome.CHANGED if page < 5 else Outcome.UNCHANGED)
@@ -278,9 +325,31 @@ def test_a_mixture_outlives_a_restart():
 
 
 @pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("page.amount", [0.0, -0.5, 1.5, math.nan, math.inf]),
+        ("page.deadline", [-1.0, math.inf, -math.inf]),
+        ("lakg.clock", [-1.0, math.nan, math.inf]),
+    ],
+)
+def test_damaged_state_is_refused(name, values):
+    policy = new_policy(3)
+    run(policy, 50, lambda page: Outcome(page % 2))
+    before = policy.state_dict()
+    for value in values:
+        damaged = policy.state_dict()
+        damaged[name][-1] = value
+        with pytest.raises(StateError, match="damaged"):
+            policy.load_state_dict(damaged)
+        for key, learned in policy.state_dict().items():
+            assert np.array_equal(learned, before[key], equal_nan=True)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resolution": 1}, "resolution=1 must be a whole number, at least 2"),
+        ({"resolution": 1}, "resolution=1 must be a whole number from 2 to 10000000"),
+        ({"resolution": 10**12}, "resolution=1000000000000 must be a whole number"),
         ({"resolution": 1.5}, "resolution=1.5 must be a whole number"),
         ({"resolution": "x"}, "resolution='x' must be a whole number"),
         ({"resolution": True}, "resolution=True must be a whole number"),
@@ -289,8 +358,10 @@ def test_a_mixture_outlives_a_restart():
         ({"exponent": "1"}, "exponent='1' must be"),
         ({"capacity": 0.0}, "capacity=0.0 must be a finite number above 0"),
         ({"capacity": math.inf}, "capacity=inf must be"),
-        ({"schedule": "fair"}, "schedule='fair' must be one of 'deadline', 'random'"),
-        ({"schedule": "random"}, "needs a generator; pass one"),
+        ({"schedule": "fair"}, "schedule='fair' must be one of deadline, random"),
+        ({"schedule": "random"}, "generator=None must be a numpy Generator"),
+        ({"schedule": "random", "generator": 7}, "generator=7 must be a numpy Generator"),
+        ({"generator": 7}, "generator=7 must be a numpy Generator"),
     ],
 )
 def test_arguments_out_of_range(options, message):
@@ -304,3 +375,38 @@ def test_the_pages_must_be_able_to_fill_the_knapsack():
         policy.add(with_copies(2))
     assert policy.select(0.0, 1).page_ids.size == 0
     policy.add(with_copies(3))
+
+
+def test_the_smallest_amounts_must_not_fill_the_knapsack():
+    policy = LAKG(resolution=10, exponent=1.0)
+    message = r"resolution=10 is too low for 10 page\(s\): .* such as 40"
+    with pytest.raises(InputError, match=message):
+        policy.add(with_copies(10))
+    assert policy.amounts().tolist() == []
+    policy.add(with_copies(9))
+    with pytest.raises(InputError, match="too low for 10 page"):
+        policy.add([Page(9)])
+    assert len(policy.amounts()) == 9
+
+
+@pytest.mark.parametrize("exponent", [0.9, 1.3, 2.0])
+@pytest.mark.parametrize("capacity", [0.3, 1.0, 1.7])
+def test_the_resolution_it_advises_will_do(exponent, capacity):
+    pages = with_copies(10_000)
+    with pytest.raises(InputError) as raised:
+        LAKG(resolution=10, exponent=exponent, capacity=capacity).add(pages)
+    advised = int(str(raised.value).rsplit(" ", 1)[1])
+    LAKG(resolution=advised, exponent=exponent, capacity=capacity).add(pages)
+    assert advised**-exponent == pytest.approx(capacity / len(pages) / 4, rel=0.05)
+
+
+@pytest.mark.parametrize(("exponent", "capacity"), [(1e-3, 1.0), (1.3, 1e-310)])
+def test_where_no_resolution_will_do_it_asks_for_none(exponent, capacity):
+    policy = LAKG(exponent=exponent, capacity=capacity)
+    with pytest.raises(InputError, match="give a larger exponent or capacity"):
+        policy.add(with_copies(9))
+
+
+def test_with_an_exponent_of_0_all_amounts_are_1():
+    policy = new_policy(5, exponent=0.0)
+    assert policy.amounts().tolist() == [1.0] * 5

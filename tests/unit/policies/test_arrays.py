@@ -1,0 +1,59 @@
+"""States whose type numba works out once only: it must be the type of every state of the class."""
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import pytest
+
+from pollwise.policies.gp_ucb import GPUCB
+from pollwise.policies.gpoks import GPOKS, GPOKS_VARIANTS
+from pollwise.policies.htraa import HTRAA
+from pollwise.policies.lakg import LAKG
+from pollwise.policies.thompson import ThompsonSampling
+from pollwise.policies.ucb1 import UCB1
+from pollwise.types import Page
+
+MANY = 40
+
+MAKERS: dict[str, Callable] = {
+    "lakg": lambda resolution, _: LAKG(resolution=resolution),
+    "lakg at random": lambda resolution, generator: LAKG(
+        resolution=resolution, schedule="random", generator=generator
+    ),
+    "htraa": lambda resolution, generator: HTRAA(resolution=resolution, generator=generator),
+    "ucb1": lambda resolution, generator: UCB1(resolution=resolution, generator=generator),
+    "ts": lambda resolution, generator: ThompsonSampling(
+        resolution=resolution, generator=generator
+    ),
+    "gp-ucb": lambda resolution, generator: GPUCB(resolution=resolution, generator=generator),
+}
+MAKERS |= {
+    f"gpoks {variant}": lambda resolution, generator, variant=variant: GPOKS(
+        variant=variant, resolution=resolution, generator=generator
+    )
+    for variant in GPOKS_VARIANTS
+}
+
+
+def worked_out(state) -> numba.types.Type:
+    """The type of a state from those of its fields."""
+    return numba.types.NamedTuple([numba.typeof(value) for value in state], type(state))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_type_of_a_state_is_the_same_without_pages_with_one_and_with_many(name):
+    for resolution in (2, 1000):
+        policy = MAKERS[name](resolution, np.random.default_rng(1))
+        assert numba.typeof(policy.state) == worked_out(policy.state)
+        pages = 1 if resolution == 2 else 2 if name in ("ucb1", "ts", "gp-ucb") else MANY
+        for page_id in range(pages):
+            policy.add([Page(page_id)])
+            assert numba.typeof(policy.state) == worked_out(policy.state)
+
+
+def test_states_with_and_without_a_generator_have_types_of_their_own():
+    generator = np.random.default_rng(1)
+    plain, random = LAKG(), LAKG(schedule="random", generator=generator)
+    types = [numba.typeof(policy.state) for policy in (plain, random, plain)]
+    assert types[0] == types[2] != types[1]
