@@ -107,20 +107,25 @@ def select_htraa(state: HTRAAState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: HTRAAState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those whose turn it is."""
-    pages = np.empty(max(0, min(limit, state.nodes[1].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_htraa(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
 def wake_htraa(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
+
+
+@numba.njit(cache=True)
+def select_pages(state: HTRAAState, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
+    """Lease at most `limit` pages, those whose turn it is; also gives what `wake_htraa` does.
+
+    Together, because from Python it takes 10 µs to hand over a generator.
+    """
+    pages = np.empty(max(0, min(limit, state.nodes[1].pages)), np.int64)
+    count = 0
+    while count < len(pages):
+        pages[count] = select_htraa(state, now)
+        if pages[count] < 0:
+            break
+        count += 1
+    return pages[:count], wake_htraa(state)
 
 
 @numba.njit(cache=True)

@@ -26,7 +26,6 @@ from pollwise.policies.automata_tree import (
     defer_pages,
     observe_pages,
     select_pages,
-    wake_htraa,
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.share_tree import (
@@ -168,8 +167,7 @@ class HTRAA:
 
     def select(self, now: float, limit: int) -> Selection:
         """The pages whose turn it is; they are leased."""
-        page_ids = select_pages(self._state, now, limit)
-        return Selection(page_ids, float(wake_htraa(self._state)))
+        return Selection(*select_pages(self._state, now, limit))
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Teach the automata and end the leases of polled pages."""
