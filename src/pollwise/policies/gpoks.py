@@ -308,7 +308,7 @@ def _empty_state(
         pages=np.zeros(0, PAGE),
         roots=np.zeros((0, rank, rank + 1)),
         moments=np.zeros((0, rank, rank + 1)),
-        mean=np.zeros((0, points if by_mean else 0)),
+        mean=np.zeros((0, points if by_mean else 1)),
         deviation=np.zeros((0, points if uncertain else 0)),
         forms=np.zeros((0, rank + 1, guards)),
         weights=np.zeros((0, rank)),

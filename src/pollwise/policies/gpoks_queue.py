@@ -68,18 +68,19 @@ def _draw_functions(state: GPOKSState) -> None:
 def _value(state: GPOKSState, page: int, steps: int) -> float:
     """The value, as drawn, of a page in the amount of so many steps."""
     common = state.shared[0]
+    # Looked up in any case, of use or not: under a condition, every value takes 0.1 µs more.
+    mean = state.mean[page, min(steps, state.mean.shape[1]) - 1]
     if common.drawing == MEAN or common.drawing == POINTS:
         deviations = common.bonus
         if common.drawing == POINTS:
             deviations = state.generator.standard_normal()
             if common.optimistic:
                 deviations = max(deviations, 0.0)
-        mean = state.mean[page, steps - 1]
         if deviations == 0.0:  # the deviations are not tabulated where they are of no use
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
     drawn = value_at(state.basis[steps - 1], state.weights[page])
-    return max(drawn, state.mean[page, steps - 1]) if common.optimistic else drawn
+    return max(drawn, mean) if common.optimistic else drawn
 
 
 @numba.njit(cache=True)

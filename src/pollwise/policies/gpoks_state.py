@@ -77,8 +77,8 @@ class GPOKSState(NamedTuple):
     pages: NDArray[Any]  # of PAGE
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
-    mean: Floats  # (ids, points), or (ids, 0) where it is of no use
-    deviation: Floats  # the same
+    mean: Floats  # (ids, points), or (ids, 1) where it is of no use
+    deviation: Floats  # (ids, points), or (ids, 0) where it is of no use
     forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
@@ -93,7 +93,7 @@ class GPOKSState(NamedTuple):
 def _conclude(state: GPOKSState, page: int) -> None:
     """Bring all that follows from a page's root up to date."""
     solve(state.roots[page], state.moments[page])
-    if state.mean.shape[1] > 0:
+    if state.mean.shape[1] > 1:
         tabulate_mean(state.columns, state.moments[page], state.mean[page])
     if state.deviation.shape[1] > 0:
         tabulate_deviation(state.columns, state.moments[page], state.deviation[page])
