@@ -16,7 +16,8 @@ these rules:
 5.  `defer(page_ids, until)` says that the world could not poll leased pages (their host is busy):
     the leases end, and the pages are not given again before `until`.
 6.  `state_dict(page_ids)` is what was learned, `load_state_dict` puts it back into a policy of
-    the same class and options whose pages were added before. Leases are not part of it.
+    the same class and options whose pages were added before. Leases are not part of it, and
+    loading leaves them as they are.
 7.  The cost of one decision does not grow with the number of pages.
 """
 

@@ -19,7 +19,7 @@ from pollwise.policies.index_queue import (
     select_pages,
     straighten_line,
 )
-from pollwise.policies.index_state import HOST, PAGE, SHARED, IndexState
+from pollwise.policies.index_state import HELD, HOST, LEASED, PAGE, SHARED, IndexState
 from pollwise.rates.lattice import tabulate
 from pollwise.rates.posterior import changed_table, log_uniform, unchanged_table
 from pollwise.types import Observation, Page, Selection
@@ -118,7 +118,9 @@ class IndexPolicy:
         ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
         known = np.isin(ids, watched(ids, self.state.pages))
         ids, rows = ids[known], first[known]
-        remove_pages(self.state, ids)
+        # Leased and held pages stay so; the others wait at places that depend on what is learned.
+        waiting = ids[~np.isin(self.state.pages["where"][ids], (HELD, LEASED))]
+        remove_pages(self.state, waiting)
         self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
         self.state.pages["polls"][ids] = state["page.polls"][rows]
         # Of another objective everything is of use but the price, which is in other units.
@@ -129,7 +131,7 @@ class IndexPolicy:
         if self._learning:
             self.state.pages["likelihood"][ids] = state["page.likelihood"][rows]
             refresh_prior(self.state.shared)
-        add_pages(self.state, ids)
+        add_pages(self.state, waiting)
 
     def _objective_identity(self) -> NDArray[np.float64]:
         """Numbers that no two objectives share."""

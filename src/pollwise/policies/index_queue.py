@@ -296,7 +296,7 @@ def select_page(state: IndexState, now: float) -> int:
 @numba.njit(cache=True)
 def select_pages(state: IndexState, now: float, limit: int) -> NDArray[np.int64]:
     """Lease at most `limit` pages, those of the largest indices."""
-    pages = np.empty(min(limit, state.shared[0].pages), np.int64)
+    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
     for n in range(len(pages)):
         pages[n] = select_page(state, now)
         if pages[n] < 0:

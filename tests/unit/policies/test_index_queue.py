@@ -144,7 +144,6 @@ class Containers(RuleBasedStateMachine):
     def restore(self) -> None:
         learned = self.policy.state_dict()
         self.policy.load_state_dict(learned)
-        self.leased.clear()
 
     @invariant()
     def everything_is_in_its_place(self) -> None:
