@@ -40,6 +40,7 @@ added first gets the step.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ from pollwise.policies.gpoks_state import (
     restore_page,
 )
 from pollwise.rates.gaussian_process import SquaredExponential, low_rank_basis, prior_root
-from pollwise.rates.monotone import falling_weights, slopes_of
+from pollwise.rates.monotone import Slopes, falling_weights, slopes_of
 from pollwise.types import Observation, Page, Selection
 
 __all__ = ["GPOKS", "GPOKS_VARIANTS"]
@@ -154,12 +155,12 @@ class GPOKS:
         require_positive("gpoks", "signal_variance", signal_variance)
         require_positive("gpoks", "noise_variance", noise_variance)
         kernel = SquaredExponential(float(length_scale), float(signal_variance))
-        points = float(capacity) * np.arange(1, int(resolution) + 1) / int(resolution)
-        self._basis = low_rank_basis(kernel, points)
+        amounts = (kernel, float(capacity), int(resolution))
+        self._basis, slopes = _functions(*amounts)
         self._start = np.zeros(self._basis.shape[1])
         if _DRAWING[variant][0] == FALLING_FUNCTION:
             try:
-                self._start = falling_weights(self._basis)
+                self._start = _falling_function(*amounts)
             except InputError:
                 raise InputError(
                     f"gpoks: length_scale={length_scale!r} is so long for capacity={capacity!r}"
@@ -168,7 +169,7 @@ class GPOKS:
         self._options = np.array(
             [resolution, capacity, length_scale, signal_variance, noise_variance], np.float64
         )
-        self._state = _empty_state(variant, self._basis, self._options, generator)
+        self._state = _empty_state(variant, self._basis, slopes, self._options, generator)
 
     @property
     def state(self) -> GPOKSState:
@@ -286,9 +287,27 @@ class GPOKS:
         self._state = self._state._replace(**grown)
 
 
+@lru_cache(maxsize=8)
+def _functions(
+    kernel: SquaredExponential, capacity: float, resolution: int
+) -> tuple[NDArray[np.float64], Slopes]:
+    """The basis of functions of an amount and its slopes; policies share them, none writes."""
+    basis = low_rank_basis(kernel, capacity * np.arange(1, resolution + 1) / resolution)
+    return basis, slopes_of(basis)
+
+
+@lru_cache(maxsize=8)
+def _falling_function(
+    kernel: SquaredExponential, capacity: float, resolution: int
+) -> NDArray[np.float64]:
+    """The weights of a function that falls, for all policies alike."""
+    return falling_weights(_functions(kernel, capacity, resolution)[0])
+
+
 def _empty_state(
     variant: str,
     basis: NDArray[np.float64],
+    slopes: Slopes,
     options: NDArray[np.float64],
     generator: np.random.Generator,
 ) -> GPOKSState:
@@ -302,7 +321,6 @@ def _empty_state(
     drawing, optimistic, _ = _DRAWING[variant]
     uncertain = variant in ("ucb", "ips", "ips-ots")
     by_mean = optimistic or drawing in (MEAN, POINTS)
-    slopes = slopes_of(basis)
     guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
     return GPOKSState(
         pages=np.zeros(0, PAGE),
