@@ -118,7 +118,7 @@ def _kernels(state: Any) -> _Kernels | None:
 # Numba wants the very parameters of the overloaded function, annotations included.
 
 
-@overload(select)
+@overload(select, inline="always")
 def _select(state: Any, now: float) -> Callable[..., int] | None:
     if (kernels := _kernels(state)) is None:
         return None
@@ -130,7 +130,7 @@ def _select(state: Any, now: float) -> Callable[..., int] | None:
     return compiled
 
 
-@overload(observe)
+@overload(observe, inline="always")
 def _observe(
     state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float
 ) -> Callable[..., None] | None:
@@ -146,7 +146,7 @@ def _observe(
     return compiled
 
 
-@overload(wake_at)
+@overload(wake_at, inline="always")
 def _wake_at(state: Any) -> Callable[..., float] | None:
     if (kernels := _kernels(state)) is None:
         return None
@@ -158,7 +158,7 @@ def _wake_at(state: Any) -> Callable[..., float] | None:
     return compiled
 
 
-@overload(amount)
+@overload(amount, inline="always")
 def _amount(state: Any, page: int) -> Callable[..., float] | None:
     if (kernels := _kernels(state)) is None:
         return None

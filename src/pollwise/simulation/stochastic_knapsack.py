@@ -339,7 +339,9 @@ def _offer(
     begin: int,
     end: int,
 ) -> int:
-    mark = np.searchsorted(run.marks, begin, side="right")
+    page_ids, paid, expected, marks, scores = run
+    mark = np.searchsorted(marks, begin, side="right")
+    next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):
         now = float(n)
         page = select(state, now)
@@ -347,13 +349,14 @@ def _offer(
             return n
         offered = amount(state, page)
         steps = now - last[page] if math.isnan(offered) else 1.0 / offered
-        expected, pays = _draw(hazards[page], steps, noise, rng)
+        chance, pays = _draw(hazards[page], steps, noise, rng)
         observe(state, page, now, _CHANGED if pays else _UNCHANGED, np.nan)
         last[page] = now
-        run.page_ids[n], run.paid[n], run.expected[n] = page, pays, expected
-        if mark < len(run.marks) and n + 1 == run.marks[mark]:
+        page_ids[n], paid[n], expected[n] = page, pays, chance
+        if n + 1 == next_mark:
             if not math.isnan(offered):
                 amounts = np.array([amount(state, page) for page in range(len(hazards))])
-                run.scores[mark] = _score(amounts / amounts.sum(), hazards, noise)
+                scores[mark] = _score(amounts / amounts.sum(), hazards, noise)
             mark += 1
+            next_mark = marks[mark] if mark < len(marks) else -1
     return end
