@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,23 +67,36 @@ def test_a_long_simulation_that_is_interrupted():
     assert all(line.startswith(b"uniform, seed ") for line in lines)
 
 
-def test_a_reproduction_that_is_interrupted(tmp_path):
-    """As at a terminal: all processes of the group get the signal, and none is left."""
+def ended_reproduction(folder: Path, end: Callable[[int], None]) -> tuple[int, bytes, bytes]:
+    """End a reproduction in its midst: its status and output, once no process of it is left."""
     words = ("reproduce", "gpoks-table-8.2", "--trials", "20000", "--no-figure")
     process = subprocess.Popen(
         [*PROGRAM, *words],
-        cwd=tmp_path,
+        cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    with process:
+    try:
         assert process.stderr is not None
         assert process.stderr.readline().endswith(b" trials\n")
-        os.killpg(process.pid, signal.SIGINT)
+        end(process.pid)
         # Ends with the last process that holds the other end of the pipes.
         out, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert out == b""
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, out, err
+
+
+def test_a_reproduction_that_is_interrupted(tmp_path):
+    """As at a terminal: all processes of the group get the signal, and none is left."""
+    status, out, err = ended_reproduction(tmp_path, lambda group: os.killpg(group, signal.SIGINT))
+    assert (status, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+def test_a_reproduction_that_is_killed_leaves_no_process(tmp_path):
+    status, out, _ = ended_reproduction(tmp_path, lambda process: os.kill(process, signal.SIGKILL))
+    assert (status, out) == (-signal.SIGKILL, b"")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pollwise.checks import is_whole
+from pollwise.checks import require_whole
 from pollwise.errors import InputError
 from pollwise.experiments.drawing import draw
 from pollwise.experiments.experiment import Effort, Experiment, Outcome
@@ -60,8 +60,7 @@ def reproduce(
     """
     experiment = experiment_named(name)
     trials = experiment.trials if trials is None else trials
-    if not (is_whole(trials) and trials >= 1):
-        raise InputError(f"reproduce: trials={trials!r} must be a whole number of at least 1")
+    require_whole("reproduce", "trials", trials, least=1)
     figure = None if folder is None else folder / f"{name}.png"
     if figure is not None:
         _check_drawable(figure)

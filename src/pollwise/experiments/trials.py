@@ -2,7 +2,9 @@
 
 import math
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -94,7 +96,8 @@ def workers(cores: int) -> Iterator[Run]:
         yield map
         return
     # A process that was forked while another thread holds a lock may hang: they are spawned.
-    pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_end_with_parent)
     others = set(multiprocessing.active_children())
 
     def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
@@ -121,6 +124,18 @@ def workers(cores: int) -> Iterator[Run]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Have this worker end when the process that started it is killed: no one else ends it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:

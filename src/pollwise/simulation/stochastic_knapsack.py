@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pollwise.checks import is_whole
+from pollwise.checks import require_whole
 from pollwise.errors import InputError
 from pollwise.policies.base import Mixture, Policy
 from pollwise.simulation.kernels import amount, compiled_state, observe, select
@@ -154,9 +154,9 @@ class StochasticKnapsack:
 class Play:
     """What a policy did to a knapsack: the page of each poll, and whether it paid.
 
-    `expected` is the probability with which it did; `scores` has, for each
-    checkpoint, the score of the mixture of amounts after so many polls; for a policy without
-    amounts it is the mean of `expected` over the last tenth of these polls.
+    `expected` is the probability with which it did; `scores` has, for each checkpoint, the score
+    of the mixture of amounts after so many polls; for a policy without amounts it is the mean of
+    `expected` over the last tenth of these polls.
     """
 
     page_ids: NDArray[np.int64]
@@ -184,7 +184,8 @@ def play(
     >>> int((result.page_ids == 0).sum()) > 50
     True
     """
-    _check_run(polls, seed)
+    require_whole("play", "polls", polls, least=1)
+    require_whole("play", "seed", seed, least=0)
     order_rng, world_rng, reward_rng = (np.random.default_rng([seed, n]) for n in (1, 2, 3))
     knapsack.reset(order_rng)
     count = len(knapsack)
@@ -230,13 +231,6 @@ class _Run(NamedTuple):
 def recent_mean(expected: Floats) -> float:
     """The mean over the last tenth."""
     return float(expected[-max(1, round(_RECENT * len(expected))) :].mean())
-
-
-def _check_run(polls: int, seed: int) -> None:
-    if not (is_whole(polls) and polls >= 1):
-        raise InputError(f"play: polls={polls!r} must be a whole number of at least 1")
-    if not (is_whole(seed) and seed >= 0):
-        raise InputError(f"play: seed={seed!r} must be a whole number of at least 0")
 
 
 def _check_capacity(policy: Policy) -> None:
