@@ -45,6 +45,8 @@ class Page:
     politeness scope (usually the host) whose crawl delay the page shares. `weight` says what a
     change of this page is worth, `cost` what a poll takes from the budget. `seen_at` is the time
     of the copy at hand; None: there is no copy yet, so the first poll says nothing of change.
+    Pages of one `site`, and those of one `kind` (a path pattern or a tag) within it, are likely
+    to change alike and together.
     """
 
     id: int
@@ -53,6 +55,8 @@ class Page:
     weight: float = 1.0
     cost: float = 1.0
     seen_at: float | None = None
+    site: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Observation:
 
     `polled_at` is the time at which the server's answer was current; `last_changed_at` the time
     of the latest change, where the server tells it; `n_items` the number of new items of a feed;
-    `cost` the cost units that the poll really took.
+    `cost` the cost units that the poll really took. `reverted`: the page changed, to a version
+    that was seen before.
     """
 
     page_id: int
@@ -70,6 +75,7 @@ class Observation:
     last_changed_at: float | None = None
     n_items: int | None = None
     cost: float = 1.0
+    reverted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

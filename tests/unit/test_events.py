@@ -37,6 +37,7 @@ observations = st.builds(
     last_changed_at=st.none() | times,
     n_items=st.none() | st.integers(0, 10**6),
     cost=numbers,
+    reverted=st.booleans(),
 )
 pages = st.builds(
     Page,
@@ -46,6 +47,8 @@ pages = st.builds(
     weight=numbers,
     cost=numbers,
     seen_at=st.none() | times,
+    site=st.text(),
+    kind=st.text(),
 )
 BY_KIND = {
     Tick: st.builds(Tick, times),
@@ -82,10 +85,10 @@ def test_the_format_of_the_log():
     """Logs of earlier versions must stay readable: these lines are what they look like."""
     lines = {
         '["Tick",1.5]': Tick(1.5),
-        '["Polled",2.0,[[7,1.5,1,null,null,1.0]]]': Polled(
+        '["Polled",2.0,[[7,1.5,1,null,null,1.0,false]]]': Polled(
             2.0, (Observation(7, 1.5, Outcome.CHANGED),)
         ),
-        '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null]]]': Added(
+        '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null,"",""]]]': Added(
             0.0, (Page(7, "http://a.example/", "a.example"),)
         ),
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
@@ -95,6 +98,13 @@ def test_the_format_of_the_log():
     for line, event in lines.items():
         assert encode(event) == line
         assert decode(line) == event
+
+
+def test_lines_of_the_first_version_are_read():
+    polled = decode('["Polled",2.0,[[7,1.5,1,null,null,1.0]]]')
+    assert polled == Polled(2.0, (Observation(7, 1.5, Outcome.CHANGED),))
+    added = decode('["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null]]]')
+    assert added == Added(0.0, (Page(7, "http://a.example/", "a.example"),))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,7 @@ def test_the_format_of_the_log():
         '["Polled",1.0,5]',
         '["Polled",1.0,[[]]]',
         '["Polled",1.0,[[7,1.0,99]]]',
-        '["Polled",1.0,[[7,1.0,1,null,null,1.0,1.0]]]',
+        '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,null,1.0]]]',
         '["Polled",1.0,[{"page_id":7}]]',
         '["Added",1.0,[[]]]',
         '["Added",1.0,[7]]',
