@@ -10,15 +10,18 @@ were set by trial in simulated worlds of 500 pages; `docs/theory.md` has more.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pollwise.errors import InputError
 from pollwise.objectives import Freshness, Objective
+from pollwise.policies.arrays import watched
+from pollwise.policies.index_chance import chances_of
 from pollwise.policies.index_policy import IndexPolicy
 from pollwise.policies.index_state import (
-    ABSENT,
     LEASED,
     TILTS,
     index_of,
@@ -75,12 +78,9 @@ class BayesianIndex(IndexPolicy):
 
     def estimate(self, page_id: int, now: float) -> PageEstimate:
         """What is known of a page and why it is (not) polled next; `InputError` if unknown."""
+        _, (posterior,) = self.rate_posteriors([page_id])
         state = self.state
-        if not 0 <= page_id < len(state.pages) or state.pages["where"][page_id] == ABSENT:
-            raise InputError(f"no page with the id {page_id} is watched")
         own, common = state.pages[page_id], state.shared[0]
-        posterior = common["prior"] * own["likelihood"]
-        posterior /= posterior.sum()
         low, high = np.searchsorted(np.cumsum(posterior), (0.05, 0.95))
         price = float(common["price"] * state.hosts["price"][own["scope"]])
         wait = time_to_reach(state.pages, state.shared, page_id, price)
@@ -95,3 +95,32 @@ class BayesianIndex(IndexPolicy):
             polls=int(own["polls"]),
             leased=bool(own["where"] == LEASED),
         )
+
+    def rate_posteriors(
+        self, page_ids: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The rates of the lattice, per second, and the probability of each for each page.
+
+        `InputError` for a page that is not watched.
+        """
+        ids = self._watched(page_ids)
+        weights = self.state.shared[0]["prior"] * self.state.pages["likelihood"][ids]
+        return RATES, weights / weights.sum(axis=1, keepdims=True)
+
+    def chances(
+        self, page_ids: Sequence[int] | NDArray[np.int64], now: float
+    ) -> NDArray[np.float64]:
+        """The probability, for each page, that a poll at `now` finds a change; NaN without a copy.
+
+        `InputError` for a page that is not watched.
+        """
+        return chances_of(self.state, self._watched(page_ids), now)
+
+    def _watched(self, page_ids: ArrayLike) -> NDArray[np.int64]:
+        """The ids as an array; `InputError` for one that no page has."""
+        ids = np.asarray(page_ids, np.int64)
+        known = watched(ids, self.state.pages)
+        if len(known) < len(ids):
+            missing = np.setdiff1d(ids, known)[0]
+            raise InputError(f"no page with the id {missing} is watched")
+        return ids

@@ -221,3 +221,23 @@ def test_what_was_learned_serves_another_objective_but_for_the_price():
     assert other.estimate(1, now).change_rate == same.estimate(1, now).change_rate
     other.select(now, 5)
     assert 0 < other.state.shared["price"][0] <= 1
+
+
+def test_the_chance_of_a_change_is_the_posterior_mean():
+    policy = watching()
+    policy.observe(NEWS)
+    policy.add([Page(3)])
+    rates, posteriors = policy.rate_posteriors([0, 1, 2])
+    assert posteriors.sum(axis=1) == pytest.approx(1.0)
+    elapsed = 100.0 - np.array([60.0, 20.0, 40.0])
+    expected = (posteriors * -np.expm1(-rates * elapsed[:, None])).sum(axis=1)
+    # Times are rounded to the lattice.
+    assert policy.chances([0, 1, 2, 3], 100.0)[:3] == pytest.approx(expected, rel=0.01)
+    assert policy.chances([0, 3], 50.0).tolist() == [0.0, pytest.approx(math.nan, nan_ok=True)]
+
+
+@pytest.mark.parametrize("ask", [BayesianIndex.rate_posteriors, BayesianIndex.chances])
+def test_only_pages_that_are_watched_have_chances(ask):
+    more = () if ask is BayesianIndex.rate_posteriors else (1.0,)
+    with pytest.raises(InputError, match="no page with the id 7 is watched"):
+        ask(watching(), [0, 7], *more)
