@@ -6,10 +6,11 @@ the same initial state, the events of a log give the same commands again.
 """
 
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 from pollwise.errors import InputError
-from pollwise.types import Observation, Outcome, Page
+from pollwise.types import Item, Observation, Outcome, Page
 
 __all__ = [
     "Added",
@@ -109,7 +110,7 @@ def decode(line: str) -> Event:
         kind, *fields = json.loads(line)
         if kind == "Polled":
             now, rows = fields
-            return Polled(now, tuple(Observation(r[0], r[1], Outcome(r[2]), *r[3:]) for r in rows))
+            return Polled(now, tuple(map(_observation, rows)))
         if kind == "Added":
             now, rows = fields
             return Added(now, tuple(Page(*row) for row in rows))
@@ -122,3 +123,13 @@ def decode(line: str) -> Event:
             f"not an event: {line[:80]!r} ({error}); expected a JSON array such as"
             ' ["Tick",1.5]: is this an event log of pollwise?'
         ) from error
+
+
+def _observation(row: list[Any]) -> Observation:
+    """From the row that `astuple` makes; rows of earlier versions end before `items`."""
+    page_id, polled_at, outcome, *rest = row
+    observation = Observation(page_id, polled_at, Outcome(outcome), *rest)
+    if observation.items is None:
+        return observation
+    items = tuple(Item(*item) for item in observation.items)  # type: ignore[misc]
+    return replace(observation, items=items)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Budget",
+    "Item",
     "Observation",
     "Outcome",
     "Page",
@@ -60,13 +61,25 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """An item that a poll of a feed or list brought, for the first time.
+
+    `value` is what it is worth when it is fetched: less than when it was published, where the
+    value fades. `published_at` is the time of its publication, where that is told.
+    """
+
+    value: float = 1.0
+    published_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What one poll told.
 
     `polled_at` is the time at which the server's answer was current; `last_changed_at` the time
     of the latest change, where the server tells it; `n_items` the number of new items of a feed;
     `cost` the cost units that the poll really took. `reverted`: the page changed, to a version
-    that was seen before.
+    that was seen before. `items` are the new items themselves, where they are told apart.
     """
 
     page_id: int
@@ -76,6 +89,7 @@ class Observation:
     n_items: int | None = None
     cost: float = 1.0
     reverted: bool = False
+    items: tuple[Item, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from pollwise.events import (
     decode,
     encode,
 )
-from pollwise.types import Observation, Outcome, Page
+from pollwise.types import Item, Observation, Outcome, Page
 
 # The same examples at every run, however long they take.
 steady = settings(derandomize=True, deadline=None)
@@ -29,6 +29,7 @@ times = st.floats(allow_nan=False)
 ids = st.integers(0, 2**63 - 1)
 numbers = st.floats(0, allow_nan=False)
 
+items = st.builds(Item, value=numbers, published_at=st.none() | times)
 observations = st.builds(
     Observation,
     page_id=ids,
@@ -38,6 +39,7 @@ observations = st.builds(
     n_items=st.none() | st.integers(0, 10**6),
     cost=numbers,
     reverted=st.booleans(),
+    items=st.none() | st.lists(items, max_size=3).map(tuple),
 )
 pages = st.builds(
     Page,
@@ -85,8 +87,11 @@ def test_the_format_of_the_log():
     """Logs of earlier versions must stay readable: these lines are what they look like."""
     lines = {
         '["Tick",1.5]': Tick(1.5),
-        '["Polled",2.0,[[7,1.5,1,null,null,1.0,false]]]': Polled(
+        '["Polled",2.0,[[7,1.5,1,null,null,1.0,false,null]]]': Polled(
             2.0, (Observation(7, 1.5, Outcome.CHANGED),)
+        ),
+        '["Polled",2.0,[[7,1.5,1,null,1,1.0,false,[[0.5,1.25]]]]]': Polled(
+            2.0, (Observation(7, 1.5, Outcome.CHANGED, n_items=1, items=(Item(0.5, 1.25),)),)
         ),
         '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null,"",""]]]': Added(
             0.0, (Page(7, "http://a.example/", "a.example"),)
@@ -100,8 +105,9 @@ def test_the_format_of_the_log():
         assert decode(line) == event
 
 
-def test_lines_of_the_first_version_are_read():
-    polled = decode('["Polled",2.0,[[7,1.5,1,null,null,1.0]]]')
+@pytest.mark.parametrize("fields", ["7,1.5,1,null,null,1.0", "7,1.5,1,null,null,1.0,false"])
+def test_lines_of_earlier_versions_are_read(fields):
+    polled = decode(f'["Polled",2.0,[[{fields}]]]')
     assert polled == Polled(2.0, (Observation(7, 1.5, Outcome.CHANGED),))
     added = decode('["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null]]]')
     assert added == Added(0.0, (Page(7, "http://a.example/", "a.example"),))
@@ -127,6 +133,8 @@ def test_lines_of_the_first_version_are_read():
         '["Polled",1.0,[[7,1.0,99]]]',
         '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,null,1.0]]]',
         '["Polled",1.0,[{"page_id":7}]]',
+        '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,5]]]',
+        '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,[7]]]]',
         '["Added",1.0,[[]]]',
         '["Added",1.0,[7]]',
         '["Removed",1.0,7]',
