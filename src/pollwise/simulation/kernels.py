@@ -50,6 +50,7 @@ from pollwise.policies.mixture_bandit import (
     select_bandit,
     wake_bandit,
 )
+from pollwise.simulation.witness import WitnessedState, observe_witnessed, select_witnessed
 
 __all__ = ["amount", "compiled_state", "observe", "select", "wake_at"]
 
@@ -79,6 +80,7 @@ _KERNELS: dict[type, _Kernels] = {
     GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
     HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
+    WitnessedState: _Kernels(select_witnessed, observe_witnessed),
 }
 
 

@@ -5,7 +5,7 @@ Policies whose state is one of our compiled ones run compiled; any other policy 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ from pollwise.types import Budget, Outcome, Page
 
 __all__ = ["BudgetPerPage", "simulate"]
 
+Pauses = Mapping[float, Callable[[float], None]]
+"""What to call, by time."""
+
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
@@ -41,12 +44,15 @@ def simulate(
     polls: int | None = None,
     seed: int,
     budget: Budget | BudgetPerPage | None = None,
+    pauses: Sequence[float] = (),
+    on_pause: Callable[[float], None] = lambda now: None,
 ) -> Polls:
     """Let a policy without pages poll a world, one poll at a time, as often as the budget allows.
 
     It ends after `polls` polls, or with the world's history (None). `budget`: one cost unit per
     second, if None; polls come as soon as it allows them, never in bursts. `seed` is that of the
-    world: the same for different policies means the same world.
+    world: the same for different policies means the same world. At each time of `pauses`,
+    `on_pause` is called with it and may look at the policy, which must stay as it is.
 
     >>> from pollwise.policies.bayes_index import BayesianIndex
     >>> from pollwise.simulation.zipf import Zipf
@@ -64,7 +70,7 @@ def simulate(
         world.reset(seed, duration=(polls + 1) * costs / budget.rate)
     run = _run_scheduled if compiled_state(policy) is None else _run_compiled
     limit = _poll_limit(world, budget) if polls is None else polls
-    return run(policy, world, budget, limit)
+    return run(policy, world, budget, limit, dict.fromkeys(pauses, on_pause))
 
 
 def _poll_limit(world: World, budget: Budget | BudgetPerPage) -> int:
@@ -85,11 +91,11 @@ class _Span:
     live: int
 
 
-def _spans(world: World) -> Iterator[_Span]:
-    """The stretches of time between the births and deaths of a world."""
+def _spans(world: World, pauses: Pauses) -> Iterator[_Span]:
+    """The stretches of time between the births and deaths of a world, and the pauses."""
     changes, pages, end = world.changes, world.pages, world.end
     born = np.maximum(changes.born, world.begin)
-    moments = np.unique(np.concatenate([born, changes.died]))
+    moments = np.unique(np.concatenate([born, changes.died, list(pauses)]))
     moments = moments[(moments >= world.begin) & (moments < end)]
     births, deaths = np.argsort(born, kind="stable"), np.argsort(changes.died, kind="stable")
     birth_times, death_times = born[births], changes.died[deaths]
@@ -111,19 +117,21 @@ def _rate(budget: Budget | BudgetPerPage, live: int) -> float:
 
 
 def _run_scheduled(
-    policy: Policy, world: World, budget: Budget | BudgetPerPage, limit: int
+    policy: Policy, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
 ) -> Polls:
     """Event by event; polls are answered at once."""
     scheduler = Scheduler(policy, Budget(_rate(budget, 1)))
     page_ids: list[int] = []
     times: list[float] = []
-    for span in _spans(world):
+    for span in _spans(world, pauses):
         scheduler.budget = Budget(_rate(budget, span.live))
         now = span.begin
         if span.removed:
             # The moment before, when nothing is due: no poll starts between the two events.
             scheduler.handle(Removed(math.nextafter(now, -math.inf), tuple(span.removed)))
         commands = scheduler.handle(Added(now, tuple(span.added)))
+        if now in pauses:
+            pauses[now](now)
         while len(times) < limit:
             polled = [command.page_id for command in commands if isinstance(command, Poll)]
             if polled:
@@ -139,20 +147,24 @@ def _run_scheduled(
     return Polls(np.array(page_ids, np.int64), np.array(times))
 
 
-def _run_compiled(policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int) -> Polls:
+def _run_compiled(
+    policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
+) -> Polls:
     """The same without events, a whole span at a time."""
     changes = world.changes
     cursor = changes.offsets[:-1].copy()
     cost = np.array([page.cost for page in world.pages])
     page_ids, times = np.empty(limit, np.int64), np.empty(limit)
     count, next_at = 0, world.begin
-    for span in _spans(world):
+    for span in _spans(world, pauses):
         policy.discard(span.removed)
         policy.add(span.added)
         for page in span.added:
             seen_at = -math.inf if page.seen_at is None else page.seen_at
             offset, own = changes.offsets[page.id], changes.of_page(page.id)
             cursor[page.id] = offset + np.searchsorted(own, seen_at, "right")
+        if span.begin in pauses:
+            pauses[span.begin](span.begin)
         next_at = max(next_at, span.begin)
         count, next_at = _poll_span(
             policy.state, changes.offsets, changes.times, cursor, cost,
