@@ -27,7 +27,7 @@ from pollwise.types import Observation, Page, Selection
 __all__ = ["IndexPolicy"]
 
 _PRICE = ("price", "polls")
-_SHARED_LEARNED = (*_PRICE, "gap", "gaps", "learned", "next_fit", "fits", "prior")
+_SHARED_LEARNED = (*_PRICE, "gap", "gaps", "learned", "next_fit", "fits", "prior", "recalibration")
 
 
 class IndexPolicy:

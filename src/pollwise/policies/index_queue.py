@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.index_chance import note_outcome
 from pollwise.policies.index_learning import learn
 from pollwise.policies.index_state import (
     ABSENT,
@@ -333,6 +334,7 @@ def observe_page(
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
         if math.isnan(own.seen_at) or polled_at > own.seen_at:
             if state.shared[0].learning:
+                note_outcome(state, page, polled_at, outcome != _UNCHANGED)
                 learn(state, page, polled_at, outcome == _CHANGED, last_changed_at)
             own.seen_at = polled_at
             if where in (CALENDAR, NEW):

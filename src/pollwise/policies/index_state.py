@@ -21,6 +21,7 @@ from pollwise.rates.lattice import (
     time_step,
 )
 from pollwise.rates.posterior import expectation
+from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 
 __all__ = [
     "ABSENT",
@@ -100,6 +101,7 @@ SHARED = np.dtype(
         ("swept_price", "f8"),  # the price at the begin of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
         ("prior", "f8", (RATE_COUNT,)),
+        ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # optimism: powers of the rates, by number of polls
         ("tilted", "f4", (TILTS, RATE_COUNT)),  # prior * tilt
         ("tables", "f4", (4, SUBSTEPS, COLUMNS)),

@@ -227,6 +227,7 @@ def test_the_chance_of_a_change_is_the_posterior_mean():
     policy = watching()
     policy.observe(NEWS)
     policy.add([Page(3)])
+    policy.state.shared["recalibration"] = 0.0
     rates, posteriors = policy.rate_posteriors([0, 1, 2])
     assert posteriors.sum(axis=1) == pytest.approx(1.0)
     elapsed = 100.0 - np.array([60.0, 20.0, 40.0])
