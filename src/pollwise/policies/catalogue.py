@@ -19,9 +19,14 @@ from pollwise.policies.gp_ucb import GPUCB
 from pollwise.policies.gpoks import GPOKS
 from pollwise.policies.htraa import HTRAA
 from pollwise.policies.lakg import LAKG
+from pollwise.policies.miniflux import Miniflux
 from pollwise.policies.mixture_policy import MixturePolicy
+from pollwise.policies.news_crawl import NewsCrawl
+from pollwise.policies.newsblur import NewsBlur
+from pollwise.policies.nutch import Nutch
 from pollwise.policies.optimal import Optimal
 from pollwise.policies.proportional import Proportional
+from pollwise.policies.stormcrawler import StormCrawler
 from pollwise.policies.thompson import ThompsonSampling
 from pollwise.policies.ucb1 import UCB1
 from pollwise.policies.uniform import Uniform
@@ -113,6 +118,11 @@ _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] =
     "proportional": (Proportional, _rates),
     "fixed": (Fixed, lambda s: {"interval": s.pages / s.budget}),
     "uniform": (Uniform, _nothing),
+    "nutch": (Nutch, _nothing),
+    "stormcrawler": (StormCrawler, _nothing),
+    "news-crawl": (NewsCrawl, _nothing),
+    "miniflux": (Miniflux, _nothing),
+    "newsblur": (NewsBlur, _nothing),
     "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),
     "lakg": (LAKG, _lakg),
     "htraa": (HTRAA, _generator),

@@ -12,6 +12,7 @@ import numba
 from numba.core import types as numba_types
 from numba.extending import overload
 
+from pollwise.policies.adaptive_policy import select_adaptive, wake_adaptive
 from pollwise.policies.automata_tree import (
     HTRAAState,
     amount_htraa,
@@ -36,6 +37,7 @@ from pollwise.policies.gpoks_queue import (
 from pollwise.policies.gpoks_state import GPOKSState
 from pollwise.policies.index_queue import observe_page, select_page
 from pollwise.policies.index_state import IndexState
+from pollwise.policies.interval_rules import IntervalRuleState, observe_interval_rule
 from pollwise.policies.lakg_queue import (
     LAKGState,
     amount_lakg,
@@ -78,6 +80,7 @@ _KERNELS: dict[type, _Kernels] = {
     BanditState: _Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit),
     EstimatorState: _Kernels(select_estimator, observe_estimator, wake_estimator, amount_estimator),
     GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
+    IntervalRuleState: _Kernels(select_adaptive, observe_interval_rule, wake_adaptive),
     HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
     WitnessedState: _Kernels(select_witnessed, observe_witnessed),
