@@ -28,6 +28,7 @@ from pollwise.policies.index_state import (
     time_to_reach,
 )
 from pollwise.rates.lattice import RATES
+from pollwise.rates.recalibration import recalibrated_all
 
 __all__ = ["BayesianIndex", "PageEstimate"]
 
@@ -115,6 +116,15 @@ class BayesianIndex(IndexPolicy):
         `InputError` for a page that is not watched.
         """
         return chances_of(self.state, self._watched(page_ids), now)
+
+    def recalibrated(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Chances of a change that follow from the rates, as experience says they should be."""
+        return recalibrated_all(self.state.shared[0]["recalibration"], chances)
+
+    @property
+    def patience(self) -> float:
+        """Rounds of all pages after which any page is polled, whatever it is worth."""
+        return float(self.state.shared[0]["patience"])
 
     def _watched(self, page_ids: ArrayLike) -> NDArray[np.int64]:
         """The ids as an array; `InputError` for one that no page has."""

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RECALIBRATION_SHAPE", "recalibrated", "take_in_outcome"]
+__all__ = ["RECALIBRATION_SHAPE", "recalibrated", "recalibrated_all", "take_in_outcome"]
 
 _BINS = 33
 _WIDTH = 0.5
@@ -78,6 +78,15 @@ def recalibrated(table: Table, chance: float) -> float:
         pseudo = _PSEUDO_CHANGES / min(expected, 1.0 - expected)
         move += share * _move(table, column, _chance(centre), expected, pseudo)
     return _chance(_log_odds(chance) + move)
+
+
+@numba.njit(cache=True)
+def recalibrated_all(table: Table, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`recalibrated` of each."""
+    result = np.empty(len(chances))
+    for i, chance in enumerate(chances):
+        result[i] = recalibrated(table, chance)
+    return result
 
 
 @numba.njit(cache=True)

@@ -1,0 +1,382 @@
+"""What a budget buys: changes found, freshness and delay, with intervals, from rate posteriors.
+
+A policy that polls by a price visits a page each time that the mean of its index over what is
+known of its rate reaches the price; so a price is a poll interval for every page, and one price
+uses up the budget. What comes of these intervals has closed forms for a known rate λ and interval
+τ (a = λτ): a poll finds a change with probability 1 - e^-a, the copy is up to date for a share
+(1 - e^-a)/a of the time, and a change waits τ/2. Their means over the posteriors are the forecast.
+
+Its intervals come of three uncertainties: the rates are drawn from their posteriors, what happens
+in the period is drawn given the rates, and because changes of real pages cluster, the latter are
+spread by a dispersion that is learned from how predictions went in the past (`dispersion`).
+
+Hosts that cannot keep up with their pages are not taken into account, nor that a policy goes on
+learning. `docs/theory.md` has more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pollwise.checks import require_positive
+from pollwise.errors import InputError
+from pollwise.objectives import Objective
+from pollwise.types import Page
+
+if TYPE_CHECKING:
+    from pollwise.policies.bayes_index import BayesianIndex
+
+__all__ = ["Expectation", "Forecast", "Forecaster", "Interval", "dispersion"]
+
+Floats = NDArray[np.float64]
+
+_DAY = 86_400.0
+_TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
+"""Poll intervals in seconds between which the index is interpolated."""
+_PAGES_AT_ONCE = 8192
+_LEVEL = 0.8
+"""What the intervals are meant to contain."""
+_NORMAL = 1.2815515655446004
+"""A normal number is nearer to 0 than this with probability `_LEVEL`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A forecast figure: the expected value, and between what it lies in four cases of five."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a budget brings in the long run.
+
+    `budget` and `polls_per_day` are per day; `found_per_day` are the polls that find a change;
+    `freshness` is the mean share of time in which the copy of a page equals the page, by weight;
+    `delay` the mean seconds from a change to the next poll of its page (infinite where a page that
+    changes is never polled). `marginal_found` and `marginal_freshness` are what one more cost unit
+    a day would add to `found_per_day` and `freshness`.
+    """
+
+    budget: float
+    polls_per_day: float
+    found_per_day: float
+    freshness: float
+    delay: float
+    marginal_found: float
+    marginal_freshness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is to be expected of the coming `horizon` (seconds); the figures of `Expectation`."""
+
+    horizon: float
+    found_per_day: Interval
+    freshness: Interval
+    delay: Interval
+
+
+class Forecaster:
+    """Forecasts for pages of which the rates are known as far as `probabilities` say.
+
+    `rates` are changes per second, `probabilities` a row for each page that says how likely each
+    rate is; `weights` and `costs` are numbers, or one for each page. However little a page is
+    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so). Budgets
+    are in cost units per second.
+
+    >>> from pollwise.objectives import Detection
+    >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
+    >>> known.frequencies(budget=3.0).round(2)
+    array([1., 2.])
+    >>> round(known.expect(budget=3.0).found_per_day / 86_400, 3)
+    1.896
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        rates: ArrayLike,
+        probabilities: ArrayLike,
+        weights: ArrayLike = 1.0,
+        costs: ArrayLike = 1.0,
+        *,
+        patience: float = np.inf,
+    ) -> None:
+        self._rates = np.asarray(rates, np.float64)
+        self._probabilities = np.asarray(probabilities, np.float64)
+        pages = len(self._probabilities)
+        if pages == 0:
+            raise InputError("a forecast needs at least one page: add pages first")
+        self._weights = np.broadcast_to(np.asarray(weights, np.float64), pages)
+        self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
+        self._patience = patience
+        self._factors = np.ones(pages)
+        values = objective.index(self._rates[:, None], _TIMES[None, :])
+        worth = (self._weights / self._costs)[:, None] * (self._probabilities @ values)
+        # Rounding must not make the index fall where it has all but reached its limit.
+        np.maximum.accumulate(worth, axis=1, out=worth)
+        with np.errstate(divide="ignore"):
+            self._log_index = np.log(worth, out=worth)
+
+    @classmethod
+    def of(cls, policy: "BayesianIndex", pages: Sequence[Page], budget: float) -> Self:
+        """Of pages that a policy watches, by what it has learned under such a budget.
+
+        `budget` is in cost units per second.
+        """
+        rates, probabilities = policy.rate_posteriors([page.id for page in pages])
+        return cls(
+            policy.objective,
+            rates,
+            probabilities,
+            [page.weight for page in pages],
+            [page.cost for page in pages],
+            patience=policy.patience,
+        ).calibrated(budget, policy.recalibrated)
+
+    def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
+        """The same with each page's rates changed by a factor.
+
+        It makes the chance that a poll finds a change, under `budget`, what `recalibrated` makes
+        of it. When pages are polled stays as it is: that is up to a policy that knows no better.
+        """
+        chances, _ = self._per_cycle(self.frequencies(budget))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factors = np.log1p(-recalibrated(chances)) / np.log1p(-chances)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._factors = np.where(np.isfinite(factors) & (factors > 0), factors, 1.0)
+        return other
+
+    def frequencies(self, budget: float) -> Floats:
+        """Polls per second of each page; their costs add up to `budget` (cost units a second).
+
+        Unless that is more than 64 polls of each page a second.
+        """
+        require_positive("frequencies", "budget", budget)
+        finite = self._log_index[np.isfinite(self._log_index)]
+        if len(finite) == 0:
+            return np.full(len(self._costs), budget / self._costs.sum())
+        low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
+        while high - low > 1e-9 * max(1.0, abs(low), abs(high)):
+            middle = (low + high) / 2
+            if self._costs @ self._frequencies_at(middle, budget) >= budget:
+                low = middle
+            else:
+                high = middle
+        # Where pages saturate, prices side by side may be far apart in spending: any mixture of
+        # what they buy is as good.
+        more, less = self._frequencies_at(low, budget), self._frequencies_at(high, budget)
+        spread = self._costs @ (more - less)
+        share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
+        return np.asarray(share * more + (1.0 - share) * less)
+
+    def expect(self, budget: float) -> Expectation:
+        """What a budget brings in the long run; it is in cost units per second."""
+        polls, found, freshness, delay = self._figures(budget)
+        step = max(1.0 / _DAY, 0.01 * budget)
+        _, more_found, more_freshness, _ = self._figures(budget + step)
+        return Expectation(
+            budget=budget * _DAY,
+            polls_per_day=polls * _DAY,
+            found_per_day=found * _DAY,
+            freshness=freshness,
+            delay=delay,
+            marginal_found=(more_found - found) / step,
+            marginal_freshness=(more_freshness - freshness) / (step * _DAY),
+        )
+
+    def curve(self, budgets: Sequence[float]) -> list[Expectation]:
+        """`expect` of several budgets."""
+        return [self.expect(budget) for budget in budgets]
+
+    def cheapest(self, freshness: float) -> float:
+        """The smallest budget, in cost units per second, that makes pages so fresh (to 0.1 %).
+
+        `InputError` for a share that is none, and where no budget reaches it.
+        """
+        if not 0 < freshness < 1:
+            raise InputError(f"freshness {freshness} must be between 0 and 1 (exclusive)")
+        # The most is one poll of every page at the shortest interval.
+        low = high = self._costs.sum() / _TIMES[-1]
+        most = self._costs.sum() / _TIMES[0]
+        while self._figures(high)[2] < freshness:
+            if high >= most:
+                raise InputError(
+                    f"no budget makes these pages {freshness} fresh: with one poll of each every"
+                    f" {_TIMES[0]} s it is {self._figures(most)[2]:.4f}; ask for less"
+                )
+            low, high = high, min(high * 16.0, most)
+        while high > low * 1.001:
+            middle = (low * high) ** 0.5
+            low, high = (low, middle) if self._figures(middle)[2] >= freshness else (middle, high)
+        return float(high)
+
+    def forecast(
+        self,
+        budget: float,
+        horizon: float,
+        *,
+        generator: np.random.Generator,
+        spread: float = 1.0,
+        draws: int = 400,
+    ) -> Forecast:
+        """What to expect of the coming `horizon` seconds, with intervals of 80 %.
+
+        `spread` is the `dispersion` of the past, 1 for Poisson processes. `draws` is how many
+        outcomes the intervals are taken of.
+        """
+        require_positive("forecast", "horizon", horizon)
+        _, found, freshness, delay = self._figures(budget)
+        frequency = self.frequencies(budget)
+        cumulative = np.cumsum(self._probabilities, axis=1)
+        cumulative /= cumulative[:, -1:]
+        excess = max(spread - 1.0, 0.0) / max(found * horizon, 1.0)
+        outcomes = np.empty((draws, 3))
+        for outcome in outcomes:
+            number = (cumulative < generator.random(len(frequency))[:, None]).sum(axis=1)
+            rate = self._rates[number] * self._factors
+            # Pages that share their fate: a busy week makes all of them faster.
+            common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
+            outcome[0] = _drawn_found(rate * common, frequency, horizon, generator)
+            outcome[1] = self._drawn_freshness(rate * common, frequency, horizon, spread, generator)
+            outcome[2] = _drawn_delay(rate, frequency, horizon, spread, generator)
+        outcomes[:, 0] *= _DAY / horizon
+        low, high = np.nanquantile(outcomes, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2), axis=0)
+        means = np.array((found * _DAY, freshness, delay))
+        figures = np.stack([means, low, high], axis=1).tolist()
+        return Forecast(horizon, *(Interval(*figure) for figure in figures))
+
+    def _frequencies_at(self, log_price: float, budget: float) -> Floats:
+        """Polls per second of each page at a price."""
+        index = self._log_index
+        column = (index < log_price).sum(axis=1)
+        row, inner = np.arange(len(index)), np.clip(column, 1, len(_TIMES) - 1)
+        before, after = index[row, inner - 1], index[row, inner]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = np.clip(np.nan_to_num((log_price - before) / (after - before), nan=1.0), 0, 1)
+        times = _TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part
+        frequency = np.where(column == len(_TIMES), 0.0, 1.0 / times)
+        floor = budget / (self._patience * self._costs.sum())
+        return np.asarray(np.maximum(frequency, floor))
+
+    def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats]:
+        """Of each page, the probability that a poll finds a change, and its freshness."""
+        found, fresh = np.empty(len(frequency)), np.empty(len(frequency))
+        for begin in range(0, len(frequency), _PAGES_AT_ONCE):
+            part = slice(begin, begin + _PAGES_AT_ONCE)
+            expected = _expected_changes(
+                self._factors[part, None] * self._rates, frequency[part, None]
+            )
+            probabilities = self._probabilities[part]
+            found[part] = (probabilities * -np.expm1(-expected)).sum(axis=1)
+            fresh[part] = (probabilities * _fresh_share(expected)).sum(axis=1)
+        return found, fresh
+
+    def _figures(self, budget: float) -> tuple[float, float, float, float]:
+        """Polls and found changes per second, freshness and mean delay."""
+        frequency = self.frequencies(budget)
+        found, fresh = self._per_cycle(frequency)
+        rate = (self._probabilities @ self._rates) * self._factors
+        with np.errstate(divide="ignore"):
+            waited = rate[rate > 0] / (2 * frequency[rate > 0])
+        total = self._weights.sum()
+        return (
+            float(frequency.sum()),
+            float(frequency @ found),
+            float(self._weights @ fresh / total) if total > 0 else float(fresh.mean()),
+            float(waited.sum() / rate.sum()) if rate.sum() > 0 else 0.0,
+        )
+
+    def _drawn_freshness(
+        self,
+        rate: Floats,
+        frequency: Floats,
+        horizon: float,
+        spread: float,
+        generator: np.random.Generator,
+    ) -> float:
+        expected = _expected_changes(rate, frequency)
+        mean = _fresh_share(expected)
+        # Of one cycle, of which the share min(E/a, 1) is fresh, E exponential; as a share of how
+        # much a page differs that is fresh or not all along.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = 2 * (-np.expm1(-expected) - expected * np.exp(-expected)) / expected**2
+        square = np.where(expected > 1e-4, square, 1.0 - 2.0 * expected / 3.0)
+        whole = mean * (1.0 - mean)
+        cycle = np.maximum(square - mean**2, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = whole / (1.0 + horizon * frequency * whole / cycle)
+        weights = self._weights if self._weights.sum() > 0 else np.ones(len(mean))
+        noise = np.sqrt(spread * (weights**2 @ np.nan_to_num(variance)))
+        return float(np.clip((weights @ mean + noise * generator.normal()) / weights.sum(), 0, 1))
+
+
+def dispersion(expected: ArrayLike, found: ArrayLike) -> float:
+    """How many times the variance of found changes was that of a Poisson process.
+
+    `expected` and `found` are numbers of changes in periods of the past, as long as the one that
+    is forecast: the sums over their polls of the chances given to them, and what came of it. The
+    answer is the one with which four of five periods would have been within 80 % intervals, so
+    that a single uproar does not widen them for good (split conformal prediction, Vovk, Gammerman
+    and Shafer 2005); a few periods as of a Poisson process are mixed in. At least 1.
+
+    >>> dispersion([100.0] * 50, [80.0, 120.0] * 25).__round__(1)
+    2.4
+    """
+    mean = np.asarray(expected, np.float64)
+    known = mean > 0
+    errors = np.abs(np.asarray(found, np.float64)[known] - mean[known]) / np.sqrt(mean[known])
+    pseudo = _NORMAL_QUANTILES
+    width = float(np.quantile(np.append(errors, pseudo), _LEVEL, method="higher"))
+    return max((width / _NORMAL) ** 2, 1.0)
+
+
+_NORMAL_QUANTILES = (0.157, 0.489, 0.887, 1.534)
+"""The absolute value of a normal number is below these with probability 1/8, 3/8, 5/8, 7/8."""
+
+
+def _expected_changes(rate: Floats, frequency: Floats) -> Floats:
+    """Between two polls of a page; infinite where it changes and is never polled."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(rate > 0, rate / frequency, 0.0)
+
+
+def _fresh_share(expected: Floats) -> Floats:
+    """(1 - e^-a)/a."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
+
+
+def _drawn_found(
+    rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
+) -> float:
+    polls = np.floor(horizon * frequency + generator.random(len(frequency))).astype(np.int64)
+    chance = -np.expm1(-_expected_changes(rate, frequency))
+    return float(generator.binomial(polls, chance).sum())
+
+
+def _drawn_delay(
+    rate: Floats,
+    frequency: Floats,
+    horizon: float,
+    spread: float,
+    generator: np.random.Generator,
+) -> float:
+    """NaN where nothing changes in the period."""
+    changes = generator.poisson(np.minimum(rate * horizon, 1e15))
+    some = changes > 0
+    total = changes.sum()
+    if total == 0:
+        return float("nan")
+    with np.errstate(divide="ignore"):
+        interval = 1.0 / frequency[some]
+    waited = changes[some] @ interval / 2
+    noise = np.sqrt(spread * (changes[some] @ interval**2) / 12) * generator.normal()
+    return float(max(waited + noise, 0.0) / total) if np.isfinite(waited) else float("inf")
