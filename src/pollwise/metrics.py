@@ -4,7 +4,7 @@ Nothing here is known to a policy. `Changes` is what happened, `Polls` what was 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numba
@@ -21,13 +21,15 @@ class Changes:
     """When pages changed, and from when to when each page is there.
 
     The changes of page i are `times[offsets[i] : offsets[i + 1]]`, ascending; `born` and `died`
-    have an entry per page (UTC seconds, died infinite: still there).
+    have an entry per page (UTC seconds, died infinite: still there). `reverted` says of each
+    change whether it went back to a version that the page had before (None: not recorded).
     """
 
     offsets: NDArray[np.int64]
     times: Floats
     born: Floats
     died: Floats
+    reverted: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, times: Sequence[Floats], born: Floats, died: Floats) -> Self:
@@ -40,6 +42,14 @@ class Changes:
     def of_page(self, page: int) -> Floats:
         """The times at which a page changed."""
         return self.times[self.offsets[page] : self.offsets[page + 1]]
+
+    def novel(self) -> "Changes":
+        """Without the changes that went back to an earlier version."""
+        if self.reverted is None:
+            return self
+        kept = ~self.reverted
+        offsets = np.append(0, np.cumsum(kept))[self.offsets]
+        return replace(self, offsets=offsets, times=self.times[kept], reverted=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -86,6 +86,23 @@ def test_replay_with_births_and_deaths(name, objective, budget):
 
 
 @every_policy
+def test_replay_that_tells_of_reverts_and_last_changes(name, tmp_path):
+    rng = np.random.default_rng(5)
+    rows, pages = ["page,changed_at,revert"], ["page,first_seen,died_at"]
+    for n in range(20):
+        born = int(rng.integers(0, 300)) if n % 2 else 0
+        pages.append(f"{n:02},{born},")
+        times = np.unique(born + np.cumsum(rng.exponential(5.0 * (n + 1), 100)).round())
+        rows += [f"{n:02},{time:.0f},{rng.random() < 0.4:d}" for time in times[times < 1000]]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    (tmp_path / "t.pages.csv").write_text("\n".join(pages))
+    world = Replay.read(tmp_path / "t.csv", last_changed=True)
+    compiled, scheduled = both(name, world, Freshness(), budget=Budget(0.5))
+    assert len(compiled) > 300
+    assert_same(compiled, scheduled)
+
+
+@every_policy
 def test_replay_with_times_without_any_page(name):
     lives = {"a": (0.0, 10.0), "b": (2.0, 12.0), "c": (50.0, 70.0), "d": (50.0, math.inf)}
     changes = {"a": [1.0, 5.0], "c": [60.0], "d": [55.0, 65.0, 75.0]}

@@ -1,7 +1,7 @@
 """The compiled functions of policies, by the type of their state.
 
-The compiled loops call `select`, `observe`, `wake_at` and `amount` of this module; numba puts in
-the functions that belong to the state at hand.
+The compiled loops call `select`, `observe`, `wake_at`, `amount` and `changed_outcome` of this
+module; numba puts in what belongs to the state at hand.
 """
 
 import math
@@ -53,8 +53,23 @@ from pollwise.policies.mixture_bandit import (
     wake_bandit,
 )
 from pollwise.simulation.witness import WitnessedState, observe_witnessed, select_witnessed
+from pollwise.types import Outcome
 
-__all__ = ["amount", "compiled_state", "observe", "select", "wake_at"]
+__all__ = [
+    "REVERTED",
+    "amount",
+    "changed_outcome",
+    "compiled_state",
+    "observe",
+    "select",
+    "wake_at",
+]
+
+REVERTED = 4
+"""The code of an outcome that is CHANGED, to a version that the page had before; only for states
+whose kernels ask for it."""
+
+_CHANGED = int(Outcome.CHANGED)
 
 
 @numba.njit(cache=True)
@@ -72,6 +87,8 @@ class _Kernels(NamedTuple):
     observe: Callable[..., None]
     wake_at: Callable[..., float] = _never
     amount: Callable[..., float] = _no_amount
+    tells_reverts: bool = False
+    """`observe` takes the outcome REVERTED."""
 
 
 _KERNELS: dict[type, _Kernels] = {
@@ -110,6 +127,11 @@ def wake_at(state: Any) -> float:
 
 def amount(state: Any, page: int) -> float:
     """The share of the knapsack that a page is given now; NaN: the policy has no such thing."""
+    raise NotImplementedError
+
+
+def changed_outcome(state: Any, reverted: bool) -> int:
+    """The code of a change, as `observe` wants it."""
     raise NotImplementedError
 
 
@@ -171,5 +193,17 @@ def _amount(state: Any, page: int) -> Callable[..., float] | None:
 
     def compiled(state: Any, page: int) -> float:
         return kernel(state, page)
+
+    return compiled
+
+
+@overload(changed_outcome, inline="always")
+def _changed_outcome(state: Any, reverted: bool) -> Callable[..., int] | None:
+    if (kernels := _kernels(state)) is None:
+        return None
+    code = REVERTED if kernels.tells_reverts else _CHANGED
+
+    def compiled(state: Any, reverted: bool) -> int:
+        return code if reverted else _CHANGED
 
     return compiled

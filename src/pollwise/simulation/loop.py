@@ -7,7 +7,7 @@ Policies whose state is one of our compiled ones run compiled; any other policy 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -18,7 +18,13 @@ from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
 from pollwise.policies.base import Policy
 from pollwise.scheduler import Scheduler
-from pollwise.simulation.kernels import compiled_state, observe, select, wake_at
+from pollwise.simulation.kernels import (
+    changed_outcome,
+    compiled_state,
+    observe,
+    select,
+    wake_at,
+)
 from pollwise.simulation.world import World
 from pollwise.types import Budget, Outcome, Page
 
@@ -147,28 +153,56 @@ def _run_scheduled(
     return Polls(np.array(page_ids, np.int64), np.array(times))
 
 
+class _History(NamedTuple):
+    """What happens to the pages of a world, and how much of it was seen."""
+
+    offsets: NDArray[np.int64]
+    times: NDArray[np.float64]
+    reverted: NDArray[np.bool_]
+    born: NDArray[np.float64]  # NaN: not told
+    tells_last_changed: bool
+    cost: NDArray[np.float64]
+    cursor: NDArray[np.int64]  # of each page, the next change that was not seen
+    has_copy: NDArray[np.bool_]
+
+
+def _history_of(world: World) -> _History:
+    changes = world.changes
+    return _History(
+        offsets=changes.offsets,
+        times=changes.times,
+        reverted=np.zeros(len(changes.times), np.bool_)
+        if changes.reverted is None
+        else changes.reverted,
+        born=np.where(changes.born > world.begin, changes.born, np.nan),
+        tells_last_changed=world.tells_last_changed,
+        cost=np.array([page.cost for page in world.pages]),
+        cursor=changes.offsets[:-1].copy(),
+        has_copy=np.zeros(len(changes.born), np.bool_),
+    )
+
+
 def _run_compiled(
     policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
 ) -> Polls:
     """The same without events, a whole span at a time."""
-    changes = world.changes
-    cursor = changes.offsets[:-1].copy()
-    cost = np.array([page.cost for page in world.pages])
+    history = _history_of(world)
     page_ids, times = np.empty(limit, np.int64), np.empty(limit)
     count, next_at = 0, world.begin
     for span in _spans(world, pauses):
         policy.discard(span.removed)
         policy.add(span.added)
         for page in span.added:
-            seen_at = -math.inf if page.seen_at is None else page.seen_at
-            offset, own = changes.offsets[page.id], changes.of_page(page.id)
-            cursor[page.id] = offset + np.searchsorted(own, seen_at, "right")
+            if page.seen_at is not None:
+                own = world.changes.of_page(page.id)
+                history.cursor[page.id] += np.searchsorted(own, page.seen_at, "right")
+                history.has_copy[page.id] = True
         if span.begin in pauses:
             pauses[span.begin](span.begin)
         next_at = max(next_at, span.begin)
         count, next_at = _poll_span(
-            policy.state, changes.offsets, changes.times, cursor, cost,
-            _rate(budget, span.live), next_at, span.end, page_ids, times, count,
+            policy.state, history, _rate(budget, span.live), next_at, span.end,
+            page_ids, times, count,
         )  # fmt: skip
     return Polls(page_ids[:count], times[:count])
 
@@ -176,10 +210,7 @@ def _run_compiled(
 @numba.njit(cache=True)
 def _poll_span(
     state: Any,
-    offsets: NDArray[np.int64],
-    change_times: NDArray[np.float64],
-    cursor: NDArray[np.int64],
-    cost: NDArray[np.float64],
+    history: _History,
     rate: float,
     next_at: float,
     end: float,
@@ -187,20 +218,31 @@ def _poll_span(
     times: NDArray[np.float64],
     count: int,
 ) -> tuple[int, float]:
-    """Poll until `end`, or until `page_ids` is full; `cursor` is each page's next unseen change."""
+    """Poll until `end`, or until `page_ids` is full."""
+    offsets, cursor = history.offsets, history.cursor
     while count < len(page_ids) and next_at < end:
         now = next_at
         page = select(state, now)
         if page < 0:
             next_at = min(max(wake_at(state), np.nextafter(now, np.inf)), end)
             continue
-        changed = False
-        while cursor[page] < offsets[page + 1] and change_times[cursor[page]] <= now:
+        seen = cursor[page]
+        while cursor[page] < offsets[page + 1] and history.times[cursor[page]] <= now:
             cursor[page] += 1
-            changed = True
-        observe(state, page, now, _CHANGED if changed else _UNCHANGED, np.nan)
+        latest = cursor[page] - 1
+        outcome = _UNCHANGED
+        if not history.has_copy[page]:
+            outcome = _CHANGED
+            history.has_copy[page] = True
+        elif latest >= seen:
+            outcome = changed_outcome(state, history.reverted[latest])
+        last_changed_at = np.nan
+        if history.tells_last_changed:
+            had_changed = latest >= offsets[page]
+            last_changed_at = history.times[latest] if had_changed else history.born[page]
+        observe(state, page, now, outcome, last_changed_at)
         page_ids[count] = page
         times[count] = now
         count += 1
-        next_at = now + cost[page] / rate
+        next_at = now + history.cost[page] / rate
     return count, next_at

@@ -19,6 +19,9 @@ class World(Protocol):
     begin: float
     """The time of the first poll (UTC seconds)."""
 
+    tells_last_changed: bool
+    """Whether polls tell when the page changed last, as servers may."""
+
     def reset(self, seed: int, duration: float = math.inf) -> None:
         """Begin anew with a history of at least `duration` seconds, or of all there is."""
 
@@ -49,6 +52,7 @@ class Recorded:
     """A world whose history is there before the first poll: the base of all ours."""
 
     begin = 0.0
+    tells_last_changed = False
 
     def __init__(self) -> None:
         self._pages: list[Page] = []
@@ -78,18 +82,36 @@ class Recorded:
 
     def poll(self, page_ids: Sequence[int], now: float) -> list[Observation]:
         """What polls find; GONE for a page that is not there at `now`."""
-        found = []
-        for page_id in page_ids:
-            if not self._changes.born[page_id] <= now < self._changes.died[page_id]:
-                found.append(Observation(page_id, now, Outcome.GONE))
-                continue
-            times = self._changes.of_page(page_id)
-            seen_at = self._seen[page_id]
-            changed = math.isnan(seen_at) or bool(
-                np.searchsorted(times, now, "right") > np.searchsorted(times, seen_at, "right")
-            )
-            self._seen[page_id] = now
-            outcome = Outcome.CHANGED if changed else Outcome.UNCHANGED
-            cost = self._pages[page_id].cost
-            found.append(Observation(page_id, now, outcome, cost=cost))
-        return found
+        return [self._poll(page_id, now) for page_id in page_ids]
+
+    def _poll(self, page_id: int, now: float) -> Observation:
+        changes = self._changes
+        if not changes.born[page_id] <= now < changes.died[page_id]:
+            return Observation(page_id, now, Outcome.GONE)
+        times = changes.of_page(page_id)
+        count = int(np.searchsorted(times, now, "right"))
+        seen_at = self._seen[page_id]
+        changed = math.isnan(seen_at) or bool(count > np.searchsorted(times, seen_at, "right"))
+        self._seen[page_id] = now
+        return Observation(
+            page_id,
+            now,
+            Outcome.CHANGED if changed else Outcome.UNCHANGED,
+            last_changed_at=self._last_changed_at(page_id, count),
+            cost=self._pages[page_id].cost,
+            reverted=changed and not math.isnan(seen_at) and self._is_reverted(page_id, count),
+        )
+
+    def _last_changed_at(self, page_id: int, count: int) -> float | None:
+        """The time of a page's change number `count`, or of its birth, if that is told."""
+        if not self.tells_last_changed:
+            return None
+        if count:
+            return float(self._changes.of_page(page_id)[count - 1])
+        born = float(self._changes.born[page_id])
+        # When the pages that are there from the beginning were born is not known.
+        return born if born > self.begin else None
+
+    def _is_reverted(self, page_id: int, count: int) -> bool:
+        reverted = self._changes.reverted
+        return reverted is not None and bool(reverted[self._changes.offsets[page_id] + count - 1])

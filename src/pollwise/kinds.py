@@ -1,0 +1,44 @@
+"""What kind of page a name says it is, so that pages of one kind can be expected to act alike."""
+
+import re
+
+__all__ = ["kind_of"]
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
+_EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
+
+
+def kind_of(name: str) -> str:
+    """The pattern of a URL or of the name of a page in a trace, by its text alone.
+
+    The directory with its numbers masked: what lies in it was mostly made alike and is changed
+    together. Of the last part only what can be common to several pages is kept: the word before
+    a number, the ending, or all of a title in words. Origin, query and fragment do not matter.
+
+    >>> kind_of("https://example.org/blog/2024/05/a-title.html?page=2")
+    'blog/#/#/*.html'
+    >>> kind_of("docs/CVE-2014-3707"), kind_of("pep-0455"), kind_of("https://example.org/")
+    ('docs/cve#', 'pep#', '')
+    >>> kind_of("contrib/Example/Privacy Policy")
+    'privacy policy'
+    >>> kind_of("https://example.org/privacy")
+    'privacy'
+    """
+    path = re.split(r"[?#]", _ORIGIN.sub("", name.strip()), maxsplit=1)[0].casefold()
+    *folders, last = [part for part in path.split("/") if part] or [""]
+    if " " in last:
+        return re.sub(r"\d+", "#", last)
+    if folders and _masked(last) == last:
+        last = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
+    return "/".join([*map(_masked, folders), _masked(last)])
+
+
+def _masked(part: str) -> str:
+    """A part of a path with `#` for a number at its end, `*` for a mixture such as p2ie-br32."""
+    stem = _EXTENSION.sub("", part)
+    if not any(letter.isdigit() for letter in stem):
+        return part
+    ending = part[len(stem) :]
+    numbered = _NUMBERED.fullmatch(stem)
+    return (f"{numbered[1]}#" if numbered else "*") + ending

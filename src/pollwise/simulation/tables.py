@@ -1,0 +1,191 @@
+"""Columns of Parquet and CSV files as arrays; what cannot be used is told with file and row."""
+
+import csv
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import TraceError
+
+__all__ = ["Table", "read_table"]
+
+Floats = NDArray[np.float64]
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class Table:
+    """The columns of one file. Rows are counted from 1, without a line of headings.
+
+    Every method raises a `TraceError` that names the file, the row and the mend.
+    """
+
+    def __init__(self, path: Path, columns: dict[str, Any], rows: int) -> None:
+        """`columns`: lists of text (CSV), or Arrow arrays (Parquet)."""
+        self.path = path
+        self._columns = columns
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def require(self, *names: str) -> None:
+        """Complain unless there are columns of these names."""
+        missing = [name for name in names if name not in self]
+        if missing:
+            raise TraceError(
+                f"{self.path}: no column {', '.join(missing)}; it has"
+                f" {', '.join(self._columns) or 'none'}, needed are {', '.join(names)}"
+            )
+
+    def complaint(self, row: int, text: str) -> TraceError:
+        """An error about row number `row`, counted from 0."""
+        return TraceError(f"{self.path}, row {row + 1}: {text}")
+
+    def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
+        """A column of text: the number of each row's text, and the texts."""
+        column = self._columns[name]
+        if isinstance(column, list):
+            numbers: dict[str, int] = {}
+            codes = np.array([numbers.setdefault(text, len(numbers)) for text in column], np.int64)
+            texts = list(numbers)
+        else:
+            encoded = column.dictionary_encode()
+            texts = ["" if text is None else str(text) for text in encoded.dictionary.to_pylist()]
+            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        empty = np.flatnonzero(
+            (codes < 0) | np.isin(codes, [i for i, t in enumerate(texts) if not t])
+        )
+        if len(empty):
+            raise self._empty(int(empty[0]), name)
+        return codes, texts
+
+    def texts(self, name: str) -> list[str]:
+        """A column of text, row by row."""
+        codes, texts = self.codes(name)
+        return [texts[code] for code in codes]
+
+    def numbers(self, name: str, *, empty: float | None = None) -> Floats:
+        """A column of finite numbers; `empty` stands for cells without any, if they may be."""
+        return self._floats(name, empty, _as_number, "is no number; give a finite one, such as 2.5")
+
+    def times(self, name: str, *, empty: float | None = None) -> Floats:
+        """A column of times in UTC seconds; also from ISO 8601 or an Arrow timestamp."""
+        mend = "is no time; give UTC seconds or ISO 8601, such as 2024-05-01T12:00:00Z"
+        return self._floats(name, empty, _as_seconds, mend)
+
+    def _floats(self, name: str, empty: float | None, parse: Any, mend: str) -> Floats:
+        column = self._columns[name]
+        values, cells = self._quick(column), column
+        if values is None:
+            cells = column if isinstance(column, list) else column.to_pylist()
+            values = np.array([parse(cell) for cell in cells])
+        for row in np.flatnonzero(~np.isfinite(values)):
+            cell = cells[row] if isinstance(cells, list) else cells[row].as_py()
+            if cell not in (None, ""):
+                raise self.complaint(int(row), f"{name} {cell!r} {mend}")
+            if empty is None:
+                raise self._empty(int(row), name)
+            values[row] = empty
+        return values
+
+    def _empty(self, row: int, name: str) -> TraceError:
+        return self.complaint(row, f"{name} is empty; fill it in, or drop the row")
+
+    @staticmethod
+    def _quick(column: Any) -> Floats | None:
+        """The values at once where they are numbers or timestamps already; empty ones NaN."""
+        if isinstance(column, list):
+            try:
+                return np.array(column, np.float64) if column else np.empty(0)
+            except ValueError:
+                return None
+        import pyarrow as pa
+
+        scale = 1
+        if pa.types.is_timestamp(column.type):
+            scale = _PER_SECOND[column.type.unit]
+            column = column.cast(pa.int64())
+        elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            return None
+        values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        return values / scale
+
+
+def _as_number(cell: object) -> float:
+    """NaN for what is none."""
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _as_seconds(cell: object) -> float:
+    """NaN for what is no time."""
+    seconds = _as_number(cell)
+    if math.isnan(seconds):
+        try:
+            moment = datetime.fromisoformat(str(cell))
+        except ValueError:
+            return math.nan
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return seconds
+
+
+def read_table(path: Path, required: Sequence[str]) -> Table:
+    """The table in a .parquet or .csv file; `TraceError` without the columns that are required."""
+    try:
+        if path.suffix == ".parquet":
+            table = _read_parquet(path)
+        elif path.suffix == ".csv":
+            table = _read_csv(path)
+        else:
+            raise TraceError(f"{path}: a trace must be a .parquet or a .csv file")
+    except OSError as error:
+        raise TraceError(
+            f"{path}: cannot be read ({error.strerror or error}); check the path"
+        ) from error
+    table.require(*required)
+    return table
+
+
+def _read_parquet(path: Path) -> Table:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise TraceError(
+            f"{path}: reading Parquet needs pyarrow; run pip install 'pollwise[parquet]',"
+            " or give a CSV file"
+        ) from error
+    try:
+        # One thread: the figures of a replay are those of one core.
+        table = parquet.read_table(path, use_threads=False)
+    except ValueError as error:  # such as ArrowInvalid
+        raise TraceError(f"{path}: not a Parquet file of ours ({error})") from error
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    return Table(path, columns, table.num_rows)
+
+
+def _read_csv(path: Path) -> Table:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            heads, *rows = list(csv.reader(file)) or [[]]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise TraceError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    rows = [row for row in rows if row]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(heads):
+            raise TraceError(
+                f"{path}, row {number}: {len(row)} cells under {len(heads)} headings; give one for"
+                " each, in quotes where it holds a comma"
+            )
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in heads]
+    return Table(path, dict(zip(heads, columns, strict=True)), len(rows))

@@ -1,0 +1,37 @@
+"""Kinds of pages, by their names."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.kinds import kind_of
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("https://example.org/blog/2024/05/a-title.html?page=2", "blog/#/#/*.html"),
+        ("https://example.org/blog/2023/11/another.html#top", "blog/#/#/*.html"),
+        ("https://example.org/shop/p2ie-br32", "shop/*"),
+        ("https://example.org/privacy", "privacy"),
+        ("http://example.org", ""),
+        ("http://example.org/", ""),
+        ("http://example.org:8080/?id=7", ""),
+        ("https://example.org/Tags/News/", "tags/*"),
+        ("docs/CVE-2014-3707", "docs/cve#"),
+        ("pep-0455", "pep#"),
+        ("rfc/rfc2326", "rfc/rfc#"),
+        ("reference/dom/node/construct", "reference/dom/node/*"),
+        ("contrib/Example/Privacy Policy", "privacy policy"),
+        ("contrib/Example/Terms 2 of 3", "terms # of #"),
+        ("", ""),
+    ],
+)
+def test_patterns(name, kind):
+    assert kind_of(name) == kind
+
+
+@given(st.text(alphabet="ab1-./ ?#:", max_size=30), st.integers(0, 10**9))
+def test_every_name_has_one_and_numbers_do_not_matter(name, number):
+    assert isinstance(kind_of(name), str)
+    assert kind_of(f"list/item-{number}") == "list/item#"
