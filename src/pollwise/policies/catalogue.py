@@ -13,12 +13,14 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.cho import ChoMLE, ChoNaive
 from pollwise.policies.estimator import Estimator
 from pollwise.policies.fixed import Fixed
 from pollwise.policies.gp_ucb import GPUCB
 from pollwise.policies.gpoks import GPOKS
 from pollwise.policies.htraa import HTRAA
 from pollwise.policies.lakg import LAKG
+from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
 from pollwise.policies.miniflux import Miniflux
 from pollwise.policies.mixture_policy import MixturePolicy
 from pollwise.policies.news_crawl import NewsCrawl
@@ -123,6 +125,10 @@ _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] =
     "news-crawl": (NewsCrawl, _nothing),
     "miniflux": (Miniflux, _nothing),
     "newsblur": (NewsBlur, _nothing),
+    "lambdacrawl": (LambdaCrawl, _nothing),
+    "lambdacrawl-known": (KnownLambdaCrawl, lambda s: _rates(s) | {"budget": s.budget}),
+    "cho-naive": (ChoNaive, _objective),
+    "cho-mle": (ChoMLE, _objective),
     "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),
     "lakg": (LAKG, _lakg),
     "htraa": (HTRAA, _generator),

@@ -52,6 +52,7 @@ from pollwise.policies.mixture_bandit import (
     select_bandit,
     wake_bandit,
 )
+from pollwise.policies.reallocation import ReallocationState, observe_reallocating
 from pollwise.simulation.witness import WitnessedState, observe_witnessed, select_witnessed
 from pollwise.types import Outcome
 
@@ -99,6 +100,7 @@ _KERNELS: dict[type, _Kernels] = {
     GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
     IntervalRuleState: _Kernels(select_adaptive, observe_interval_rule, wake_adaptive),
     HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
+    ReallocationState: _Kernels(select_adaptive, observe_reallocating, wake_adaptive),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
     WitnessedState: _Kernels(select_witnessed, observe_witnessed),
 }

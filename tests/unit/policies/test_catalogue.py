@@ -19,7 +19,7 @@ from pollwise.types import Page
 PAGES = [Page(n, seen_at=0.0) for n in range(4)]
 TOLD = Setting(Detection(), budget=0.5, pages=4, rates=dict.fromkeys(range(4), 0.1))
 BLIND = Setting(Detection(), budget=0.5, pages=4)
-NEED_RATES = ("whittle", "optimal", "proportional")
+NEED_RATES = ("whittle", "optimal", "proportional", "lambdacrawl-known")
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)

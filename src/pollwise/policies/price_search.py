@@ -1,0 +1,183 @@
+"""The best poll frequencies for given change rates, as `pollwise.knapsack.allocate`, compiled.
+
+A policy that learns has to find them again and again in the midst of a run. Every page is polled
+when its index reaches one common price (see `pollwise.objectives`); what is left is to find the
+price at which the budget is used up.
+"""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+from pollwise.objectives import Ephemeral, Objective
+
+__all__ = ["WORTH", "frequency_at", "spread_budget", "worth_of"]
+
+WORTH = np.dtype(
+    [
+        ("shape", "i8"),
+        ("power", "f8"),  # of the objective
+        ("decay", "f8"),  # of the objective; 0: none
+        ("unit", "f8"),  # what the shape is multiplied with
+    ]
+)
+"""An objective."""
+
+_TWO_OR_MORE, _SQUARE, _AGE, _HARMONIC = range(4)
+_SHAPES = {
+    "detection": _TWO_OR_MORE,
+    "freshness": _TWO_OR_MORE,
+    "ephemeral": _TWO_OR_MORE,
+    "delay": _SQUARE,
+    "age": _AGE,
+    "harmonic": _HARMONIC,
+}
+_CLOSE = 1e-7
+_MOST_STEPS = 100
+
+
+def worth_of(owner: str, objective: Objective) -> NDArray[np.void]:
+    """The objective as an array of one WORTH; `InputError` for one that is not known here."""
+    if objective.name not in _SHAPES:
+        raise InputError(
+            f"{owner}: no objective {objective.name!r} here; choose one of {', '.join(_SHAPES)}"
+        )
+    worth = np.zeros(1, WORTH)
+    worth["shape"] = _SHAPES[objective.name]
+    worth["power"] = objective.power
+    worth["decay"] = objective.decay or 0.0
+    worth["unit"] = 1.0
+    if isinstance(objective, Ephemeral):
+        worth["unit"] = objective.value / objective.decay
+    return worth
+
+
+@numba.njit(cache=True)
+def _two_or_more_inverse(y: float) -> float:
+    """The a at which 1 - e^-a (1 + a) = y."""
+    if y >= 1.0:
+        return math.inf
+    target = -math.log1p(-y)
+    # a - ln(1 + a) is convex, and its start is above the target (Chatzigeorgiou 2013).
+    a = math.sqrt(2.0 * target) + target
+    for _ in range(8):
+        step = (a - math.log1p(a) - target) * (1.0 + a) / a if a > 0.0 else 0.0
+        a -= step
+        if step <= 1e-12 * a:
+            break
+    return a
+
+
+@numba.njit(cache=True)
+def _age_inverse(y: float) -> float:
+    """The a at which a²/2 + a e^-a - 1 + e^-a = y."""
+    a = max((3.0 * y) ** (1.0 / 3.0), math.sqrt(2.0 * y))
+    for _ in range(8):
+        if a < 1e-3:
+            break
+        a -= (a * a / 2.0 + (a + 1.0) * math.exp(-a) - 1.0 - y) / (a * -math.expm1(-a))
+    return a
+
+
+@numba.njit(cache=True)
+def _shape_inverse(shape: int, y: float) -> float:
+    if shape == _TWO_OR_MORE:
+        return _two_or_more_inverse(y)
+    if shape == _SQUARE:
+        return math.sqrt(2.0 * y)
+    if shape == _AGE:
+        return _age_inverse(y)
+    return (y + math.sqrt(y * y + 4.0 * y)) / 2.0
+
+
+@numba.njit(cache=True)
+def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: float) -> float:
+    """How often a page is polled at a price, per second; 0: never."""
+    if rate <= 0.0 or weight <= 0.0:
+        return 0.0
+    y = price * cost / weight * rate**worth.power / worth.unit
+    return (worth.decay if worth.decay > 0.0 else rate) / _shape_inverse(worth.shape, y)
+
+
+@numba.njit(cache=True)
+def _spending(
+    worth: Any,
+    log_price: float,
+    rates: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    costs: NDArray[np.float64],
+) -> float:
+    price, spent = math.exp(log_price), 0.0
+    for n in range(len(rates)):
+        spent += costs[n] * frequency_at(worth, price, rates[n], weights[n], costs[n])
+    return spent
+
+
+@numba.njit(cache=True)
+def _log_price(
+    worth: Any,
+    budget: float,
+    rates: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    start: float,
+) -> float:
+    """The logarithm of the price at which the budget is used up; by the Illinois method."""
+    low = high = start
+    above = below = math.log(_spending(worth, start, rates, weights, costs) / budget + 1e-300)
+    step = 0.1
+    while above < 0.0 and step < _MOST_STEPS:
+        high, below = low, above
+        low -= step
+        above = math.log(_spending(worth, low, rates, weights, costs) / budget + 1e-300)
+        step *= 3.0
+    while below > 0.0 and step < _MOST_STEPS:
+        low, above = high, below
+        high += step
+        below = math.log(_spending(worth, high, rates, weights, costs) / budget + 1e-300)
+        step *= 3.0
+    if high == low:
+        return low
+    side = 0
+    for _ in range(_MOST_STEPS):
+        middle = low + (high - low) * above / (above - below)
+        excess = math.log(_spending(worth, middle, rates, weights, costs) / budget + 1e-300)
+        if abs(excess) < _CLOSE or high - low < 1e-13 * (1.0 + abs(low)):
+            return middle
+        if excess > 0.0:
+            low, above = middle, excess
+            below *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            high, below = middle, excess
+            above *= 0.5 if side == -1 else 1.0
+            side = -1
+    return (low + high) / 2.0
+
+
+@numba.njit(cache=True)
+def spread_budget(
+    worth: NDArray[Any],
+    budget: float,
+    rates: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    price: float,
+) -> tuple[NDArray[np.float64], float]:
+    """The frequencies (per second) that bring the most, and their price.
+
+    `budget` is in cost units per second; `price` is one to begin with, the nearer the quicker. All
+    frequencies are 0 where no page is worth a poll.
+    """
+    frequencies = np.zeros(len(rates))
+    if not (np.minimum(rates, weights) > 0.0).any():
+        return frequencies, price
+    one = worth[0]
+    price = math.exp(_log_price(one, budget, rates, weights, costs, math.log(price)))
+    for n in range(len(rates)):
+        frequencies[n] = frequency_at(one, price, rates[n], weights[n], costs[n])
+    return frequencies, price
