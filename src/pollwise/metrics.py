@@ -11,7 +11,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Changes", "Polls", "Score", "detections", "score"]
+__all__ = [
+    "RATIOS",
+    "TALLIED",
+    "Changes",
+    "Polls",
+    "Score",
+    "detections",
+    "ratios",
+    "score",
+    "tally",
+]
 
 Floats = NDArray[np.float64]
 
@@ -69,32 +79,58 @@ class Score:
 
     `polls` in the window; `changes` that happened in it; `found`: polls that showed a change
     against an earlier copy; `captured`: found / changes (of several changes between two polls
-    one is seen). `freshness`: the mean share of time in which the copy of a page equalled the
-    page. `delay`: mean seconds from a change to the next poll of the page, or to the end of the
-    window or of the page if there was none.
+    one is seen). `novel_captured`: the same of the changes that were no reverts. `freshness`: the
+    mean share of time in which the copy of a page equalled the page. `delay`: mean seconds from a
+    change to the next poll of the page, or to the end of the window or of the page if there was
+    none. `age`: the mean, over time and pages, of the seconds since the page first changed after
+    its copy was made (or was born, without any copy); 0 while the copy is fresh.
     """
 
     polls: int
     changes: int
     found: int
     captured: float
+    novel_captured: float
     freshness: float
     delay: float
+    age: float
+
+
+TALLIED = (
+    "polls", "changes", "found", "novel", "novel_found", "fresh", "waited", "aged", "lived",
+)  # fmt: skip
+"""The columns of a tally: counts of polls, changes, found changes, changes that are no reverts and
+those of them that were found; seconds in which the copy was fresh, that changes waited for a
+poll, of age summed over time (squared seconds), and of life in the window."""
+
+RATIOS = {
+    "captured": ("found", "changes"),
+    "novel_captured": ("novel_found", "novel"),
+    "freshness": ("fresh", "lived"),
+    "delay": ("waited", "changes"),
+    "age": ("aged", "lived"),
+}
+"""The figures that are one column of a tally over another."""
+
+_POLLS, _CHANGES, _FOUND, _NOVEL, _NOVEL_FOUND, _FRESH, _WAITED, _AGED, _LIVED = range(len(TALLIED))
 
 
 @numba.njit(cache=True)
-def _score_page(
+def _tally_page(
     polls: Floats,
     changes: Floats,
+    reverted: NDArray[np.bool_],
+    born: float,
     seen_at: float,
     begin: float,
     end: float,
     out: Floats,
 ) -> None:
-    """Add to `out` one page's polls, changes, found, fresh seconds and summed delay.
+    """Fill in one page's row of the tally.
 
     The window is [begin, end), within the page's life; seen_at NaN: no copy at first.
     """
+    out[_LIVED] = end - begin
     c = 0
     has_copy = not np.isnan(seen_at)
     fresh_from = seen_at
@@ -105,84 +141,110 @@ def _score_page(
         first = c
         while c < len(changes) and changes[c] <= until:
             if begin <= changes[c] < end:
-                out[1] += 1.0
-                out[4] += max(min(until, end) - changes[c], 0.0)
+                out[_CHANGES] += 1.0
+                out[_NOVEL] += not reverted[c]
+                out[_WAITED] += max(min(until, end) - changes[c], 0.0)
             c += 1
+        stale_from = born
         if has_copy:
-            fresh_until = changes[first] if c > first else until
-            out[3] += max(min(fresh_until, end) - max(fresh_from, begin), 0.0)
+            stale_from = changes[first] if c > first else until
+            out[_FRESH] += max(min(stale_from, end) - max(fresh_from, begin), 0.0)
+        low, high = max(stale_from, begin), min(until, end)
+        if high > low:
+            out[_AGED] += (high - low) * ((high - stale_from) + (low - stale_from)) / 2.0
         if begin <= until < end:
-            out[0] += 1.0
+            out[_POLLS] += 1.0
             if has_copy and c > first:
-                out[2] += 1.0
+                out[_FOUND] += 1.0
+                out[_NOVEL_FOUND] += not reverted[c - 1]
         has_copy = True
         fresh_from = until
 
 
 @numba.njit(cache=True)
-def _score_pages(
+def _tally_pages(
     poll_offsets: NDArray[np.int64],
     poll_times: Floats,
     change_offsets: NDArray[np.int64],
     change_times: Floats,
+    reverted: NDArray[np.bool_],
     born: Floats,
     died: Floats,
     seen_at: Floats,
     begin: float,
     end: float,
 ) -> Floats:
-    total = np.zeros(6)
+    table = np.zeros((len(born), _LIVED + 1))
     for page in range(len(born)):
         page_begin, page_end = max(begin, born[page]), min(end, died[page])
         if page_end <= page_begin:
             continue
-        total[5] += page_end - page_begin
-        _score_page(
+        own = slice(change_offsets[page], change_offsets[page + 1])
+        _tally_page(
             poll_times[poll_offsets[page] : poll_offsets[page + 1]],
-            change_times[change_offsets[page] : change_offsets[page + 1]],
+            change_times[own],
+            reverted[own],
+            born[page],
             seen_at[page],
             page_begin,
             page_end,
-            total,
+            table[page],
         )
-    return total
+    return table
 
 
-def score(
+def tally(
     polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
-) -> Score:
-    """Score polls in the window [begin, end).
+) -> Floats:
+    """What happened in the window [begin, end): a row for each page, the columns of `TALLIED`.
 
     `seen_at` is the time of each page's copy before the first poll (NaN or None: no copy).
-
-    >>> changes = Changes.of([np.array([2.0, 3.0, 7.0])], born=np.zeros(1), died=np.full(1, 10.0))
-    >>> polls = Polls(np.zeros(3, np.int64), np.array([1.0, 4.0, 8.0]))
-    >>> score(polls, changes, begin=0.0, end=10.0)
-    Score(polls=3, changes=3, found=2, captured=0.6666666666666666, freshness=0.6, \
-delay=1.3333333333333333)
     """
     count = len(changes.born)
     order = np.argsort(polls.page_ids, kind="stable")
     offsets = np.searchsorted(polls.page_ids[order], np.arange(count + 1))
-    total = _score_pages(
+    reverted = changes.reverted
+    return _tally_pages(
         offsets,
         polls.times[order],
         changes.offsets,
         changes.times,
+        np.zeros(len(changes.times), np.bool_) if reverted is None else reverted,
         changes.born,
         changes.died,
         np.full(count, np.nan) if seen_at is None else seen_at,
         float(begin),
         float(end),
     )
-    polled, changed, found, fresh, waited, lived = (float(x) for x in total)
+
+
+def ratios(sums: Floats) -> dict[str, Floats]:
+    """The figures of `RATIOS` from sums of rows of a tally (along the last axis); NaN for 0 / 0."""
+    columns = dict(zip(TALLIED, np.moveaxis(sums, -1, 0), strict=True))
+    with np.errstate(invalid="ignore"):
+        return {name: columns[over] / columns[under] for name, (over, under) in RATIOS.items()}
+
+
+def score(
+    polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
+) -> Score:
+    """Score polls in the window [begin, end), over all pages alike.
+
+    `seen_at` is the time of each page's copy before the first poll (NaN or None: no copy).
+
+    >>> changes = Changes.of([np.array([2.0, 3.0, 7.0])], born=np.zeros(1), died=np.full(1, 10.0))
+    >>> polls = Polls(np.zeros(3, np.int64), np.array([1.0, 4.0, 8.0]))
+    >>> result = score(polls, changes, begin=0.0, end=10.0)
+    >>> result.changes, result.found, result.freshness, result.delay, result.age
+    (3, 2, 0.6, 1.3333333333333333, 0.3)
+    """
+    sums = tally(polls, changes, begin=begin, end=end, seen_at=seen_at).sum(axis=0)
+    counts = dict(zip(TALLIED, sums.tolist(), strict=True))
     return Score(
-        polls=int(polled),
-        changes=int(changed),
-        found=int(found),
-        captured=found / changed if changed else float("nan"),
-        freshness=fresh / lived if lived else float("nan"),
-        delay=waited / changed if changed else float("nan"),
+        polls=int(counts["polls"]),
+        changes=int(counts["changes"]),
+        found=int(counts["found"]),
+        **{name: float(value) for name, value in ratios(sums).items()},
     )
 
 

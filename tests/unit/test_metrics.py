@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.metrics import Changes, Polls, detections, score
+from pollwise.metrics import TALLIED, Changes, Polls, detections, score, tally
 
 LAST = 30
 
@@ -37,18 +37,22 @@ def histories(draw):
 
 
 def by_the_second(pages, begin: int, end: int):
-    """Polls, changes, found, seconds fresh, seconds waited and seconds lived, one at a time."""
-    polled = changed = found = fresh = waited = lived = 0.0
+    """Polls, changes, found, seconds fresh, waited and lived, and age: half a second at a time."""
+    polled = changed = found = fresh = waited = lived = aged = 0.0
     for changes, polls, born, died, seen_at in pages:
         copy, missed, waiting = seen_at, 0, 0
+        stale_from = born if seen_at is None else None
         if seen_at is not None:
-            missed = sum(seen_at < change < begin for change in changes) and 1
+            unseen = [change for change in changes if seen_at < change]
+            missed = any(change < begin for change in unseen)
+            stale_from = min(unseen) if missed else None
         for half in range(-40, 2 * end):
             now = half / 2
             inside = max(begin, born) <= now < min(end, died)
             if half % 2 == 0 and now in changes:
                 if copy is not None and now > copy:
                     missed = 1
+                    stale_from = now if stale_from is None else stale_from
                 if inside:
                     changed += 1
                     waiting += 1
@@ -56,12 +60,13 @@ def by_the_second(pages, begin: int, end: int):
                 if inside:
                     polled += 1
                     found += bool(missed and copy is not None)
-                copy, missed, waiting = now, 0, 0
+                copy, missed, waiting, stale_from = now, 0, 0, None
             if inside:
                 fresh += (copy is not None and now >= copy and not missed) / 2
                 waited += waiting / 2
                 lived += 1 / 2
-    return polled, changed, found, fresh, waited, lived
+                aged += 0 if stale_from is None else (now + 1 / 4 - stale_from) / 2
+    return polled, changed, found, fresh, waited, lived, aged
 
 
 def build(pages):
@@ -83,11 +88,12 @@ def test_it_agrees_with_a_count_second_by_second(history):
     pages, begin, end = history
     polls, changes, seen_at = build(pages)
     result = score(polls, changes, begin=begin, end=end, seen_at=seen_at)
-    polled, changed, found, fresh, waited, lived = by_the_second(pages, begin, end)
+    polled, changed, found, fresh, waited, lived, aged = by_the_second(pages, begin, end)
     assert (result.polls, result.changes, result.found) == (polled, changed, found)
     assert result.captured == pytest.approx(found / changed if changed else math.nan, nan_ok=True)
     assert result.freshness == pytest.approx(fresh / lived if lived else math.nan, nan_ok=True)
     assert result.delay == pytest.approx(waited / changed if changed else math.nan, nan_ok=True)
+    assert result.age == pytest.approx(aged / lived if lived else math.nan, nan_ok=True)
 
 
 def one_page(changes, polls, **window):
@@ -100,6 +106,33 @@ def test_of_several_changes_between_two_polls_one_is_found():
     result = one_page([10.0, 20.0, 30.0], [5.0, 40.0])
     assert (result.changes, result.found) == (3, 1)
     assert result.delay == pytest.approx(20.0)
+
+
+def test_reverts_are_no_novel_changes():
+    changes = Changes(
+        np.array([0, 4]),
+        np.array([10.0, 20.0, 30.0, 40.0]),
+        np.zeros(1),
+        np.full(1, np.inf),
+        np.array([False, True, False, True]),
+    )
+    polls = Polls(np.zeros(3, np.int64), np.array([5.0, 25.0, 35.0]))
+    result = score(polls, changes, begin=0.0, end=100.0)
+    # The poll at 25 brings the version of 20, a revert; that of 10 is lost.
+    assert (result.captured, result.novel_captured) == (2 / 4, 1 / 2)
+    novel = score(polls, changes.novel(), begin=0.0, end=100.0)
+    assert (novel.captured, novel.novel_captured) == (2 / 2, 2 / 2)
+
+
+@given(history=histories())
+def test_a_tally_has_a_row_for_each_page(history):
+    pages, begin, end = history
+    polls, changes, seen_at = build(pages)
+    table = tally(polls, changes, begin=begin, end=end, seen_at=seen_at)
+    assert table.shape == (len(pages), len(TALLIED))
+    for n, page in enumerate(pages):
+        alone = tally(*build([page])[:2], begin=begin, end=end, seen_at=seen_at[n : n + 1])
+        assert table[n].tolist() == alone[0].tolist()
 
 
 def test_a_first_copy_finds_nothing():
