@@ -192,6 +192,11 @@ class PolicyChoice:
     name: str
     options: Mapping[str, Option] = field(default_factory=dict)
 
+    @property
+    def takes_objective(self) -> bool:
+        """Whether the policy serves the objective of the setting; else it has its own."""
+        return "objective" in _parameters(self.name)
+
     def make(self, setting: Setting) -> Policy:
         """The policy; see `make_policy`."""
         return make_policy(self.name, setting, **self.options)
