@@ -8,12 +8,13 @@ uses up the budget. What comes of these intervals has closed forms for a known r
 
 Its intervals come of three uncertainties: the rates are drawn from their posteriors, what happens
 in the period is drawn given the rates, and because changes of real pages cluster, the latter are
-spread by a dispersion that is learned from how predictions went in the past (`dispersion`).
+spread as widely as predictions missed in the past (`pollwise.dispersion`).
 
 Hosts that cannot keep up with their pages are not taken into account, nor that a policy goes on
 learning. `docs/theory.md` has more.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_positive
+from pollwise.dispersion import LEVEL, POISSON, Spread
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.types import Page
@@ -29,7 +31,7 @@ from pollwise.types import Page
 if TYPE_CHECKING:
     from pollwise.policies.bayes_index import BayesianIndex
 
-__all__ = ["Expectation", "Forecast", "Forecaster", "Interval", "dispersion"]
+__all__ = ["Expectation", "Forecast", "Forecaster", "Interval"]
 
 Floats = NDArray[np.float64]
 
@@ -37,10 +39,9 @@ _DAY = 86_400.0
 _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
 _PAGES_AT_ONCE = 8192
-_LEVEL = 0.8
-"""What the intervals are meant to contain."""
-_NORMAL = 1.2815515655446004
-"""A normal number is nearer to 0 than this with probability `_LEVEL`."""
+_ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_TELLABLE = 5.0
+"""Of changes that come faster than this between two polls, polls do not tell how fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Forecaster:
         It makes the chance that a poll finds a change, under `budget`, what `recalibrated` makes
         of it. When pages are polled stays as it is: that is up to a policy that knows no better.
         """
-        chances, _ = self._per_cycle(self.frequencies(budget))
+        chances, _, _ = self._per_cycle(self.frequencies(budget))
         with np.errstate(divide="ignore", invalid="ignore"):
             factors = np.log1p(-recalibrated(chances)) / np.log1p(-chances)
         other = object.__new__(type(self))
@@ -224,34 +225,53 @@ class Forecaster:
         horizon: float,
         *,
         generator: np.random.Generator,
-        spread: float = 1.0,
+        chances: Floats | None = None,
+        spread: Spread = POISSON,
         draws: int = 400,
     ) -> Forecast:
         """What to expect of the coming `horizon` seconds, with intervals of 80 %.
 
-        `spread` is the `dispersion` of the past, 1 for Poisson processes. `draws` is how many
-        outcomes the intervals are taken of.
+        `chances` are how likely each page has changed since its copy was made, NaN where there is
+        none; None: as in the long run. `spread` is that of the past, the default that of Poisson
+        processes. `draws` is how many outcomes the intervals are taken of.
         """
         require_positive("forecast", "horizon", horizon)
-        _, found, freshness, delay = self._figures(budget)
+        polls, found, freshness, delay = self._figures(budget)
         frequency = self.frequencies(budget)
+        # Of the polls some make first copies, and the past is felt for about one round of all.
+        first, ahead = 0.0, 0.0
+        if chances is not None:
+            first = min(float(np.isnan(chances).sum()) / (polls * horizon), 1.0)
+            rounds = polls * horizon / len(frequency)
+            now = self._mean(1.0 - np.where(np.isnan(chances), 1.0, chances))
+            ahead = (now - freshness) * -math.expm1(-rounds) / rounds
+        found *= 1.0 - first
         cumulative = np.cumsum(self._probabilities, axis=1)
         cumulative /= cumulative[:, -1:]
-        excess = max(spread - 1.0, 0.0) / max(found * horizon, 1.0)
+        excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
         outcomes = np.empty((draws, 3))
         for outcome in outcomes:
             number = (cumulative < generator.random(len(frequency))[:, None]).sum(axis=1)
             rate = self._rates[number] * self._factors
             # Pages that share their fate: a busy week makes all of them faster.
             common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
-            outcome[0] = _drawn_found(rate * common, frequency, horizon, generator)
-            outcome[1] = self._drawn_freshness(rate * common, frequency, horizon, spread, generator)
-            outcome[2] = _drawn_delay(rate, frequency, horizon, spread, generator)
-        outcomes[:, 0] *= _DAY / horizon
-        low, high = np.nanquantile(outcomes, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2), axis=0)
-        means = np.array((found * _DAY, freshness, delay))
-        figures = np.stack([means, low, high], axis=1).tolist()
-        return Forecast(horizon, *(Interval(*figure) for figure in figures))
+            outcome[0] = _drawn_found(
+                rate * common, frequency * (1.0 - first), frequency, horizon, generator
+            )
+            outcome[1] = self._drawn_freshness(rate, frequency, horizon, generator)
+            outcome[2] = _drawn_delay(rate, frequency, horizon, generator)
+        found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
+        fresh_ends = (
+            freshness
+            + ahead
+            + np.sqrt(spread.stale) * (np.quantile(outcomes[:, 1], _ENDS) - freshness)
+        )
+        return Forecast(
+            horizon,
+            Interval(found * _DAY, *found_ends.tolist()),
+            Interval(freshness + ahead, *np.clip(fresh_ends, 0.0, 1.0).tolist()),
+            _delay_interval(delay, outcomes[:, 2], spread.delay),
+        )
 
     def _frequencies_at(self, log_price: float, budget: float) -> Floats:
         """Polls per second of each page at a price."""
@@ -266,9 +286,13 @@ class Forecaster:
         floor = budget / (self._patience * self._costs.sum())
         return np.asarray(np.maximum(frequency, floor))
 
-    def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats]:
-        """Of each page, the probability that a poll finds a change, and its freshness."""
-        found, fresh = np.empty(len(frequency)), np.empty(len(frequency))
+    def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of each page, the probability that a poll finds a change, its freshness, its rate.
+
+        Changes count as far as polls can tell them: what never was seen twice between two polls
+        may come every second, and would outweigh the changes of all other pages.
+        """
+        found, fresh, rate = (np.empty(len(frequency)) for _ in range(3))
         for begin in range(0, len(frequency), _PAGES_AT_ONCE):
             part = slice(begin, begin + _PAGES_AT_ONCE)
             expected = _expected_changes(
@@ -277,29 +301,33 @@ class Forecaster:
             probabilities = self._probabilities[part]
             found[part] = (probabilities * -np.expm1(-expected)).sum(axis=1)
             fresh[part] = (probabilities * _fresh_share(expected)).sum(axis=1)
-        return found, fresh
+            tellable = _tellable(self._factors[part, None] * self._rates, frequency[part, None])
+            rate[part] = (probabilities * tellable).sum(axis=1)
+        return found, fresh, rate
 
     def _figures(self, budget: float) -> tuple[float, float, float, float]:
         """Polls and found changes per second, freshness and mean delay."""
         frequency = self.frequencies(budget)
-        found, fresh = self._per_cycle(frequency)
-        rate = (self._probabilities @ self._rates) * self._factors
+        found, fresh, rate = self._per_cycle(frequency)
         with np.errstate(divide="ignore"):
             waited = rate[rate > 0] / (2 * frequency[rate > 0])
-        total = self._weights.sum()
         return (
             float(frequency.sum()),
             float(frequency @ found),
-            float(self._weights @ fresh / total) if total > 0 else float(fresh.mean()),
+            self._mean(fresh),
             float(waited.sum() / rate.sum()) if rate.sum() > 0 else 0.0,
         )
+
+    def _mean(self, values: Floats) -> float:
+        """Over the pages, by weight."""
+        weights = self._weights if self._weights.any() else np.ones(len(values))
+        return float(weights @ values / weights.sum())
 
     def _drawn_freshness(
         self,
         rate: Floats,
         frequency: Floats,
         horizon: float,
-        spread: float,
         generator: np.random.Generator,
     ) -> float:
         expected = _expected_changes(rate, frequency)
@@ -313,33 +341,9 @@ class Forecaster:
         cycle = np.maximum(square - mean**2, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = whole / (1.0 + horizon * frequency * whole / cycle)
-        weights = self._weights if self._weights.sum() > 0 else np.ones(len(mean))
-        noise = np.sqrt(spread * (weights**2 @ np.nan_to_num(variance)))
-        return float(np.clip((weights @ mean + noise * generator.normal()) / weights.sum(), 0, 1))
-
-
-def dispersion(expected: ArrayLike, found: ArrayLike) -> float:
-    """How many times the variance of found changes was that of a Poisson process.
-
-    `expected` and `found` are numbers of changes in periods of the past, as long as the one that
-    is forecast: the sums over their polls of the chances given to them, and what came of it. The
-    answer is the one with which four of five periods would have been within 80 % intervals, so
-    that a single uproar does not widen them for good (split conformal prediction, Vovk, Gammerman
-    and Shafer 2005); a few periods as of a Poisson process are mixed in. At least 1.
-
-    >>> dispersion([100.0] * 50, [80.0, 120.0] * 25).__round__(1)
-    2.4
-    """
-    mean = np.asarray(expected, np.float64)
-    known = mean > 0
-    errors = np.abs(np.asarray(found, np.float64)[known] - mean[known]) / np.sqrt(mean[known])
-    pseudo = _NORMAL_QUANTILES
-    width = float(np.quantile(np.append(errors, pseudo), _LEVEL, method="higher"))
-    return max((width / _NORMAL) ** 2, 1.0)
-
-
-_NORMAL_QUANTILES = (0.157, 0.489, 0.887, 1.534)
-"""The absolute value of a normal number is below these with probability 1/8, 3/8, 5/8, 7/8."""
+        weights = self._weights if self._weights.any() else np.ones(len(mean))
+        noise = np.sqrt(weights**2 @ np.nan_to_num(variance)) / weights.sum()
+        return self._mean(mean) + float(noise) * generator.normal()
 
 
 def _expected_changes(rate: Floats, frequency: Floats) -> Floats:
@@ -354,29 +358,48 @@ def _fresh_share(expected: Floats) -> Floats:
         return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
 
 
+def _tellable(rate: Floats, frequency: Floats) -> Floats:
+    """The rate, as far as polls can tell."""
+    return np.where(frequency > 0, np.minimum(rate, _TELLABLE * frequency), rate)
+
+
 def _drawn_found(
-    rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
+    rate: Floats,
+    polled: Floats,
+    frequency: Floats,
+    horizon: float,
+    generator: np.random.Generator,
 ) -> float:
-    polls = np.floor(horizon * frequency + generator.random(len(frequency))).astype(np.int64)
+    """`polled` are the polls per second that can find a change, of all that a page gets."""
+    polls = np.floor(horizon * polled + generator.random(len(frequency))).astype(np.int64)
     chance = -np.expm1(-_expected_changes(rate, frequency))
     return float(generator.binomial(polls, chance).sum())
 
 
 def _drawn_delay(
-    rate: Floats,
-    frequency: Floats,
-    horizon: float,
-    spread: float,
-    generator: np.random.Generator,
+    rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
 ) -> float:
-    """NaN where nothing changes in the period."""
-    changes = generator.poisson(np.minimum(rate * horizon, 1e15))
+    """NaN where nothing changes in the period, infinite where what changes is never polled."""
+    changes = generator.poisson(np.minimum(_tellable(rate, frequency) * horizon, 1e15))
     some = changes > 0
-    total = changes.sum()
-    if total == 0:
-        return float("nan")
+    if not some.any():
+        return math.nan
     with np.errstate(divide="ignore"):
         interval = 1.0 / frequency[some]
-    waited = changes[some] @ interval / 2
-    noise = np.sqrt(spread * (changes[some] @ interval**2) / 12) * generator.normal()
-    return float(max(waited + noise, 0.0) / total) if np.isfinite(waited) else float("inf")
+    total = changes[some] @ interval / 2
+    if math.isinf(total):
+        return math.inf
+    noise = np.sqrt(changes[some] @ interval**2 / 12) * generator.normal()
+    return float(max(total + noise, 0.0) / changes.sum())
+
+
+def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
+    """Widened in proportion, for delays cannot be negative."""
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) == 0 or math.isinf(mean):
+        return Interval(mean, mean, mean)
+    low, high = np.quantile(drawn, _ENDS, method="nearest").tolist()
+    middle = max(float(np.median(drawn)), 1e-9)
+    ratio = np.array((max(low, 1e-3 * middle), high)) / middle
+    ends = (middle * ratio ** math.sqrt(spread)).tolist()
+    return Interval(mean, *ends)
