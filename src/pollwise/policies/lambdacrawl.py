@@ -14,9 +14,10 @@ imaginary half day with and another without a change, and the poll rates are set
 Source: A. Kolobov, Y. Peres, C. Lu, E. Horvitz, "Staying up to date with online content changes
 using reinforcement learning for scheduling", NeurIPS 2019 (equation 5, algorithms 1 and 4; their
 published experiments have the smoothing and the bounds of rates, from one change in 2000 days to 7
-a day). Two things differ. Polls are at regular intervals of 1/r instead of random ones: with the
-same rates every page then lacks fewer changes. And a page is not polled at the moment of a change,
-which would need servers that announce changes (their algorithm 2).
+a day). Two things differ. Polls are at regular intervals of 1/r instead of random ones: the copy is
+then older than t in a share 1 - rt ≤ e^(-rt) of the time, so with the same rates every page lacks
+fewer changes. And a page is not polled at the moment of a change, which would need servers that
+announce changes (their algorithm 2).
 """
 
 from collections.abc import Mapping

@@ -37,7 +37,8 @@ _SHAPES = {
     "harmonic": _HARMONIC,
 }
 _CLOSE = 1e-7
-_MOST_STEPS = 100
+_QUICK_STEPS = 30
+_FARTHEST = 1000.0
 
 
 def worth_of(owner: str, objective: Objective) -> NDArray[np.void]:
@@ -104,50 +105,69 @@ def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: flo
 
 
 @numba.njit(cache=True)
-def _spending(
+def _frequencies(
     worth: Any,
     log_price: float,
     rates: NDArray[np.float64],
     weights: NDArray[np.float64],
     costs: NDArray[np.float64],
-) -> float:
-    price, spent = math.exp(log_price), 0.0
+) -> NDArray[np.float64]:
+    price = math.exp(log_price)
+    frequencies = np.empty(len(rates))
     for n in range(len(rates)):
-        spent += costs[n] * frequency_at(worth, price, rates[n], weights[n], costs[n])
-    return spent
+        frequencies[n] = frequency_at(worth, price, rates[n], weights[n], costs[n])
+    return frequencies
 
 
 @numba.njit(cache=True)
-def _log_price(
+def _excess(
+    worth: Any,
+    log_price: float,
+    budget: float,
+    rates: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    costs: NDArray[np.float64],
+) -> float:
+    """The logarithm of the spending as a multiple of the budget; it falls with the price."""
+    price, spent = math.exp(log_price), 0.0
+    for n in range(len(rates)):
+        spent += costs[n] * frequency_at(worth, price, rates[n], weights[n], costs[n])
+    return math.log(spent / budget + 1e-300)
+
+
+@numba.njit(cache=True)
+def _log_prices(
     worth: Any,
     budget: float,
     rates: NDArray[np.float64],
     weights: NDArray[np.float64],
     costs: NDArray[np.float64],
     start: float,
-) -> float:
-    """The logarithm of the price at which the budget is used up; by the Illinois method."""
+) -> tuple[float, float]:
+    """The logarithms of the prices, next to each other, between which the budget is used up.
+
+    By the Illinois method; by halving where that is slow.
+    """
     low = high = start
-    above = below = math.log(_spending(worth, start, rates, weights, costs) / budget + 1e-300)
+    above = below = _excess(worth, start, budget, rates, weights, costs)
     step = 0.1
-    while above < 0.0 and step < _MOST_STEPS:
+    while above < 0.0 and step < _FARTHEST:
         high, below = low, above
         low -= step
-        above = math.log(_spending(worth, low, rates, weights, costs) / budget + 1e-300)
+        above = _excess(worth, low, budget, rates, weights, costs)
         step *= 3.0
-    while below > 0.0 and step < _MOST_STEPS:
+    while below > 0.0 and step < _FARTHEST:
         low, above = high, below
         high += step
-        below = math.log(_spending(worth, high, rates, weights, costs) / budget + 1e-300)
+        below = _excess(worth, high, budget, rates, weights, costs)
         step *= 3.0
-    if high == low:
-        return low
-    side = 0
-    for _ in range(_MOST_STEPS):
-        middle = low + (high - low) * above / (above - below)
-        excess = math.log(_spending(worth, middle, rates, weights, costs) / budget + 1e-300)
-        if abs(excess) < _CLOSE or high - low < 1e-13 * (1.0 + abs(low)):
-            return middle
+    side, steps = 0, 0
+    while high - low > 1e-14 * (1.0 + abs(low)):
+        share = above / (above - below) if steps < _QUICK_STEPS else 0.5
+        middle = low + (high - low) * share
+        excess = _excess(worth, middle, budget, rates, weights, costs)
+        if abs(excess) < _CLOSE or middle in (low, high):
+            return middle, middle
         if excess > 0.0:
             low, above = middle, excess
             below *= 0.5 if side == 1 else 1.0
@@ -156,7 +176,8 @@ def _log_price(
             high, below = middle, excess
             above *= 0.5 if side == -1 else 1.0
             side = -1
-    return (low + high) / 2.0
+        steps += 1
+    return low, high
 
 
 @numba.njit(cache=True)
@@ -173,11 +194,16 @@ def spread_budget(
     `budget` is in cost units per second; `price` is one to begin with, the nearer the quicker. All
     frequencies are 0 where no page is worth a poll.
     """
-    frequencies = np.zeros(len(rates))
     if not (np.minimum(rates, weights) > 0.0).any():
-        return frequencies, price
+        return np.zeros(len(rates)), price
     one = worth[0]
-    price = math.exp(_log_price(one, budget, rates, weights, costs, math.log(price)))
-    for n in range(len(rates)):
-        frequencies[n] = frequency_at(one, price, rates[n], weights[n], costs[n])
-    return frequencies, price
+    low, high = _log_prices(one, budget, rates, weights, costs, math.log(price))
+    more = _frequencies(one, low, rates, weights, costs)
+    if low == high:
+        return more, math.exp(low)
+    # Near the price at which pages saturate, neighbouring numbers may be far apart in spending.
+    less = _frequencies(one, high, rates, weights, costs)
+    apart = (costs * (more - less)).sum()
+    share = (budget - (costs * less).sum()) / apart if apart > 0.0 else 0.5
+    share = min(max(share, 0.0), 1.0)
+    return share * more + (1.0 - share) * less, math.exp(low)
