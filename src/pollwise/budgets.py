@@ -15,6 +15,8 @@ _UNITS = {
     "day": 86_400.0,
     "week": 7 * 86_400.0,
 }
+_MOST_POLLS = 100_000_000
+"""They take 16 bytes each, and a minute or more."""
 _PATTERN = re.compile(r"(?P<number>[^/]+)/(?P<unit>[a-z]+)(?P<per_page>/page)?")
 
 
@@ -28,6 +30,24 @@ class BudgetText:
     def total(self, pages: int) -> float:
         """Cost units per second for so many pages."""
         return self.rate * pages if self.per_page else self.rate
+
+    def __str__(self) -> str:
+        return f"{self.rate * _UNITS['day']:g}/day{'/page' if self.per_page else ''}"
+
+    def require_replayable(self, pages: int, seconds: float) -> None:
+        """`InputError` where a history of so many pages and seconds cannot use this budget up."""
+        polls = self.total(pages) * seconds
+        most = min(float(pages), _MOST_POLLS / max(seconds, 1.0))
+        if self.total(pages) <= most:
+            return
+        reason = (
+            "is more than one poll a second for every page, and recorded histories tell no times"
+            " finer than a second"
+            if most == pages
+            else f"makes {polls:.3g} polls of this trace, more than {_MOST_POLLS:,d}"
+        )
+        least = BudgetText(most / pages if self.per_page else most, self.per_page)
+        raise InputError(f"budget {self} {reason}; give at most {least}")
 
 
 def parse_budget(text: str) -> BudgetText:

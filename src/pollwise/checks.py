@@ -1,8 +1,11 @@
 """What arguments must be; each message names the owner, the argument, its value and the range."""
 
 import math
+import os
 from collections.abc import Iterable
+from importlib.util import find_spec
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TypeGuard
 
 import numpy as np
@@ -13,6 +16,7 @@ __all__ = [
     "is_real",
     "is_whole",
     "require_choice",
+    "require_drawable",
     "require_generator",
     "require_positive",
     "require_whole",
@@ -71,3 +75,22 @@ def require_generator(owner: str, generator: object) -> None:
             f"{owner}: generator={generator!r} must be a numpy Generator, such as"
             " numpy.random.default_rng(1)"
         )
+
+
+def require_drawable(figure: Path, otherwise: str) -> None:
+    """`InputError` unless matplotlib is there and the file `figure` can be written.
+
+    `otherwise`: what can be done instead.
+    """
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
+            f" or {otherwise}"
+        )
+    there = figure if figure.exists() else figure.parent
+    if figure.is_dir() or not (figure.parent.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(
+            f"the figure {figure} cannot be written: give a place where it can, or {otherwise}"
+        )
+    if figure.suffix.casefold() != ".png":
+        raise InputError(f"the figure {figure} would be a PNG file: give a name that ends in .png")

@@ -49,6 +49,13 @@ class ObjectiveName(StrEnum):
     ephemeral = "ephemeral"
 
 
+class RevertsName(StrEnum):
+    """What changes back to an earlier version count for."""
+
+    counted = "count"
+    ignored = "ignore"
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Db = Annotated[Path, typer.Option("--db", help="The database file.")]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]
@@ -288,37 +295,82 @@ def simulate(
 
 @app.command()
 def replay(
-    trace: Annotated[Path, typer.Argument(help="A .parquet or .csv table: page, changed_at.")],
-    budget: Annotated[str, typer.Option(help="Such as 0.2/day/page or 500/hour.")] = "0.2/day/page",
-    objective: ObjectiveOption = ObjectiveName.detection,
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            help="A .parquet or .csv table: page, changed_at; or, named NAME.items.parquet, of"
+            " items. Or the folder of the crawl data set of Kolobov et al."
+        ),
+    ],
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Such as 0.2/day/page (the default) or 500/hour; give several to compare."
+        ),
+    ] = None,
+    objective: Annotated[
+        list[ObjectiveName] | None,
+        typer.Option(
+            help="What a poll is worth: detection, if not given; give several to compare."
+        ),
+    ] = None,
     half_life: HalfLifeOption = None,
     warm_up: Annotated[
         float, typer.Option(min=0, max=0.99, help="Share of the time that does not count.")
     ] = 0.15,
     policy: PolicyOption = None,
+    reverts: Annotated[
+        RevertsName, typer.Option(help="Whether changes back to an earlier version are changes.")
+    ] = RevertsName.counted,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Weigh pages by the column weight of the trace.")
+    ] = False,
+    last_changed: Annotated[
+        bool, typer.Option("--last-changed", help="Polls tell when the page changed last.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the trade-off into this PNG file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare policies on a recorded history of real changes."""
     from pollwise.budgets import parse_budget
-    from pollwise.console import REPLAY_COLUMNS, progress_line
+    from pollwise.checks import require_drawable
+    from pollwise.console import print_replay, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
-    from pollwise.simulation.replay import Replay
-    from pollwise.study import replay_policies
+    from pollwise.study import read_history, replay_policies
+    from pollwise.trade_off import draw_trade_off
 
-    amount = parse_budget(budget)
+    budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
+    aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
     policies = parse_policies(policy or [DEFAULT_POLICY])
-    history = Replay.read(trace)
+    parameters = _parameters(aims[0], half_life)
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+    history = read_history(
+        trace,
+        objectives=[aim.value for aim in aims],
+        half_life=None if half_life is None else half_life * 3600.0,
+        weighted=weighted,
+        ignore_reverts=reverts is RevertsName.ignored,
+        last_changed=last_changed,
+    )
     with progress_line() as report:
         results = replay_policies(
             history,
             policies,
-            objective=objective_of(objective.value, **_parameters(objective, half_life)),
-            budget=amount,
+            objectives=[objective_of(aim.value, **parameters) for aim in aims],
+            budgets=budgets,
             warm_up=warm_up,
             report=report,
         )
-    _answer(results, REPLAY_COLUMNS, as_json)
+    if plot is not None:
+        draw_trade_off(plot, f"{trace.name}, {', '.join(map(str, budgets))}", results)
+    if as_json:
+        _print_json({"results": results})
+    else:
+        print_replay(results)
 
 
 @app.command()

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pollwise.robot.serve import Progress, Watched
 
 __all__ = [
-    "REPLAY_COLUMNS",
     "SIMULATION_COLUMNS",
     "Columns",
     "DemoDisplay",
@@ -33,6 +32,7 @@ __all__ = [
     "print_demo",
     "print_experiments",
     "print_explanation",
+    "print_replay",
     "print_reproduction",
     "print_results",
     "print_status",
@@ -49,12 +49,14 @@ SIMULATION_COLUMNS: Columns = {
     "tail_found_per_poll": ("in the last 20 %", ".4f"),
     "of_ideal": ("of the ideal", ".4f"),
 }
-REPLAY_COLUMNS: Columns = {
-    "policy": ("policy", "s"),
-    "polls": ("polls", ",d"),
+_REPLAY_FIGURES: Columns = {
     "captured": ("changes seen", ".4f"),
+    "novel_captured": ("novel seen", ".4f"),
     "freshness": ("freshness", ".4f"),
-    "delay_days": ("mean delay, days", ".2f"),
+    "delay_days": ("delay, days", ".2f"),
+    "age_days": ("age, days", ".2f"),
+    "value_captured": ("value captured", ".4f"),
+    "items_captured": ("items captured", ".4f"),
 }
 
 
@@ -112,6 +114,53 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
             cell = format(int(result[key]) if form == ",d" else result[key], form)
             cells.append(f"{cell} ± {errors[key]:.4f}" if errors.get(key) else cell)
         table.add_row(*cells)
+    _stdout().print(table)
+
+
+def print_replay(results: Sequence[Mapping[str, Any]]) -> None:
+    """A row for each entry of a replay, and its differences to the first in a table of their own.
+
+    Weighted figures are shown instead of plain ones.
+    """
+    keys = ["policy"]
+    if len({result["objective"] for result in results} - {None}) > 1:
+        keys.append("objective")
+    if len({result["budget"] for result in results}) > 1:
+        keys.append("budget")
+    weighted = "weighted_" if "weighted_captured" in results[0] else ""
+    figures = {key: form for key, form in _REPLAY_FIGURES.items() if weighted + key in results[0]}
+    title = "pages weighted" if weighted else None
+    table = Table(*_columns(keys), Column("polls", justify="right"), title=title)
+    for heading, _ in figures.values():
+        table.add_column(heading, justify="right", overflow="fold")
+    for result in results:
+        numbers = (format(result[weighted + key], form) for key, (_, form) in figures.items())
+        table.add_row(*(result[key] or "-" for key in keys), f"{int(result['polls']):,d}", *numbers)
+    _stdout().print(table)
+    compared = [result for result in results if "against" in result]
+    if compared:
+        _print_differences(compared, keys, figures)
+
+
+def _columns(keys: Sequence[str]) -> list[Column]:
+    return [Column(key, no_wrap=True) for key in keys]
+
+
+def _print_differences(
+    results: Sequence[Mapping[str, Any]], keys: Sequence[str], figures: Columns
+) -> None:
+    """What each entry has more or less than the one it is compared with."""
+    first = results[0]["against"]["policy"]
+    table = Table(*_columns(keys), title=f"less {first}, ± half of the 95 % interval over pages")
+    for heading, _ in figures.values():
+        table.add_column(heading, justify="right", overflow="fold")
+    for result in results:
+        cells = []
+        for key, (_, form) in figures.items():
+            found = result["against"][key]
+            low, high = found["interval_95"]
+            cells.append(f"{found['difference']:+{form}} ± {(high - low) / 2:{form}}")
+        table.add_row(*(result[key] or "-" for key in keys), *cells)
     _stdout().print(table)
 
 

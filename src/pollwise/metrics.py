@@ -219,10 +219,15 @@ def tally(
 
 
 def ratios(sums: Floats) -> dict[str, Floats]:
-    """The figures of `RATIOS` from sums of rows of a tally (along the last axis); NaN for 0 / 0."""
+    """The figures of `RATIOS` from sums of rows of a tally (along the last axis).
+
+    NaN where there were no changes, or no life.
+    """
     columns = dict(zip(TALLIED, np.moveaxis(sums, -1, 0), strict=True))
-    with np.errstate(invalid="ignore"):
-        return {name: columns[over] / columns[under] for name, (over, under) in RATIOS.items()}
+    return {
+        name: columns[over] / np.where(columns[under] > 0, columns[under], np.nan)
+        for name, (over, under) in RATIOS.items()
+    }
 
 
 def score(

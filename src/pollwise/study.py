@@ -1,30 +1,42 @@
 """What `pollwise simulate` and `pollwise replay` compute: policies side by side in one world."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pollwise.budgets import BudgetText
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
+from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import PolicyChoice, Setting
+from pollwise.simulation.items import ItemReplay, ephemeral_figures
 from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.paired import paired_differences
 from pollwise.simulation.replay import Replay
 from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.simulation.summary import (
     found_figures,
+    in_days,
     mean_of,
     replay_figures,
+    replay_tally,
+    weights_of,
     zipf_figures,
 )
 from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
-__all__ = ["Report", "made_world", "replay_policies", "simulate_policies"]
+__all__ = ["Report", "made_world", "read_history", "replay_policies", "simulate_policies"]
 
 Report = Callable[[str], None]
 """Told what is being computed."""
 
 Figures = dict[str, Any]
+
+_EPHEMERAL = "ephemeral"
 
 
 def _means(seeds: Sequence[dict[str, float]]) -> Figures:
@@ -102,23 +114,126 @@ def _figures(
     return zipf_figures(world, simulate(policy.make(setting), world, polls=polls, seed=seed))
 
 
+def read_history(
+    path: Path,
+    *,
+    objectives: Sequence[str],
+    half_life: float | None,
+    weighted: bool,
+    ignore_reverts: bool,
+    last_changed: bool,
+) -> Replay | ItemReplay:
+    """The recorded history at a path, which must have what is asked of it (else `InputError`).
+
+    A file NAME.items.parquet (or .csv) is one of items, which fade with `half_life` (seconds) and
+    are judged by the objective ephemeral; any other is one of changes, which the other objectives
+    are for. `weighted`, `ignore_reverts`, `last_changed`: see `Replay.read`.
+    """
+    if not path.stem.endswith(".items"):
+        if _EPHEMERAL in objectives:
+            raise InputError(
+                f"{path}: the objective ephemeral needs a trace of items, NAME.items.parquet;"
+                " give one, or another objective"
+            )
+        return Replay.read(
+            path, weighted=weighted, ignore_reverts=ignore_reverts, last_changed=last_changed
+        )
+    if half_life is None or set(objectives) != {_EPHEMERAL}:
+        raise InputError(
+            f"{path}: a trace of items knows no changes of pages; choose the objective ephemeral"
+            " and a half-life, and no other"
+        )
+    for option, given in (
+        ("weighted", weighted),
+        ("reverts", ignore_reverts),
+        ("last-changed", last_changed),
+    ):
+        if given:
+            raise InputError(f"{path}: --{option} is for traces of pages; leave it out for items")
+    return ItemReplay.read(path, half_life)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A policy that is about to be replayed; `objective` None: it has its own."""
+
+    choice: PolicyChoice
+    objective: Objective | None
+    budget: BudgetText
+    policy: Policy
+
+    @property
+    def row(self) -> Figures:
+        """What tells this run from the others."""
+        name = None if self.objective is None else self.objective.name
+        return {"policy": self.choice.text, "objective": name, "budget": str(self.budget)}
+
+    def __str__(self) -> str:
+        aim = "" if self.objective is None else f" for {self.objective.name}"
+        return f"{self.choice.text}{aim}, {self.budget}"
+
+
 def replay_policies(
-    world: Replay,
+    world: Replay | ItemReplay,
     policies: Sequence[PolicyChoice],
     *,
-    objective: Objective,
-    budget: BudgetText,
+    objectives: Sequence[Objective],
+    budgets: Sequence[BudgetText],
     warm_up: float,
     report: Report,
 ) -> list[Figures]:
-    """Replay a history to policies; figures of the time after `warm_up`, a share of all."""
-    results = []
-    for policy in policies:
-        report(policy.text)
-        world.reset(0)
-        total = budget.total(len(world.pages))
-        setting = Setting(objective, budget=total, pages=len(world.pages), rates=world.rates)
-        limit = BudgetPerPage(budget.rate) if budget.per_page else Budget(budget.rate)
-        polls = simulate(policy.make(setting), world, seed=0, budget=limit)
-        results.append({"policy": policy.text, **replay_figures(world, polls, warm_up)})
+    """Replay a history to policies; figures of the time after `warm_up`, a share of all.
+
+    Each policy gets every budget and, if it takes one, every objective. Of one budget, the
+    figures of all but the first entry have their differences to it under `against`, paired over
+    the pages. `InputError` for what cannot be run, before anything is.
+    """
+    world.reset(0)
+    for budget in budgets:
+        budget.require_replayable(len(world.pages), world.end - world.begin)
+    results: list[Figures] = []
+    for runs in [_runs(world, policies, objectives, budget) for budget in budgets]:
+        results += _replay(world, runs, warm_up, report)
+    return results
+
+
+def _runs(
+    world: Replay | ItemReplay,
+    policies: Sequence[PolicyChoice],
+    objectives: Sequence[Objective],
+    budget: BudgetText,
+) -> list[_Run]:
+    runs = []
+    pages, total = len(world.pages), budget.total(len(world.pages))
+    for choice in policies:
+        for objective in objectives if choice.takes_objective else objectives[:1]:
+            setting = Setting(objective, budget=total, pages=pages, rates=world.rates)
+            aim = objective if choice.takes_objective else None
+            runs.append(_Run(choice, aim, budget, choice.make(setting)))
+    return runs
+
+
+def _replay(
+    world: Replay | ItemReplay, runs: Sequence[_Run], warm_up: float, report: Report
+) -> list[Figures]:
+    """Of one budget."""
+    results: list[Figures] = []
+    tallies = []
+    for run in runs:
+        report(str(run))
+        rate = run.budget.rate
+        limit = BudgetPerPage(rate) if run.budget.per_page else Budget(rate)
+        polls = simulate(run.policy, world, seed=0, budget=limit)
+        if isinstance(world, ItemReplay):
+            results.append({**run.row, **ephemeral_figures(world, polls, warm_up)})
+        else:
+            rows = replay_tally(world, polls, warm_up)
+            results.append({**run.row, **replay_figures(world, rows)})
+            tallies.append(rows * weights_of(world)[:, None])
+    if len(tallies) > 1:
+        differences = paired_differences(tallies, np.random.default_rng(0))
+        for result, difference in zip(results[1:], differences, strict=True):
+            first = {name: results[0][name] for name in ("policy", "objective")}
+            known = {name: x for name, x in in_days(difference).items() if name in result}
+            result["against"] = {**first, **known}
     return results

@@ -4,12 +4,10 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pollwise.checks import require_whole
-from pollwise.errors import InputError
+from pollwise.checks import require_drawable, require_whole
 from pollwise.experiments.drawing import draw
 from pollwise.experiments.experiment import Effort, Experiment, Outcome
 from pollwise.experiments.registry import experiment_named
@@ -63,7 +61,7 @@ def reproduce(
     require_whole("reproduce", "trials", trials, least=1)
     figure = None if folder is None else folder / f"{name}.png"
     if figure is not None:
-        _check_drawable(figure)
+        require_drawable(figure, "ask for the numbers alone (--no-figure)")
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -73,18 +71,3 @@ def reproduce(
     if figure is not None:
         draw(figure, f"{name}: {experiment.title}", outcome)
     return Reproduction(name, experiment, outcome, trials, seconds, cores, figure)
-
-
-def _check_drawable(figure: Path) -> None:
-    """Before the work, not after it."""
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
-            " or ask for the numbers alone (--no-figure)"
-        )
-    there = figure if figure.exists() else figure.parent
-    if figure.is_dir() or not (figure.parent.is_dir() and os.access(there, os.W_OK)):
-        raise InputError(
-            f"the figure {figure} cannot be written: give a folder where it can (--figures), or"
-            " ask for the numbers alone (--no-figure)"
-        )

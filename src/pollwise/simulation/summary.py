@@ -1,13 +1,14 @@
 """Several policies on several seeds of one world, and what the figures mean."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.metrics import Polls, detections, score
+from pollwise.metrics import TALLIED, Polls, detections, ratios, tally
 from pollwise.simulation.world import World
 from pollwise.simulation.zipf import Zipf
 
@@ -16,14 +17,18 @@ __all__ = [
     "Mean",
     "expected_detections",
     "found_figures",
+    "in_days",
     "mean_of",
     "replay_figures",
+    "replay_tally",
+    "weights_of",
     "zipf_figures",
 ]
 
 CHECKPOINTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 _TAIL = 0.2
 _DAY = 86_400.0
+_TIMES = ("delay", "age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +86,47 @@ def expected_detections(world: Zipf, polls: Polls) -> NDArray[np.float64]:
     return found
 
 
-def replay_figures(world: World, polls: Polls, warm_up: float) -> dict[str, float]:
-    """Of the part of a replay after `warm_up` (a share of its time): polls, captured share of
-    the changes, freshness, and mean delay in days.
-    """
+def replay_tally(world: World, polls: Polls, warm_up: float) -> NDArray[np.float64]:
+    """The tally of the part of a replay after `warm_up`, a share of its time."""
     begin = world.begin + warm_up * (world.end - world.begin)
-    result = score(polls, world.changes, begin=begin, end=world.end)
+    return tally(polls, world.changes, begin=begin, end=world.end)
+
+
+def replay_figures(world: World, rows: NDArray[np.float64]) -> dict[str, float]:
+    """Of the tally of a replay: counts of polls, changes and found changes; captured share of the
+    changes; freshness; mean delay and age in days. Captured share of the changes that are no
+    reverts, where there are any. Where pages have weights, the same figures weighted.
+    """
+    sums = rows.sum(axis=0)
+    counts = dict(zip(TALLIED, sums.tolist(), strict=True))
+    figures: dict[str, float] = {name: int(counts[name]) for name in ("polls", "changes", "found")}
+    figures |= in_days(ratios(sums))
+    weights = weights_of(world)
+    if (weights != 1.0).any():
+        weighted = in_days(ratios(weights @ rows))
+        figures |= {f"weighted_{name}": value for name, value in weighted.items()}
+    reverted = world.changes.reverted
+    if reverted is None or not reverted.any():
+        figures = {name: x for name, x in figures.items() if not name.endswith("novel_captured")}
+    return figures
+
+
+def weights_of(world: World) -> NDArray[np.float64]:
+    """The weights of all pages."""
+    return np.array([page.weight for page in world.pages])
+
+
+def in_days(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures, or groups of numbers about each, with those that are times in days and named so."""
     return {
-        "polls": result.polls,
-        "captured": result.captured,
-        "freshness": result.freshness,
-        "delay_days": result.delay / _DAY,
+        f"{name}_days" if name in _TIMES else name: _divided(value, _DAY if name in _TIMES else 1.0)
+        for name, value in figures.items()
     }
+
+
+def _divided(value: Any, by: float) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _divided(part, by) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_divided(part, by) for part in value)
+    return float(value) / by

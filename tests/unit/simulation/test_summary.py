@@ -9,7 +9,7 @@ from pollwise.metrics import Polls
 from pollwise.policies.uniform import Uniform
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.replay import Replay
-from pollwise.simulation.summary import Mean, mean_of, replay_figures, zipf_figures
+from pollwise.simulation.summary import Mean, mean_of, replay_figures, replay_tally, zipf_figures
 from pollwise.simulation.zipf import Zipf
 
 
@@ -60,7 +60,7 @@ def test_replay_figures_leave_the_warm_up_out():
     day = 86_400.0
     world = Replay({"a": [day, 3 * day, 6 * day]}, {"a": (0.0, math.inf)}, end=10 * day)
     polls = Polls(np.zeros(3, np.int64), np.array([0.0, 2.0, 7.0]) * day)
-    figures = replay_figures(world, polls, warm_up=0.25)
+    figures = replay_figures(world, replay_tally(world, polls, warm_up=0.25))
     assert figures["polls"] == 1
     assert figures["captured"] == pytest.approx(1 / 2)
     assert figures["freshness"] == pytest.approx((0.5 + 3) / 7.5)
