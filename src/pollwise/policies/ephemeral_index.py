@@ -1,24 +1,23 @@
 """The index policy that learns how items appear at each source, what they are worth, how they fade.
 
-Items appear at a source at rate Λ with mean value ξ; a share e^(-κ age) of it is left when they are
-fetched. κ is the decay of the value and the rate at which items leave the list, taken together. So
-the value V that polls brought is like a Poisson process: of intensity R e^(-κ age) by age, R = Λξ,
-in units of φ = ΣV²/ΣV, the size of a typical item. For each κ of a lattice a source keeps
+Items appear at a source at rate Λ with mean value ξ, which fades at rate μ: e^(-μ age) of it is
+left when an item is fetched. What polls bring of these three:
 
-    E = Σ_polls (1 - e^(-κτ))/κ
-    F = -κ Σ V age, where ages are told;  Σ_polls V ln[(1 - e^(-κτ))/κ], where they are not
+- The number N of items in the time T that polls looked back upon: Λ ~ Gamma(a + N, b + T).
+- The values v of n items, all but very old ones. If μ were known, each v/f would be a sample of the initial value, f being the share
+  that is left: f = e^(-μ age) of an item whose age is told, or its mean over the wait τ before
+  the poll, f = (1 - e^(-μτ))/(μτ). For each μ of a lattice a source keeps B = Σ v/f and
+  L = -Σ ln f; taking initial values as exponential, with the size of m items at the prior mean,
 
-which with R/φ ~ Gamma(a, b) give the posterior of κ and, given κ, that of R::
+      P(μ) ∝ prior(μ) e^L (mξ₀ + B)^-(1 + m + n),    E[ξ | μ] = (mξ₀ + B)/(m + n)
 
-    P(κ) ∝ prior(κ) e^(F/φ) (b + E)^-(a + V/φ),    E[R | κ] = φ (a + V/φ)/(b + E)
+Ages make decay and value easy to tell apart: one poll of many items shows the whole curve, while
+without them waits of several lengths are needed. Neither uses how the number of items grows with
+the wait, which the hour of the day would confuse with fading.
 
-The ages are what makes decay and rate easy to tell apart: one poll of many items shows the whole
-curve, while totals say something about κ only after waits of several lengths.
-
-The index is the posterior mean of the continuous one, Σ P(κ) (E[R|κ]/κ) [1 - e^(-κτ)(1 + κτ)]; the
-prior, of the κ and of the mean of R, is fitted to all sources (empirical Bayes). A source of which
-little is known is taken to be better than it looks: 1/(1 + n)² items more than were seen after n
-polls.
+The index is the posterior mean of the continuous one, E[Λ] Σ P(μ) (E[ξ|μ]/μ) [1 - e^(-μτ)(1 + μτ)];
+the priors are fitted to all sources (empirical Bayes). A source of which little is known is taken
+to be better than it looks: 1/(1 + k)² items more than were seen after k polls.
 
 Source: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
 content", 2015, who leave learning to future work; `docs/theory.md` has the derivation.
@@ -43,15 +42,16 @@ __all__ = ["EphemeralIndex", "SourceEstimate"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_DECAYS = 2.0 ** (np.arange(-60, 8) / 2)
+_DECAYS = 2.0 ** (np.arange(-120, 16) / 4)
 """Lattice of decays per second, where nothing is known: from one in 34 years to eleven a second."""
-_FASTER = 2.0 ** (np.arange(24) / 2)
-"""Lattice of decays in units of the known one: items may leave the list before they fade."""
 _SHAPE = 0.5  # a, of the gamma prior: rates of sources differ by orders of magnitude
+_VALUE_ITEMS = 1.0  # m
 _PSEUDO_SOURCES = 8.0  # what the base prior of the decays counts as
+_LIFETIMES = 4.0  # items older than so many 1/μ are worth nothing, and tell little of μ
+_MOST_LOST = 300.0  # -ln f of items that a decay would make worth nothing, so that v/f is finite
 _REFIT = 1.25  # the priors are fitted again when so many times as many polls were learned from
-_SUMS = ("time", "items", "value", "square", "shape", "exposure")
-_LEARNED = ("clock", "value", "square", "rate", "prior")
+_SUMS = ("time", "items", "valued", "faded", "worth")
+_LEARNED = ("clock", "spread", "rate", "value", "prior")
 
 _two_or_more = Detection().shape
 
@@ -60,9 +60,8 @@ _two_or_more = Detection().shape
 class SourceEstimate:
     """What is thought of a source: posterior means.
 
-    `arrival_rate` Λ is in items per second, `value` ξ that of an item when it appears, `decay` κ
-    per second (the fading, and the leaving of the list; items that left unseen are not among those
-    of Λ). `polls` are those that told something.
+    `arrival_rate` Λ is in items per second, `value` ξ that of an item when it appears, `decay` μ
+    per second. `polls` are those that told something.
     """
 
     arrival_rate: float
@@ -103,11 +102,8 @@ class EphemeralIndex:
             raise InputError(f"ephemeral-index: epoch={epoch!r} must be finite and at least 0")
         if not memory >= 1:
             raise InputError(f"ephemeral-index: memory={memory!r} must be at least 1 poll")
-        self._decays = _DECAYS if decay is None else decay * _FASTER
-        base = np.ones(len(self._decays))
-        if decay is not None:
-            base[0] = base[1:].sum()  # as likely as not, no item leaves before it has faded
-        self._base = base / base.sum()
+        self._decays = _DECAYS if decay is None else np.array([decay])
+        self._base = np.full(len(self._decays), 1 / len(self._decays))
         self._shift = epoch / 2
         self._kept = 1 - 1 / memory
         size = len(self._decays)
@@ -116,20 +112,19 @@ class EphemeralIndex:
                 ("where", "i8"),
                 ("weight", "f8"),
                 ("polls", "i8"),
-                ("time", "f8"),  # seconds that polls looked back upon
-                ("items", "f8"),
-                ("value", "f8"),  # V
-                ("square", "f8"),  # ΣV²
-                ("shape", "f8", (size,)),  # F
-                ("exposure", "f8", (size,)),  # E
+                ("time", "f8"),  # T
+                ("items", "f8"),  # N
+                ("valued", "f8"),  # n
+                ("faded", "f8", (size,)),  # L
+                ("worth", "f8", (size,)),  # B
             ]
         )
         self._sources = np.zeros(0, self._source)
         self._common: dict[str, Floats] = {
             "clock": np.zeros(3),  # polls learned from, their waits, polls at the next fit
-            "value": np.zeros(1),
-            "square": np.zeros(1),
-            "rate": np.ones(1),  # mean R of the sources
+            "spread": np.ones(2),  # squared errors of the numbers of items, and these numbers
+            "rate": np.ones(1),  # mean Λ of the sources
+            "value": np.ones(1),  # ξ₀
             "prior": self._base.copy(),
         }
         self._queue = SourceQueue()
@@ -185,13 +180,12 @@ class EphemeralIndex:
         ids = watched([page_id], self._sources)
         if not len(ids):
             raise InputError(f"no page with the id {page_id} is watched")
-        own = self._sources[page_id]
-        (chances,), (rates,) = self._posterior(ids, optimism=0.0)
-        worth = float(chances @ rates)
-        prior_time = _SHAPE * float(self._size(ids)[0]) / worth
-        arrivals = float(own["items"] + _SHAPE) / (float(own["time"]) + prior_time)
+        chances, values, rates = self._posterior(ids, optimism=0.0)
         return SourceEstimate(
-            arrivals, worth / arrivals, float(chances @ self._decays), int(own["polls"])
+            arrival_rate=float(rates[0]),
+            value=float(chances[0] @ values[0]),
+            decay=float(chances[0] @ self._decays),
+            polls=int(self._sources[page_id]["polls"]),
         )
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
@@ -231,31 +225,37 @@ class EphemeralIndex:
         own = self._sources[seen.page_id]
         for name in _SUMS:
             own[name] *= self._kept
-        kappa = self._decays
-        reach = -np.expm1(-kappa * elapsed) / kappa
         if seen.items is None:
-            # Of items that are counted only, nothing is known of what they have lost.
             count = self._count(seen, own, elapsed)
-            values, own["exposure"] = np.ones(1), own["exposure"] + elapsed
-            total = square = count
+            own["valued"] += count
+            own["worth"] += count
         else:
             count = len(seen.items)
-            values = np.array([item.value for item in seen.items])
-            born = (math.nan if i.published_at is None else i.published_at for i in seen.items)
-            ages = np.clip(seen.polled_at - np.array(list(born)), 0.0, elapsed)
-            aged = ~np.isnan(ages)
-            own["shape"] -= kappa * float(values[aged] @ ages[aged])
-            own["shape"] += np.log(reach) * float(values[~aged].sum())
-            own["exposure"] += reach
-            total, square = float(values.sum()), float(values @ values)
+            self._learn_values(own, seen, elapsed)
+        if own["polls"]:
+            ((rate,),) = self._posterior(np.array([seen.page_id]), optimism=0.0)[2:]
+            self._common["spread"] += (count - rate * elapsed) ** 2, rate * elapsed
         own["time"] += elapsed
         own["items"] += count
-        own["value"] += total
-        own["square"] += square
         own["polls"] += 1
-        self._common["value"] += total
-        self._common["square"] += square
         self._common["clock"][:2] += 1, elapsed
+
+    def _learn_values(self, own: Any, seen: Observation, elapsed: float) -> None:
+        """Take in the values of the items of a poll."""
+        items = seen.items or ()
+        values = np.array([item.value for item in items])
+        born = [math.nan if item.published_at is None else item.published_at for item in items]
+        ages = np.clip(seen.polled_at - np.array(born), 0.0, elapsed)
+        decay = self.estimate(seen.page_id).decay
+        told = ~(ages * decay > _LIFETIMES)
+        values, ages = values[told], ages[told]
+        lost = np.multiply.outer(self._decays, ages)  # -ln f
+        scaled = self._decays * elapsed
+        over_wait = -np.log(-np.expm1(-scaled) / scaled)
+        lost = np.where(np.isnan(lost), over_wait[:, None], lost)
+        own["valued"] += len(values)
+        own["faded"] += lost.sum(axis=1)
+        own["worth"] += np.exp(np.minimum(lost, _MOST_LOST)) @ values
 
     @staticmethod
     def _count(seen: Observation, own: Any, elapsed: float) -> float:
@@ -267,25 +267,19 @@ class EphemeralIndex:
         mean = elapsed * float(own["items"] + 1.0) / (float(own["time"]) + elapsed)
         return float(mean / -np.expm1(-mean))
 
-    def _size(self, ids: Ints) -> Floats:
-        """φ of sources, that of all counting as one item."""
-        value, square = self._common["value"][0], self._common["square"][0]
-        common = square / value if value > 0 else 1.0
-        own = self._sources[ids]
-        return np.asarray((own["square"] + common**2) / (own["value"] + common), np.float64)
-
-    def _posterior(self, ids: Ints, optimism: float = 1.0) -> tuple[Floats, Floats]:
-        """P(κ) and E[R | κ] of sources, a row each."""
-        own, size = self._sources[ids], self._size(ids)
-        exposure = own["exposure"] + (_SHAPE * size / self._common["rate"])[:, None]
-        count = _SHAPE + own["value"] / size
-        with np.errstate(divide="ignore"):
-            logs = np.log(self._common["prior"]) + own["shape"] / size[:, None]
-        logs = logs - count[:, None] * np.log(exposure)
+    def _posterior(self, ids: Ints, optimism: float = 1.0) -> tuple[Floats, Floats, Floats]:
+        """Of sources, a row each: P(μ), E[ξ | μ], and E[Λ]."""
+        own, mean = self._sources[ids], self._common["value"][0]
+        worth = _VALUE_ITEMS * mean + own["worth"]
+        count = (_VALUE_ITEMS + own["valued"])[:, None]
+        logs = np.log(self._common["prior"]) + own["faded"] - (1 + count) * np.log(worth)
         chances = np.exp(logs - logs.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-        hoped = count + optimism / (1.0 + own["polls"]) ** 2
-        return chances, (size * hoped)[:, None] / exposure
+        # Where items come in batches, each batch says as much as a single item would.
+        batch = max(self._common["spread"][0] / self._common["spread"][1], 1.0)
+        hoped = (_SHAPE + optimism / (1.0 + own["polls"]) ** 2) * batch + own["items"]
+        time = _SHAPE * batch / self._common["rate"][0] + own["time"]
+        return chances, worth / count, hoped / time
 
     def _reckon(self, ids: Ints) -> None:
         """Give the queue the indices of sources, for their usual waits."""
@@ -299,8 +293,8 @@ class EphemeralIndex:
         """Give the queue the indices of sources: exact after `times` and after four times that."""
         if not len(ids):
             return
-        chances, rates = self._posterior(ids)
-        height = chances * rates / self._decays * self._sources["weight"][ids][:, None]
+        chances, values, rates = self._posterior(ids)
+        height = (rates * self._sources["weight"][ids])[:, None] * chances * values / self._decays
         indices = [
             (height * _two_or_more(self._decays * (wait + self._shift)[:, None])).sum(axis=1)
             for wait in (times, LATER * times)
@@ -312,8 +306,9 @@ class EphemeralIndex:
         learned = np.flatnonzero((self._sources["where"] == 1) & (self._sources["polls"] > 0))
         if not len(learned):
             return
-        chances, rates = self._posterior(learned, optimism=0.0)
-        self._common["rate"][:] = (chances * rates).sum(axis=1).mean()
+        chances, values, rates = self._posterior(learned, optimism=0.0)
+        self._common["rate"][:] = rates.mean()
+        self._common["value"][:] = np.average((chances * values).sum(axis=1), weights=rates)
         weights = _PSEUDO_SOURCES * self._base + chances.sum(axis=0)
         self._common["prior"][:] = weights / weights.sum()
         self._reckon(np.flatnonzero(self._sources["where"]))

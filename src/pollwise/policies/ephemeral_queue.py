@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 LATER = 4.0
 """The later one of the two waits by which an index is set, in units of the other."""
 
-_PATIENCE = 64.0
+_PATIENCE = 16.0
 _FEW = POOL_CAPACITY // 2
 _SMALLEST = 1e-200
 
