@@ -22,6 +22,7 @@ from pollwise.policies.htraa import HTRAA
 from pollwise.policies.lakg import LAKG
 from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
 from pollwise.policies.miniflux import Miniflux
+from pollwise.policies.mirrorsync import MirrorSync
 from pollwise.policies.mixture_policy import MixturePolicy
 from pollwise.policies.news_crawl import NewsCrawl
 from pollwise.policies.newsblur import NewsBlur
@@ -127,6 +128,7 @@ _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] =
     "newsblur": (NewsBlur, _nothing),
     "lambdacrawl": (LambdaCrawl, _nothing),
     "lambdacrawl-known": (KnownLambdaCrawl, lambda s: _rates(s) | {"budget": s.budget}),
+    "mirrorsync": (MirrorSync, _generator),
     "cho-naive": (ChoNaive, _objective),
     "cho-mle": (ChoMLE, _objective),
     "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),

@@ -45,6 +45,7 @@ from pollwise.policies.lakg_queue import (
     select_lakg,
     wake_lakg,
 )
+from pollwise.policies.mirror_descent import MirrorState, observe_mirrorsync
 from pollwise.policies.mixture_bandit import (
     BanditState,
     amount_bandit,
@@ -100,6 +101,7 @@ _KERNELS: dict[type, _Kernels] = {
     GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
     IntervalRuleState: _Kernels(select_adaptive, observe_interval_rule, wake_adaptive),
     HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
+    MirrorState: _Kernels(select_adaptive, observe_mirrorsync, wake_adaptive),
     ReallocationState: _Kernels(select_adaptive, observe_reallocating, wake_adaptive),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
     WitnessedState: _Kernels(select_witnessed, observe_witnessed),
