@@ -34,14 +34,22 @@ if TYPE_CHECKING:
     )
     from pollwise.policies.base import Mixture, Policy
     from pollwise.policies.bayes_index import BayesianIndex, PageEstimate
+    from pollwise.policies.cho import ChoMLE, ChoNaive
     from pollwise.policies.estimator import Estimator
     from pollwise.policies.fixed import Fixed
     from pollwise.policies.gp_ucb import GPUCB
     from pollwise.policies.gpoks import GPOKS
     from pollwise.policies.htraa import HTRAA
     from pollwise.policies.lakg import LAKG
+    from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
+    from pollwise.policies.miniflux import Miniflux
+    from pollwise.policies.mirrorsync import MirrorSync
+    from pollwise.policies.news_crawl import NewsCrawl
+    from pollwise.policies.newsblur import NewsBlur
+    from pollwise.policies.nutch import Nutch
     from pollwise.policies.optimal import Optimal
     from pollwise.policies.proportional import Proportional
+    from pollwise.policies.stormcrawler import StormCrawler
     from pollwise.policies.thompson import ThompsonSampling
     from pollwise.policies.ucb1 import UCB1
     from pollwise.policies.uniform import Uniform
@@ -66,6 +74,8 @@ __all__ = [
     "Budget",
     "BudgetPerPage",
     "Changes",
+    "ChoMLE",
+    "ChoNaive",
     "Delay",
     "Detection",
     "Ephemeral",
@@ -73,7 +83,14 @@ __all__ = [
     "Fixed",
     "Freshness",
     "InputError",
+    "KnownLambdaCrawl",
+    "LambdaCrawl",
+    "Miniflux",
+    "MirrorSync",
     "Mixture",
+    "NewsBlur",
+    "NewsCrawl",
+    "Nutch",
     "Objective",
     "Observation",
     "Optimal",
@@ -93,6 +110,7 @@ __all__ = [
     "StochasticKnapsack",
     "StoreError",
     "StoreVersionError",
+    "StormCrawler",
     "ThompsonSampling",
     "TraceError",
     "Uniform",
@@ -119,14 +137,22 @@ _HOMES = (
     "pollwise.objectives",
     "pollwise.policies.base",
     "pollwise.policies.bayes_index",
+    "pollwise.policies.cho",
     "pollwise.policies.estimator",
     "pollwise.policies.fixed",
     "pollwise.policies.gp_ucb",
     "pollwise.policies.gpoks",
     "pollwise.policies.htraa",
     "pollwise.policies.lakg",
+    "pollwise.policies.lambdacrawl",
+    "pollwise.policies.miniflux",
+    "pollwise.policies.mirrorsync",
+    "pollwise.policies.news_crawl",
+    "pollwise.policies.newsblur",
+    "pollwise.policies.nutch",
     "pollwise.policies.optimal",
     "pollwise.policies.proportional",
+    "pollwise.policies.stormcrawler",
     "pollwise.policies.thompson",
     "pollwise.policies.ucb1",
     "pollwise.policies.uniform",
