@@ -44,6 +44,7 @@ def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
         _draw(panel, x, y, _curves(results))
         if several:
             panel.set_xscale("log")
+            panel.set_yscale("log" if y == "delay_days" else "linear")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=120)
@@ -71,6 +72,4 @@ def _draw(panel: Any, x: str, y: str, curves: Mapping[str, Sequence[Figures]]) -
             label=label,
         )
     panel.set(xlabel=_LABELS[x], ylabel=_LABELS[y])
-    if y == "delay_days":
-        panel.set_yscale("log")
     panel.grid(alpha=0.3, which="both")

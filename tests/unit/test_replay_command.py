@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pollwise import checks, cli, console
+from pollwise import checks, cli
+from pollwise.replay_table import print_replay
 
 DAY = 86_400
 PNG = b"\x89PNG"
@@ -78,7 +79,7 @@ def test_for_people(run):
     assert status == 0
     assert "objective" not in out
     assert "budget" not in out
-    for word in ("changes", "novel", "freshness", "delay", "age", "less uniform"):
+    for word in ("changes seen", "novel seen", "freshness", "delay, days", "less uniform"):
         assert word in out
     assert "whittle for detection, 0.2/day/page" in err
     several = ["--budget", "1/day", "--objective", "freshness", "--objective", "delay"]
@@ -89,7 +90,7 @@ def test_for_people(run):
 
 def test_one_policy_is_compared_with_nothing(capsys):
     row = {"policy": "uniform", "objective": None, "budget": "1/day", "polls": 3}
-    console.print_replay([row | {"value_captured": 0.5, "items_captured": 0.25}])
+    print_replay([row | {"value_captured": 0.5, "items_captured": 0.25}])
     out = capsys.readouterr().out
     assert "less" not in out
     assert "items captured" in out
