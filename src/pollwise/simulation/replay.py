@@ -8,6 +8,7 @@ import numpy as np
 
 from pollwise.errors import TraceError
 from pollwise.metrics import Changes
+from pollwise.simulation.crawl_log import is_crawl_log, read_crawl_log
 from pollwise.simulation.trace import read_trace
 from pollwise.simulation.world import Recorded
 from pollwise.types import Page
@@ -64,14 +65,15 @@ class Replay(Recorded):
         ignore_reverts: bool = False,
         last_changed: bool = False,
     ) -> "Replay":
-        """Read a trace in the format of `pollwise.simulation.trace`.
+        """Read a trace in the format of `pollwise.simulation.trace`, or of `crawl_log`: a folder.
 
         `weighted`: pages are weighed as its column `weight` says. `ignore_reverts`: changes back
         to an earlier version are no changes (column `revert`). `last_changed`: polls tell when
         the page changed last (of pages that never did, when they were born), as many servers do.
         `TraceError` names what is missing or wrong, where, and the mend.
         """
-        trace = read_trace(path, weighted=weighted)
+        read = read_crawl_log if is_crawl_log(path) else read_trace
+        trace = read(path, weighted=weighted)
         changes = trace.changes
         if ignore_reverts:
             if changes.reverted is None:
