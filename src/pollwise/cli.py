@@ -214,7 +214,7 @@ def watch(
 @app.command()
 def status(db: Db = _DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
-    from pollwise.console import print_status
+    from pollwise.report_console import print_status
     from pollwise.reports import read_status
 
     report = read_status(db)
@@ -231,7 +231,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """What is known of a page, and why it is polled next or not."""
-    from pollwise.console import print_explanation
+    from pollwise.report_console import print_explanation
     from pollwise.reports import read_explanation
 
     explanation = read_explanation(db, url)
@@ -239,6 +239,32 @@ def explain(
         _print_json(explanation)
     else:
         print_explanation(explanation)
+
+
+@app.command()
+def plan(
+    db: Db = _DB,
+    freshness: Annotated[
+        float | None,
+        typer.Option(help="Also find the cheapest budget that makes pages so fresh, such as 0.9."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this PNG file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What a smaller or a larger budget would bring, by what was learned so far."""
+    from pollwise.checks import require_drawable
+    from pollwise.planning import draw_plan, read_plan
+    from pollwise.report_console import print_plan
+
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+    answer = read_plan(db, freshness, curve=plot is not None)
+    if plot is not None:
+        draw_plan(plot, answer)
+    if as_json:
+        _print_json(answer)
+    else:
+        print_plan(answer)
 
 
 @app.command()
@@ -336,9 +362,10 @@ def replay(
     """Compare policies on a recorded history of real changes."""
     from pollwise.budgets import parse_budget
     from pollwise.checks import require_drawable
-    from pollwise.console import print_replay, progress_line
+    from pollwise.console import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.replay_table import print_replay
     from pollwise.study import read_history, replay_policies
     from pollwise.trade_off import draw_trade_off
 

@@ -29,14 +29,15 @@ __all__ = [
     "Columns",
     "DemoDisplay",
     "WatchDisplay",
+    "folded",
+    "moment",
+    "pairs",
     "print_demo",
     "print_experiments",
-    "print_explanation",
-    "print_replay",
     "print_reproduction",
     "print_results",
-    "print_status",
     "progress_line",
+    "stdout",
 ]
 
 Columns = Mapping[str, tuple[str, str]]
@@ -49,18 +50,10 @@ SIMULATION_COLUMNS: Columns = {
     "tail_found_per_poll": ("in the last 20 %", ".4f"),
     "of_ideal": ("of the ideal", ".4f"),
 }
-_REPLAY_FIGURES: Columns = {
-    "captured": ("changes seen", ".4f"),
-    "novel_captured": ("novel seen", ".4f"),
-    "freshness": ("freshness", ".4f"),
-    "delay_days": ("delay, days", ".2f"),
-    "age_days": ("age, days", ".2f"),
-    "value_captured": ("value captured", ".4f"),
-    "items_captured": ("items captured", ".4f"),
-}
 
 
-def _stdout() -> Console:
+def stdout() -> Console:
+    """Where answers go."""
     return _console(sys.stdout)
 
 
@@ -79,7 +72,7 @@ def _console(stream: TextIO) -> Console:
     )
 
 
-def _moment(seconds: float | None) -> str:
+def moment(seconds: float | None) -> str:
     """A time in UTC, or a dash."""
     if seconds is None or not math.isfinite(seconds):
         return "-"
@@ -114,54 +107,7 @@ def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> Non
             cell = format(int(result[key]) if form == ",d" else result[key], form)
             cells.append(f"{cell} ± {errors[key]:.4f}" if errors.get(key) else cell)
         table.add_row(*cells)
-    _stdout().print(table)
-
-
-def print_replay(results: Sequence[Mapping[str, Any]]) -> None:
-    """A row for each entry of a replay, and its differences to the first in a table of their own.
-
-    Weighted figures are shown instead of plain ones.
-    """
-    keys = ["policy"]
-    if len({result["objective"] for result in results} - {None}) > 1:
-        keys.append("objective")
-    if len({result["budget"] for result in results}) > 1:
-        keys.append("budget")
-    weighted = "weighted_" if "weighted_captured" in results[0] else ""
-    figures = {key: form for key, form in _REPLAY_FIGURES.items() if weighted + key in results[0]}
-    title = "pages weighted" if weighted else None
-    table = Table(*_columns(keys), Column("polls", justify="right"), title=title)
-    for heading, _ in figures.values():
-        table.add_column(heading, justify="right", overflow="fold")
-    for result in results:
-        numbers = (format(result[weighted + key], form) for key, (_, form) in figures.items())
-        table.add_row(*(result[key] or "-" for key in keys), f"{int(result['polls']):,d}", *numbers)
-    _stdout().print(table)
-    compared = [result for result in results if "against" in result]
-    if compared:
-        _print_differences(compared, keys, figures)
-
-
-def _columns(keys: Sequence[str]) -> list[Column]:
-    return [Column(key, no_wrap=True) for key in keys]
-
-
-def _print_differences(
-    results: Sequence[Mapping[str, Any]], keys: Sequence[str], figures: Columns
-) -> None:
-    """What each entry has more or less than the one it is compared with."""
-    first = results[0]["against"]["policy"]
-    table = Table(*_columns(keys), title=f"less {first}, ± half of the 95 % interval over pages")
-    for heading, _ in figures.values():
-        table.add_column(heading, justify="right", overflow="fold")
-    for result in results:
-        cells = []
-        for key, (_, form) in figures.items():
-            found = result["against"][key]
-            low, high = found["interval_95"]
-            cells.append(f"{found['difference']:+{form}} ± {(high - low) / 2:{form}}")
-        table.add_row(*(result[key] or "-" for key in keys), *cells)
-    _stdout().print(table)
+    stdout().print(table)
 
 
 def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
@@ -174,7 +120,7 @@ def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
 
 def print_reproduction(result: "Reproduction") -> None:
     """What an experiment found: the claim, the numbers by row and column, the finding."""
-    console = _stdout()
+    console = stdout()
     experiment, rows = result.experiment, result.outcome.rows
     console.print(f"{result.name}: {experiment.title} ({experiment.source})")
     console.print(f"Claim: {experiment.claim}")
@@ -320,7 +266,7 @@ def print_demo(results: "Sequence[DemoResult]") -> None:
     ]
     for name, cell in rows:
         table.add_row(name, *(cell(result) for result in results))
-    _stdout().print(table)
+    stdout().print(table)
 
 
 class WatchDisplay(_Display):
@@ -362,8 +308,8 @@ class WatchDisplay(_Display):
                 news = self._troubles[observation.page_id] = trouble
             if news is not None:
                 url = watched[observation.page_id].page.url
-                moment = _moment(observation.polled_at)
-                self._console.print(f"{moment}  {news}  {url}", soft_wrap=True)
+                polled = moment(observation.polled_at)
+                self._console.print(f"{polled}  {news}  {url}", soft_wrap=True)
         self._tell_at_times()
 
     def _picture(self) -> Spinner:
@@ -387,78 +333,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _folded(heading: str) -> Column:
+def folded(heading: str) -> Column:
     """A column whose text may be long, but is wanted whole, such as a URL."""
     return Column(heading, overflow="fold")
 
 
-def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+def pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    """A table of names and values."""
     table = Table(title=title, show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def print_status(report: Mapping[str, Any]) -> None:
-    """The answer of `pollwise status`."""
-    console = _stdout()
-    rows = [
-        ("pages", f"{report['pages']:,} ({report['failing']:,} failing)"),
-        ("polls", f"{report['polls']:,}"),
-        ("changes found", f"{report['changes']:,}"),
-        ("versions kept", f"{report['versions']:,}"),
-        ("size", f"{report['bytes'] / 1e6:.1f} MB"),
-        ("budget", str(report["budget"] or "-")),
-        ("objective", str(report["objective"] or "-")),
-        ("last start (UTC)", _moment(report["started_at"])),
-    ]
-    console.print(_pairs(report["database"], rows))
-    if report["last_changes"]:
-        changes = Table("changed (UTC)", "times", _folded("page"), title="Latest changes")
-        for row in report["last_changes"]:
-            changes.add_row(_moment(row["changed_at"]), str(row["changes"]), row["url"])
-        console.print(changes)
-    if report["failures"]:
-        failures = Table("in a row", _folded("page"), "error", title="Failing pages")
-        for row in report["failures"]:
-            failures.add_row(str(row["failures"]), row["url"], row["error"] or "-")
-        console.print(failures)
-
-
-def print_explanation(report: Mapping[str, Any]) -> None:
-    """The answer of `pollwise explain`."""
-    low, high = report["changes_per_day_between"]
-    rate = f"{report['changes_per_day']:.3g} a day (90 %: {low:.3g} to {high:.3g})"
-    index = report["index"]
-    rows = [
-        ("polls", f"{report['polls']:,}, {report['changes']:,} found a change"),
-        ("latest poll (UTC)", f"{_moment(report['polled_at'])}, {report['outcome'] or 'none'}"),
-        ("latest change (UTC)", _moment(report["last_changed_at"])),
-        ("change rate", rate if report["versions"] else "not known yet"),
-        ("weight, cost", f"{report['weight']:g}, {report['cost']:g}"),
-        ("index now", f"{index:.3g}" if math.isfinite(index) else "infinite"),
-        ("price of a poll", f"{report['price']:.3g}"),
-        ("due (UTC)", _moment(report["due_at"])),
-        ("why", _reason(report)),
-    ]
-    if report["error"]:
-        rows.append(("failures in a row", f"{report['failures']}: {report['error']}"))
-    recent = ", ".join(row["outcome"] for row in report["recent"])
-    rows.append(("recent polls", recent or "-"))
-    _stdout().print(_pairs(report["url"], rows))
-
-
-def _reason(report: Mapping[str, Any]) -> str:
-    if report["failures"]:
-        return "its polls fail: it rests ever longer before the next attempt, but a week at most"
-    if report["outcome"] == "gone":
-        return "its server says it is gone: it rests, ever longer, before the next look"
-    if math.isinf(report["index"]):
-        return "there is no copy yet, or it is long overdue: it comes before all others"
-    if math.isinf(report["due_at"]):
-        return "its index never reaches the price: other pages are worth more, for now"
-    if report["index"] >= report["price"]:
-        return "its index has reached the price: it is polled as soon as the budget allows"
-    return "its index is below the price: until it is due, other pages are worth more"

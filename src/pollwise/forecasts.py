@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from pollwise.checks import require_positive
 from pollwise.dispersion import LEVEL, POISSON, Spread
@@ -40,6 +41,8 @@ _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
 _PAGES_AT_ONCE = 8192
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_FEW_EXAMPLES = 3.0
+"""Pages polled as of which rates are as much apart from each other as they are off together."""
 _TELLABLE = 5.0
 """Of changes that come faster than this between two polls, polls do not tell how fast."""
 
@@ -88,8 +91,10 @@ class Forecaster:
 
     `rates` are changes per second, `probabilities` a row for each page that says how likely each
     rate is; `weights` and `costs` are numbers, or one for each page. However little a page is
-    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so). Budgets
-    are in cost units per second.
+    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so).
+    `examples` is the number of pages from which it was learned how rates are distributed: after
+    few, rates are likely to be other than believed all together. Budgets are in cost units per
+    second.
 
     >>> from pollwise.objectives import Detection
     >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
@@ -108,6 +113,7 @@ class Forecaster:
         costs: ArrayLike = 1.0,
         *,
         patience: float = np.inf,
+        examples: float = np.inf,
     ) -> None:
         self._rates = np.asarray(rates, np.float64)
         self._probabilities = np.asarray(probabilities, np.float64)
@@ -117,6 +123,7 @@ class Forecaster:
         self._weights = np.broadcast_to(np.asarray(weights, np.float64), pages)
         self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
         self._patience = patience
+        self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
         self._factors = np.ones(pages)
         values = objective.index(self._rates[:, None], _TIMES[None, :])
         worth = (self._weights / self._costs)[:, None] * (self._probabilities @ values)
@@ -139,6 +146,7 @@ class Forecaster:
             [page.weight for page in pages],
             [page.cost for page in pages],
             patience=policy.patience,
+            examples=policy.examples,
         ).calibrated(budget, policy.recalibrated)
 
     def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
@@ -251,8 +259,7 @@ class Forecaster:
         excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
         outcomes = np.empty((draws, 3))
         for outcome in outcomes:
-            number = (cumulative < generator.random(len(frequency))[:, None]).sum(axis=1)
-            rate = self._rates[number] * self._factors
+            rate = self._drawn_rates(cumulative, generator)
             # Pages that share their fate: a busy week makes all of them faster.
             common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
             outcome[0] = _drawn_found(
@@ -322,6 +329,13 @@ class Forecaster:
         """Over the pages, by weight."""
         weights = self._weights if self._weights.any() else np.ones(len(values))
         return float(weights @ values / weights.sum())
+
+    def _drawn_rates(self, cumulative: Floats, generator: np.random.Generator) -> Floats:
+        """A rate for each page, all of them higher or lower as far as the belief is shared."""
+        own = generator.normal(size=len(cumulative))
+        level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
+        number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
+        return self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
 
     def _drawn_freshness(
         self,

@@ -205,6 +205,15 @@ class Scheduler:
             }
         )
 
+    def rests_until(self, page_id: int) -> float | None:
+        """When a page whose latest poll failed is tried again at the earliest; None: any time."""
+        back_off = self._back_offs.get(page_id)
+        return None if back_off is None else back_off.until
+
+    def host_free_at(self, scope: str, now: float) -> float:
+        """From when on pages of a scope may be polled; not later than `now`: already."""
+        return self._free_at(scope, now)
+
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run without polling any yet, and its `state` if any.
 

@@ -105,6 +105,9 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
         (["status"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
+        (["plan"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
+        (["plan", "--plot", "x.pdf"], ["x.pdf", "ends in .png"]),
+        (["plan", "--plot", "none/x.png"], ["none/x.png cannot be written"]),
         (["explain"], ["Missing argument 'url'", "'pollwise explain --help'"]),
         (["explain", "no url"], ["'no url'", "http://"]),
         (["explain", SITE], ["pollwise.db does not exist", "start 'pollwise watch'"]),
@@ -177,7 +180,7 @@ def assert_refused(answer: Answer, *parts: str) -> None:
 def test_without_arguments_it_shows_its_commands(run):
     answer = run()
     assert (answer.status, answer.err) == (2, "")
-    for command in ("demo", "watch", "status", "explain", "simulate", "replay"):
+    for command in ("demo", "watch", "status", "explain", "plan", "simulate", "replay"):
         assert f" {command} " in answer.out
 
 
@@ -223,6 +226,89 @@ def test_explain_of_a_page_that_is_not_watched(run, db):
     parts = [f"{SITE}/x is not watched", "kept.db", f"`pollwise watch {SITE}/x --db {db}` does"]
     assert_refused(run("explain", f"{SITE}/x", "--db", db), *parts)
     assert db.read_bytes() == before
+
+
+def test_what_holds_a_page_back(run, db):
+    back_off = [[2, 30.0, 3, None, None, 1.0, False, []], 30.0, 60.0, 4e9]
+    state = {"rate": 1.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}
+    with Store.open(db) as store:
+        store.commit(Batch(scheduler=json.dumps(state | {"back_offs": [back_off]})))
+    document = run("explain", f"{SITE}/bad", "--db", db, "--json").document
+    assert (document["rests_until"], document["host_free_at"]) == (4e9, 3e9)
+    assert document["next_poll_at"] == 4e9
+    answer = run("explain", f"{SITE}/bad", "--db", db)
+    assert "it rests until 2096-10-02 07:06:40" in " ".join(answer.out.replace("│", " ").split())
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    assert (document["rests_until"], document["next_poll_at"]) == (None, 3e9)
+    answer = run("explain", f"{SITE}/news", "--db", db)
+    assert "its host is left alone until" in " ".join(answer.out.replace("│", " ").split())
+
+
+def test_explain_tells_its_sources(run, db):
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    learned = document["learned_from"]
+    assert (learned["polls"], learned["dates"]) == (1, 0)
+    assert 0 < learned["own_share"] < 1
+    assert 0 < document["chance"] <= 1
+    unknown = run("explain", f"{SITE}/new", "--db", db, "--json").document
+    assert unknown["learned_from"]["own_share"] == 0
+    assert unknown["chance"] is None
+    assert unknown["learned_from"]["prior_changes_per_day"] == pytest.approx(
+        learned["prior_changes_per_day"]
+    )
+
+
+class TestPlan:
+    def test_few_polls_make_wide_intervals(self, run, db):
+        with Store.open(db) as store:
+            store.forget_learned()
+        document = run("plan", "--db", db, "--json").document
+        assert [row["factor"] for row in document["results"]] == [0.25, 0.5, 1, 2, 4]
+        now = document["results"][2]
+        assert now["budget_per_day"] == pytest.approx(120)
+        found = now["found_per_day"]
+        assert found["low"] < 0.5 * found["mean"] < 1.2 * found["mean"] < found["high"]
+        answer = run("plan", "--db", db)
+        assert answer.status == 0
+        assert "× 0.25" in answer.out
+
+    def test_the_budget_for_a_freshness(self, run, db):
+        document = run("plan", "--db", db, "--freshness", 0.5, "--json").document
+        assert document["wanted"]["freshness"]["mean"] == pytest.approx(0.5, abs=1e-3)
+        assert document["wanted_freshness"] == 0.5
+        assert "for 0.5" in run("plan", "--db", db, "--freshness", 0.5).out
+
+    def test_a_figure(self, run, db, tmp_path):
+        assert run("plan", "--db", db, "--plot", "plan.png").status == 0
+        assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+    @pytest.mark.parametrize("freshness", ["1", "0", "-1", "nan", "2"])
+    def test_a_freshness_that_is_none(self, run, db, freshness):
+        answer = run("plan", "--db", db, f"--freshness={freshness}")
+        assert_refused(answer, "freshness", "between 0 and 1")
+
+    def test_a_freshness_out_of_reach(self, run, db):
+        answer = run("plan", "--db", db, "--freshness", 0.999999)
+        assert_refused(answer, "no budget makes these pages 0.999999 fresh", "ask for less")
+
+    def test_a_database_without_pages(self, run, tmp_path):
+        Store.open(tmp_path / "empty.db").close()
+        assert_refused(run("plan", "--db", "empty.db"), "empty.db has no pages", "pollwise watch")
+        assert run("status", "--db", "empty.db", "--json").document["forecast"] is None
+
+    def test_pages_that_were_never_watched(self, run, tmp_path):
+        with Store.open(tmp_path / "new.db") as store:
+            store.add_pages([NewPage(SITE)], now=0.0)
+        assert_refused(run("plan", "--db", "new.db"), "new.db was never watched")
+
+
+def test_status_forecasts(run, db):
+    forecast = run("status", "--db", db, "--json").document["forecast"]
+    assert forecast.keys() == {"day", "week"}
+    for figures in forecast.values():
+        assert figures.keys() == {"found_per_day", "freshness", "delay_days"}
+        for interval in figures.values():
+            assert 0 <= interval["low"] <= interval["high"]
 
 
 def test_simulate_and_replay_answer_with_an_entry_for_each_policy(run, tmp_path):

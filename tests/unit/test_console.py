@@ -1,6 +1,7 @@
 """What people see, on a terminal of 80 columns and elsewhere."""
 
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise import console
+from pollwise import console, report_console
 from pollwise.experiments.experiment import Row
 from pollwise.robot.poller import PollReport
 from pollwise.robot.serve import Progress, Watched
@@ -93,6 +94,10 @@ def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, mon
     assert lines == [f"{n} polls, 0 changes, 0 pages in trouble" for n in (3, 6)]
 
 
+EXPECTED = {
+    name: {"mean": 1.0, "low": 0.5, "high": 1.0}
+    for name in ("found_per_day", "freshness", "delay_days")
+}
 STATUS = {
     "database": "x.db",
     "budget": None,
@@ -106,17 +111,22 @@ STATUS = {
     "failing": 1,
     "last_changes": [{"url": URL, "changed_at": 0.0, "changes": 1}],
     "failures": [{"url": URL, "error": "no [/] answer", "failures": 2}],
+    "forecast": {
+        "week": EXPECTED | {"delay_days": dict.fromkeys(("mean", "low", "high"), math.inf)}
+    },
 }
 
 
 def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     with terminal.in_use():
-        console.print_status(STATUS)
+        report_console.print_status(STATUS)
     assert "x" * 30 + "…" not in terminal.plain
     assert max(map(len, terminal.plain.splitlines())) <= 80
     assert "12,345 (1 failing)" in terminal.plain
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
+    assert "1 (0.5 to 1) changes found a day" in terminal.plain
+    assert "delay never" in " ".join(terminal.plain.replace("│", " ").split())
 
 
 def test_results_have_standard_errors_where_there_are_several_seeds(capsys):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pollwise.errors import InputError
 from pollwise.objectives import Freshness, Objective
-from pollwise.policies.arrays import watched
+from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index_chance import chances_of
 from pollwise.policies.index_policy import IndexPolicy
 from pollwise.policies.index_state import (
@@ -108,6 +108,16 @@ class BayesianIndex(IndexPolicy):
         weights = self.state.shared[0]["prior"] * self.state.pages["likelihood"][ids]
         return RATES, weights / weights.sum(axis=1, keepdims=True)
 
+    def prior_probabilities(
+        self, page_ids: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The probability of each rate for each page before its own polls are looked at.
+
+        From pages like it. `InputError` for a page that is not watched.
+        """
+        prior = self.state.shared[0]["prior"]
+        return np.tile(prior / prior.sum(), (len(self._watched(page_ids)), 1))
+
     def chances(
         self, page_ids: Sequence[int] | NDArray[np.int64], now: float
     ) -> NDArray[np.float64]:
@@ -125,6 +135,12 @@ class BayesianIndex(IndexPolicy):
     def patience(self) -> float:
         """Rounds of all pages after which any page is polled, whatever it is worth."""
         return float(self.state.shared[0]["patience"])
+
+    @property
+    def examples(self) -> int:
+        """Pages whose own polls have told something."""
+        pages = self.state.pages
+        return int(((pages["where"] != ABSENT) & (pages["polls"] > 0)).sum())
 
     def _watched(self, page_ids: ArrayLike) -> NDArray[np.int64]:
         """The ids as an array; `InputError` for one that no page has."""

@@ -79,6 +79,12 @@ DELETE FROM polls WHERE page_id = :page_id AND polled_at <= (
 SELECT page_id, polled_at, outcome, last_changed_at, n_items, cost
 FROM polls WHERE page_id = :page_id ORDER BY polled_at DESC LIMIT :limit;
 
+-- name: outcomes
+-- Of the watched pages, the polls that found the page (0: unchanged, 1: changed).
+SELECT page_id, polled_at, outcome FROM polls
+WHERE outcome IN (0, 1) AND page_id IN (SELECT id FROM pages WHERE removed_at IS NULL)
+ORDER BY page_id, polled_at;
+
 -- name: insert_layout
 -- Name the columns of learned rows, once.
 INSERT INTO learned_layouts (layout) VALUES (:layout) ON CONFLICT DO NOTHING;

@@ -296,6 +296,13 @@ class Store:
         rows = self._rows("recent_polls", page_id=page_id, limit=limit)
         return [observation(row) for row in rows]
 
+    def outcomes(self) -> list[tuple[int, float, bool]]:
+        """Page, time and whether it found a change of the kept polls that found the page.
+
+        Of the watched pages, by page and time.
+        """
+        return [(page, time, bool(changed)) for page, time, changed in self._rows("outcomes")]
+
     def versions(self, page_id: int) -> list[StoredVersion]:
         """The versions of a page, also a removed one, oldest first."""
         return [stored_version(row) for row in self._rows("versions", page_id=page_id)]
