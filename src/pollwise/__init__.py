@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pollwise.policies.base import Mixture, Policy
     from pollwise.policies.bayes_index import BayesianIndex, PageEstimate
     from pollwise.policies.cho import ChoMLE, ChoNaive
+    from pollwise.policies.ephemeral_index import EphemeralIndex, SourceEstimate
     from pollwise.policies.estimator import Estimator
     from pollwise.policies.fixed import Fixed
     from pollwise.policies.gp_ucb import GPUCB
@@ -55,12 +56,14 @@ if TYPE_CHECKING:
     from pollwise.policies.uniform import Uniform
     from pollwise.policies.whittle import Whittle
     from pollwise.scheduler import Scheduler
+    from pollwise.simulation.ephemeral import EphemeralSource, EphemeralWorld, play_epochs
+    from pollwise.simulation.items import ItemReplay
     from pollwise.simulation.loop import BudgetPerPage, simulate
     from pollwise.simulation.replay import Replay
     from pollwise.simulation.stochastic_knapsack import Play, StochasticKnapsack, play
     from pollwise.simulation.world import World
     from pollwise.simulation.zipf import Zipf
-    from pollwise.types import Budget, Observation, Outcome, Page, Selection
+    from pollwise.types import Budget, Item, Observation, Outcome, Page, Selection
 
 __all__ = [
     "GPOKS",
@@ -79,10 +82,15 @@ __all__ = [
     "Delay",
     "Detection",
     "Ephemeral",
+    "EphemeralIndex",
+    "EphemeralSource",
+    "EphemeralWorld",
     "Estimator",
     "Fixed",
     "Freshness",
     "InputError",
+    "Item",
+    "ItemReplay",
     "KnownLambdaCrawl",
     "LambdaCrawl",
     "Miniflux",
@@ -106,6 +114,7 @@ __all__ = [
     "Scheduler",
     "Score",
     "Selection",
+    "SourceEstimate",
     "StateError",
     "StochasticKnapsack",
     "StoreError",
@@ -122,6 +131,7 @@ __all__ = [
     "det_ks",
     "objective",
     "play",
+    "play_epochs",
     "polling_amounts",
     "score",
     "simulate",
@@ -138,6 +148,7 @@ _HOMES = (
     "pollwise.policies.base",
     "pollwise.policies.bayes_index",
     "pollwise.policies.cho",
+    "pollwise.policies.ephemeral_index",
     "pollwise.policies.estimator",
     "pollwise.policies.fixed",
     "pollwise.policies.gp_ucb",
@@ -158,6 +169,8 @@ _HOMES = (
     "pollwise.policies.uniform",
     "pollwise.policies.whittle",
     "pollwise.scheduler",
+    "pollwise.simulation.ephemeral",
+    "pollwise.simulation.items",
     "pollwise.simulation.loop",
     "pollwise.simulation.replay",
     "pollwise.simulation.stochastic_knapsack",

@@ -1,7 +1,8 @@
 """The papers that are reproduced; `docs/reproduction.md` has them in full."""
 
-__all__ = ["GPOKS", "HTRAA", "LAKG"]
+__all__ = ["EPHEMERAL", "GPOKS", "HTRAA", "LAKG"]
 
 LAKG = "Granmo, Oommen, Myrer, Olsen 2007"
 HTRAA = "Granmo, Oommen 2010"
 GPOKS = "Glimsdal 2013"
+EPHEMERAL = "Avrachenkov, Borkar 2015"

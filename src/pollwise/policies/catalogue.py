@@ -14,6 +14,7 @@ from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.cho import ChoMLE, ChoNaive
+from pollwise.policies.ephemeral_index import EphemeralIndex
 from pollwise.policies.estimator import Estimator
 from pollwise.policies.fixed import Fixed
 from pollwise.policies.gp_ucb import GPUCB
@@ -86,6 +87,11 @@ def _objective(setting: Setting) -> dict[str, Any]:
     return {"objective": setting.objective}
 
 
+def _decay(setting: Setting) -> dict[str, Any]:
+    """That of the value, if the objective says it; of another objective only items count."""
+    return {"decay": setting.objective.decay}
+
+
 def _generator(setting: Setting) -> dict[str, Any]:
     return {"generator": setting.generator}
 
@@ -116,6 +122,7 @@ def _gpoks(variant: str, setting: Setting) -> dict[str, Any]:
 
 _POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] = {
     "bayes-index": (BayesianIndex, _objective),
+    "ephemeral-index": (EphemeralIndex, _decay),
     "whittle": (Whittle, lambda s: _rates(s) | _objective(s)),
     "optimal": (Optimal, lambda s: _rates(s) | _objective(s) | {"budget": s.budget}),
     "proportional": (Proportional, _rates),

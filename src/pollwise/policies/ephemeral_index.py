@@ -3,11 +3,13 @@
 Items appear at a source at rate Λ with mean value ξ, which fades at rate μ: e^(-μ age) of it is
 left when an item is fetched. What polls bring of these three:
 
-- The number N of items in the time T that polls looked back upon: Λ ~ Gamma(a + N, b + T).
-- The values v of n items, all but very old ones. If μ were known, each v/f would be a sample of the initial value, f being the share
-  that is left: f = e^(-μ age) of an item whose age is told, or its mean over the wait τ before
-  the poll, f = (1 - e^(-μτ))/(μτ). For each μ of a lattice a source keeps B = Σ v/f and
-  L = -Σ ln f; taking initial values as exponential, with the size of m items at the prior mean,
+- The number N of items in the time T that polls looked back upon: Λ ~ Gamma(aφ + N, aφ/Λ₀ + T),
+  φ being the size of the batches that items come in (the dispersion of the numbers).
+- The values v of n items, all but very old ones. If μ were known, each v/f would be a sample of
+  the initial value, f being the share that is left: f = e^(-μ age) of an item whose age is told,
+  or its mean over the wait τ before the poll, f = (1 - e^(-μτ))/(μτ). For each μ of a lattice a
+  source keeps B = Σ v/f and L = -Σ ln f; taking initial values as exponential, and m items of the
+  usual value ξ₀ as seen before,
 
       P(μ) ∝ prior(μ) e^L (mξ₀ + B)^-(1 + m + n),    E[ξ | μ] = (mξ₀ + B)/(m + n)
 
@@ -17,7 +19,7 @@ the wait, which the hour of the day would confuse with fading.
 
 The index is the posterior mean of the continuous one, E[Λ] Σ P(μ) (E[ξ|μ]/μ) [1 - e^(-μτ)(1 + μτ)];
 the priors are fitted to all sources (empirical Bayes). A source of which little is known is taken
-to be better than it looks: 1/(1 + k)² items more than were seen after k polls.
+to be better than it looks: φ/(1 + k)² items more than were seen after k polls.
 
 Source: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
 content", 2015, who leave learning to future work; `docs/theory.md` has the derivation.
@@ -44,7 +46,7 @@ Ints = NDArray[np.int64]
 
 _DECAYS = 2.0 ** (np.arange(-120, 16) / 4)
 """Lattice of decays per second, where nothing is known: from one in 34 years to eleven a second."""
-_SHAPE = 0.5  # a, of the gamma prior: rates of sources differ by orders of magnitude
+_SHAPE = 1.0  # a, of the gamma prior: rates of sources differ much
 _VALUE_ITEMS = 1.0  # m
 _PSEUDO_SOURCES = 8.0  # what the base prior of the decays counts as
 _LIFETIMES = 4.0  # items older than so many 1/μ are worth nothing, and tell little of μ
@@ -94,7 +96,7 @@ class EphemeralIndex:
     """
 
     def __init__(
-        self, *, decay: float | None = None, epoch: float = 0.0, memory: float = 1000.0
+        self, *, decay: float | None = None, epoch: float = 0.0, memory: float = 300.0
     ) -> None:
         if decay is not None and not 0 < decay < math.inf:
             raise InputError(f"ephemeral-index: decay={decay!r} must be finite and above 0")

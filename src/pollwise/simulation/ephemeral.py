@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from pollwise.errors import InputError
 from pollwise.objectives import discrete_index
@@ -28,11 +29,12 @@ from pollwise.types import Item, Observation, Outcome, Page
 __all__ = [
     "Choose",
     "EphemeralPlay",
+    "EphemeralSource",
     "EphemeralWorld",
     "Learner",
-    "Source",
     "View",
     "above",
+    "balanced_price",
     "play_epochs",
     "top",
 ]
@@ -40,9 +42,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_LONGEST_WAIT = 200  # epochs
+
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EphemeralSource:
     """A source of items: `rate` Λ per second, mean `value` ξ, `decay` μ per second, `cost` C.
 
     `InputError` unless all are finite and above 0.
@@ -57,7 +61,9 @@ class Source:
         for name in ("rate", "value", "decay", "cost"):
             number = getattr(self, name)
             if not 0 < number < math.inf:
-                raise InputError(f"Source: {name}={number!r} must be a finite number above 0")
+                raise InputError(
+                    f"EphemeralSource: {name}={number!r} must be a finite number above 0"
+                )
 
     def retention(self, epoch: float) -> float:
         """α, the share of its value that an item keeps through an epoch."""
@@ -72,9 +78,9 @@ class EphemeralWorld:
     """Sources that are polled at the times 0, T, 2T, ...; nothing waits at first.
 
     `epoch` is T in seconds. `random` False is the fluid world. `aged`: a poll tells when each
-    item was published. `values_told` False: it tells only how many new items there are.
+    item was published.
 
-    >>> world = EphemeralWorld([Source(rate=2.0, value=1.0, decay=0.5)], random=False)
+    >>> world = EphemeralWorld([EphemeralSource(rate=2.0, value=1.0, decay=0.5)], random=False)
     >>> world.reset(seed=0)
     >>> world.advance()
     >>> world.waiting.round(3)
@@ -83,7 +89,7 @@ class EphemeralWorld:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[EphemeralSource],
         *,
         epoch: float = 1.0,
         random: bool = True,
@@ -144,7 +150,7 @@ class EphemeralWorld:
             self._x[i] += float(initial @ np.exp(-source.decay * (self.now - born)))
 
     def poll(self, page_ids: Sequence[int]) -> list[Observation]:
-        """Take what waits at some sources; the fluid world brings it as one item without age."""
+        """Take what waits at some sources; in the fluid world that is one item without age."""
         found = []
         for i in page_ids:
             items = self._items(i) if self._random else (Item(float(self._x[i])),)
@@ -185,9 +191,7 @@ Choose = Callable[[View], Ints]
 def _indices(world: EphemeralWorld) -> Callable[[View], Floats]:
     """The Whittle indices of sources with known parameters.
 
-    Where the waiting value is not observed its mean is used, u(1 - α^n)/(1 - α) after n epochs. A
-    random value may lie outside of what the index is defined for: below u it is as good as
-    u(1 - α)... the index of 0 is 0 and grows with the value, so that it is cut off at both ends.
+    Where the waiting value is not observed its mean is used, u(1 - α^n)/(1 - α) after n epochs.
     """
     parameters = [
         (source.retention(world.epoch), source.inflow(world.epoch), source.cost)
@@ -223,6 +227,27 @@ def above(world: EphemeralWorld, price: float) -> Choose:
     """Every source whose Whittle index has reached `price`: the budget is met on average only."""
     indices = _indices(world)
     return lambda view: np.flatnonzero(indices(view) >= price)
+
+
+def balanced_price(world: EphemeralWorld, budget: float) -> float:
+    """The least price at which `above` spends no more than `budget` per epoch in the fluid world.
+
+    `InputError` unless `budget` is above 0.
+    """
+    if not budget > 0:
+        raise InputError(f"balanced_price: budget={budget!r} must be above 0 cost units an epoch")
+    costs = np.array([source.cost for source in world.sources])
+    retention = np.array([source.retention(world.epoch) for source in world.sources])
+    limits = np.array([source.inflow(world.epoch) for source in world.sources]) / (1 - retention)
+    waits = np.arange(1.0, _LONGEST_WAIT + 1)[:, None]
+    # The discrete index in the states u(1 - α^n)/(1 - α), without cancellation for long waits.
+    prices = limits / costs * special.betainc(2.0, waits, 1 - retention)
+    for price in np.unique(prices):
+        first = 1.0 + (prices < price).sum(axis=0)
+        spent = np.where(first > _LONGEST_WAIT, 0.0, costs / first).sum()
+        if spent <= budget:
+            return float(price)
+    return math.inf
 
 
 class Learner:
@@ -279,7 +304,8 @@ def play_epochs(
     `observed` are the sources whose waiting value the policy is told before it chooses; None: all
     of them; of the others only a poll tells it.
 
-    >>> world = EphemeralWorld([Source(2.0, 1.0, 0.5), Source(1.0, 1.0, 0.5)], random=False)
+    >>> sources = EphemeralSource(2.0, 1.0, 0.5), EphemeralSource(1.0, 1.0, 0.5)
+    >>> world = EphemeralWorld(sources, random=False)
     >>> play_epochs(world, top(world, 1), epochs=6, seed=0).polled.sum(axis=0)
     array([4, 2])
     """
