@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from pollwise.errors import TraceError
+from pollwise.errors import InputError, TraceError
 from pollwise.metrics import Changes
 from pollwise.simulation.crawl_log import is_crawl_log, read_crawl_log
 from pollwise.simulation.trace import read_trace
@@ -81,18 +82,43 @@ class Replay(Recorded):
             changes = changes.novel()
         weights = [1.0] * len(trace.names) if trace.weights is None else trace.weights.tolist()
         rows = zip(trace.names, weights, trace.sites, trace.kinds, strict=True)
+        pages = [
+            Page(number, url=name, weight=weight, site=site, kind=kind)
+            for number, (name, weight, site, kind) in enumerate(rows)
+        ]
+        return cls._of(pages, changes, trace.end, last_changed)
+
+    @classmethod
+    def _of(cls, pages: list[Page], changes: Changes, end: float, last_changed: bool) -> "Replay":
         world = cls.__new__(cls)
         Recorded.__init__(world)
         world.tells_last_changed = last_changed
-        world._take(
-            [
-                Page(number, url=name, weight=weight, site=site, kind=kind)
-                for number, (name, weight, site, kind) in enumerate(rows)
-            ],
-            changes,
-            trace.end,
-        )
+        world._take(pages, changes, end)
         return world
+
+    def within(self, begin: float, end: float) -> "Replay":
+        """The part of the history from `begin` to `end` (UTC seconds), numbered anew.
+
+        `InputError` if no page lives then.
+        """
+        whole = self._changes
+        lives = np.flatnonzero((whole.born < end) & (whole.died > begin)).tolist()
+        if not lives:
+            raise InputError(f"no page lives from {begin:.0f} to {end:.0f}: choose another time")
+        parts = [
+            np.arange(*(whole.offsets[i] + np.searchsorted(whole.of_page(i), (begin, end))))
+            for i in lives
+        ]
+        kept = np.concatenate(parts)
+        changes = Changes(
+            np.append(0, np.cumsum([len(part) for part in parts])),
+            whole.times[kept],
+            np.maximum(whole.born[lives], begin),
+            whole.died[lives],
+            None if whole.reverted is None else whole.reverted[kept],
+        )
+        pages = [replace(self._pages[i], id=number) for number, i in enumerate(lives)]
+        return self._of(pages, changes, min(end, self._end), self.tells_last_changed)
 
     @property
     def end(self) -> float:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pollwise.errors import TraceError
+from pollwise.errors import InputError, TraceError
 from pollwise.simulation.replay import Replay
 from pollwise.types import Outcome
 
@@ -332,3 +332,21 @@ def test_polls_may_tell_when_a_page_changed_last(write):
     told = [[found.last_changed_at for found in world.poll([0, 1], now)] for now in (9, 10, 25, 30)]
     # Page a was there before the history begins, so that its birth is not known.
     assert told == [[None, 8.0], [10.0, 8.0], [20.0, 8.0], [20.0, 30.0]]
+
+
+def test_a_part_of_a_history(write):
+    write("t.pages.csv", "page,first_seen,died_at,site\na,0,25,x\nb,5,,y\nc,60,,z\nd,10,,z\n")
+    rows = "a,10,0\na,20,1\nb,15,1\nb,20,0\nb,30,0\nc,70,0\n"
+    whole = Replay.read(write("t.csv", f"page,changed_at,revert\n{rows}"), last_changed=True)
+    part = whole.within(12.0, 30.0)
+    assert content(part) == {
+        "a": ([20.0], 12.0, 25.0),
+        "b": ([15.0, 20.0], 12.0, math.inf),
+        "d": ([], 12.0, math.inf),
+    }
+    assert [(page.id, page.site) for page in part.pages] == [(0, "x"), (1, "y"), (2, "z")]
+    assert part.changes.reverted.tolist() == [True, True, False]
+    assert (part.begin, part.end, part.tells_last_changed) == (12.0, 30.0, True)
+    assert whole.within(-10.0, 1e3).end == whole.end
+    with pytest.raises(InputError, match="no page lives"):
+        whole.within(-10.0, -5.0)
