@@ -54,12 +54,14 @@ class AdaptivePolicy:
     `_learned` names belong to the learned state. What an observation does is up to `_take_in`.
     """
 
+    name: str
+    """As in the catalogue; messages and learned state bear it."""
     _learned: tuple[str, ...] = ()
 
     def __init__(self, shared: NDArray[Any], page: np.dtype[Any], *, paced: bool = False) -> None:
         self._shared = shared
         self._pages = np.zeros(0, page)
-        self._turns = _Turns(self._name, shared, paced=paced)
+        self._turns = _Turns(self.name, shared, paced=paced)
 
     @property
     def state(self) -> Any:
@@ -80,10 +82,6 @@ class AdaptivePolicy:
     ) -> None:
         """Learn from observations and end the leases of their pages; `items`: -1 if not told."""
         raise NotImplementedError
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__.lower()
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already."""
@@ -119,7 +117,7 @@ class AdaptivePolicy:
         ids = learned["page_ids"].astype(np.int64)
         learned["page.wait"] = self._turns.state.pages["interval"][ids]
         learned.update({f"page.{n}": self._pages[n][ids] for n in self._pages.dtype.names or ()})
-        learned.update({f"{self._name}.{n}": self._shared[n].copy() for n in self._learned})
+        learned.update({f"{self.name}.{n}": self._shared[n].copy() for n in self._learned})
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
@@ -129,16 +127,16 @@ class AdaptivePolicy:
         """
         check_state(state, self.state_dict([]))
         waits = state["page.wait"].astype(np.float64)
-        clock = float(state[f"{self._name}.clock"].item())
+        clock = float(state[f"{self.name}.clock"].item())
         if not (waits > 0.0).all() or not math.isfinite(clock):
             raise StateError(
-                f"the learned state of {self._name} is damaged: an interval or the clock is no"
+                f"the learned state of {self.name} is damaged: an interval or the clock is no"
                 " time that can be; go back to a copy of it"
             )
         ids = state["page_ids"].astype(np.int64)
         known = np.isin(ids, all_watched(self._turns.state.pages))
         for name in self._learned:
-            self._shared[name] = state[f"{self._name}.{name}"]
+            self._shared[name] = state[f"{self.name}.{name}"]
         for name in self._pages.dtype.names or ():
             self._pages[name][ids[known]] = state[f"page.{name}"][known]
         set_intervals(self._turns.state, watched(ids, self._turns.state.pages), waits[known])

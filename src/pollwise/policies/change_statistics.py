@@ -112,4 +112,5 @@ def reduced_rate(seen: Any) -> float:
     if seen.exact < changes or changes == 1:
         return likeliest_rate(seen, usual, 0.0, 0.5 * usual)
     lost = 0.0 if changes == polls else changes / (polls * math.log(1.0 - changes / polls))
+    # Times of changes are told to a second or so, which may leave no quiet time at all.
     return (changes - 1.0 - lost) / max(seen.quiet, 1e-3 * seen.waited)

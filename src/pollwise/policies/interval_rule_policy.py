@@ -38,10 +38,10 @@ class IntervalRule(AdaptivePolicy):
     ) -> None:
         for name, value in {"minimum": minimum, "maximum": maximum, "scale": scale}.items():
             if value is not None:
-                require_positive(self._name, name, value)
+                require_positive(self.name, name, value)
         if minimum > maximum:
             raise InputError(
-                f"{self._name}: minimum={minimum!r} is above maximum={maximum!r} (seconds between"
+                f"{self.name}: minimum={minimum!r} is above maximum={maximum!r} (seconds between"
                 " two polls); give them in order"
             )
         shared = np.zeros(1, SHARED)

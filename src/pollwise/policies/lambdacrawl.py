@@ -69,7 +69,18 @@ class LambdaCrawl(ReallocatingPolicy):
     """Polls at the rates of least harmonic staleness, and learns the change rates.
 
     A share `exploration` of the budget goes to all pages equally; the method needs none.
+
+    >>> from pollwise.types import Observation, Outcome, Page
+    >>> policy = LambdaCrawl()
+    >>> policy.add([Page(n, seen_at=0.0) for n in range(8)])
+    >>> for hour in range(1, 100):
+    ...     (page_id,) = policy.select(hour * 3600.0, limit=1).page_ids.tolist()
+    ...     policy.observe([Observation(page_id, hour * 3600.0, Outcome(page_id == 0))])
+    >>> (policy.rates()[:3] * 86400.0).round(1)
+    array([7. , 0.2, 0.2])
     """
+
+    name = "lambdacrawl"
 
     def __init__(self, *, exploration: float = 0.0) -> None:
         super().__init__(SMOOTHED, Harmonic(), exploration=exploration)
@@ -84,7 +95,7 @@ class KnownLambdaCrawl(Optimal):
     >>> policy = KnownLambdaCrawl(rates={0: 1.0, 1: 4.0}, budget=3.0)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> (1.0 / policy.state.pages["interval"][:2]).round(3)
-    array([1.096, 1.904])
+    array([1.194, 1.806])
     """
 
     def __init__(self, *, rates: Mapping[int, float], budget: float) -> None:

@@ -27,6 +27,8 @@ class Miniflux(IntervalRule):
     12.0
     """
 
+    name = "miniflux"
+
     def __init__(
         self,
         *,

@@ -42,13 +42,22 @@ class MirrorSync(AdaptivePolicy):
 
     `generator` draws the probes; `probing` is the chance of one in a cycle, above 0 and at most 1,
     `step` the learning rate for each page. It never waits.
+
+    >>> from pollwise.simulation.loop import simulate
+    >>> from pollwise.simulation.zipf import Zipf
+    >>> policy = MirrorSync(generator=np.random.default_rng(1))
+    >>> polls = simulate(policy, Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
+    >>> polls.page_ids[:8]
+    array([4, 1, 3, 0, 2, 4, 1, 3])
     """
+
+    name = "mirrorsync"
 
     def __init__(
         self, *, generator: np.random.Generator, probing: float = 0.05, step: float = 0.013
     ) -> None:
-        require_generator(self._name, generator)
-        require_positive(self._name, "step", step)
+        require_generator(self.name, generator)
+        require_positive(self.name, "step", step)
         if not (is_real(probing) and 0.0 < probing <= 1.0):
             raise InputError(
                 f"mirrorsync: probing={probing!r} must be a probability above 0 and at most 1"

@@ -25,6 +25,8 @@ class NewsCrawl(IntervalRule):
     18.0
     """
 
+    name = "news-crawl"
+
     def __init__(
         self,
         *,

@@ -37,6 +37,8 @@ class NewsBlur(IntervalRule):
     6.0
     """
 
+    name = "newsblur"
+
     def __init__(self, *, subscribers: float = 0.1, scale: float | None = None) -> None:
         if not (is_real(subscribers) and 0.0 <= subscribers < float("inf")):
             raise InputError(

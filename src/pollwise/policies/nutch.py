@@ -33,6 +33,8 @@ class Nutch(IntervalRule):
     54.0
     """
 
+    name = "nutch"
+
     def __init__(
         self,
         *,

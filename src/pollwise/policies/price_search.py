@@ -39,6 +39,7 @@ _SHAPES = {
 _CLOSE = 1e-7
 _QUICK_STEPS = 30
 _FARTHEST = 1000.0
+_LEAST_TIME = 1e-150
 
 
 def worth_of(owner: str, objective: Objective) -> NDArray[np.void]:
@@ -63,10 +64,12 @@ def _two_or_more_inverse(y: float) -> float:
     if y >= 1.0:
         return math.inf
     target = -math.log1p(-y)
+    if target < 1e-10:  # where the difference below would be lost to rounding
+        return math.sqrt(2.0 * target) + target * (2.0 / 3.0)
     # a - ln(1 + a) is convex, and its start is above the target (Chatzigeorgiou 2013).
     a = math.sqrt(2.0 * target) + target
     for _ in range(8):
-        step = (a - math.log1p(a) - target) * (1.0 + a) / a if a > 0.0 else 0.0
+        step = (a - math.log1p(a) - target) * (1.0 + a) / a
         a -= step
         if step <= 1e-12 * a:
             break
@@ -101,7 +104,8 @@ def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: flo
     if rate <= 0.0 or weight <= 0.0:
         return 0.0
     y = price * cost / weight * rate**worth.power / worth.unit
-    return (worth.decay if worth.decay > 0.0 else rate) / _shape_inverse(worth.shape, y)
+    a = max(_shape_inverse(worth.shape, y), _LEAST_TIME)
+    return (worth.decay if worth.decay > 0.0 else rate) / a
 
 
 @numba.njit(cache=True)

@@ -28,7 +28,7 @@ class ReallocatingPolicy(AdaptivePolicy):
     def __init__(self, estimator: int, objective: Objective, *, exploration: float) -> None:
         if not (is_real(exploration) and 0.0 <= exploration <= 1.0):
             raise InputError(
-                f"{self._name}: exploration={exploration!r} must be a share of the budget, from"
+                f"{self.name}: exploration={exploration!r} must be a share of the budget, from"
                 " 0 to 1"
             )
         shared = np.zeros(1, SHARED)
@@ -36,7 +36,7 @@ class ReallocatingPolicy(AdaptivePolicy):
         shared["exploration"] = exploration
         shared["first_interval"] = shared["price"] = 1.0
         shared["began"] = np.nan
-        shared["worth"] = worth_of(self._name, objective)
+        shared["worth"] = worth_of(self.name, objective)
         self.objective = objective
         super().__init__(shared, PAGE)
 

@@ -26,6 +26,8 @@ class StormCrawler(IntervalRule):
     12.5
     """
 
+    name = "stormcrawler"
+
     def __init__(
         self,
         *,

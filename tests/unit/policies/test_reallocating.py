@@ -152,5 +152,5 @@ def test_known_lambdacrawl_meets_the_budget_at_its_formula():
 
 @pytest.mark.parametrize("exploration", [-0.1, 1.5, math.nan, "x"])
 def test_an_exploration_that_cannot_be(exploration):
-    with pytest.raises(InputError, match="chomle: exploration="):
+    with pytest.raises(InputError, match="cho-mle: exploration="):
         ChoMLE(exploration=exploration)
