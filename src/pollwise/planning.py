@@ -83,7 +83,8 @@ def draw_plan(path: Path, plan: Mapping[str, Any]) -> None:
 
     entries: Sequence[Mapping[str, Any]] = plan["curve"]
     budgets = [entry["budget_per_day"] for entry in entries]
-    now = budgets[len(budgets) // 2]
+    ticks = [entry["budget_per_day"] for entry in plan["results"]]
+    now = ticks[_FACTORS.index(1.0)]
     figure = Figure(figsize=(12.0, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, 3)
@@ -98,6 +99,8 @@ def draw_plan(path: Path, plan: Mapping[str, Any]) -> None:
             wanted = plan["wanted"]
             panel.plot(wanted["budget_per_day"], wanted[key]["mean"], "C3o", label="wanted")
         panel.set(xscale="log", xlabel="budget, cost units a day", ylabel=label)
+        panel.set_xticks(ticks, [f"{tick:,.4g}" for tick in ticks])
+        panel.minorticks_off()
         panel.grid(alpha=0.3)
         panel.legend(fontsize=8)
     figure.suptitle(f"{plan['pages']} pages, objective {plan['objective']}", fontsize=11)

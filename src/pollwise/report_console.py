@@ -110,7 +110,12 @@ def _between(interval: Mapping[str, float], form: str) -> str:
     if not math.isfinite(interval["mean"]):
         return "never"
     low, mean, high = (format(interval[end], form) for end in ("low", "mean", "high"))
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({low}–{high})"
+
+
+def _below(interval: Mapping[str, float], form: str) -> str:
+    """A figure above its interval."""
+    return _between(interval, form).replace(" (", "\n(")
 
 
 def print_plan(plan: Mapping[str, Any]) -> None:
@@ -122,17 +127,16 @@ def print_plan(plan: Mapping[str, Any]) -> None:
         "budget",
         *(Column(heading, justify="right") for heading in _PLAN_COLUMNS),
         title=f"{plan['pages']:,} pages, {plan['budget']}, objective {plan['objective']}",
-        caption="In brackets what four weeks of five are to lie between. One more: a cost unit a"
-        " day more adds so many changes found a day, and so much freshness. As if the hosts could"
-        " keep up.",
+        caption="In brackets: four weeks of five lie between these. One more cost unit a day finds"
+        " so many more changes a day, and adds so much freshness. As if all hosts could keep up.",
     )
     for name, entry in entries.items():
         table.add_row(
             name,
             f"{entry['polls_per_day']:,.4g}",
-            _between(entry["found_per_day"], ".3g"),
-            _between(entry["freshness"], ".3f"),
-            _between(entry["delay_days"], ".3g"),
+            _below(entry["found_per_day"], ".3g"),
+            _below(entry["freshness"], ".3f"),
+            _below(entry["delay_days"], ".3g"),
             f"{entry['marginal_found']:.3g}",
             f"{entry['marginal_freshness']:.2g}",
         )
@@ -140,10 +144,10 @@ def print_plan(plan: Mapping[str, Any]) -> None:
 
 
 _PLAN_COLUMNS = (
-    "polls a day",
-    "changes found a day",
+    "polls\na day",
+    "found\na day",
     "freshness",
-    "delay, days",
-    "one more: found",
-    "one more: freshness",
+    "delay,\ndays",
+    "one more\nfinds",
+    "and adds\nfreshness",
 )

@@ -125,7 +125,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "12,345 (1 failing)" in terminal.plain
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
-    assert "1 (0.5 to 1) changes found a day" in terminal.plain
+    assert "1 (0.5–1) changes found a day" in terminal.plain
     assert "delay never" in " ".join(terminal.plain.replace("│", " ").split())
 
 
