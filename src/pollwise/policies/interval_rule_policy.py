@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from pollwise.checks import require_positive
 from pollwise.errors import InputError
 from pollwise.policies.adaptive_policy import AdaptivePolicy
-from pollwise.policies.arrays import seen_at
+from pollwise.policies.arrays import all_watched, seen_at
+from pollwise.policies.base import StateDict
 from pollwise.policies.interval_rules import PAGE, SHARED, IntervalRuleState, observe_pages
 from pollwise.types import Page
 
@@ -70,6 +71,16 @@ class IntervalRule(AdaptivePolicy):
         new["seen_clock"] = new["changed_clock"] = clock
         new["part"] = np.iinfo(np.int64).min // 2
         return new
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put what was learned back; `StateError` if it does not fit or cannot be."""
+        before = self._turns.state.shared["clock"].copy()
+        super().load_state_dict(state)
+        others = np.setdiff1d(all_watched(self._turns.state.pages), state["page_ids"])
+        if not self._turns.state.shared["paced"]:
+            # The clock is another now; to pages that it told nothing of as much has passed.
+            for name in ("seen_clock", "changed_clock"):
+                self._pages[name][others] += self._turns.state.shared["clock"] - before
 
     def _take_in(
         self,

@@ -188,6 +188,26 @@ def test_the_clock_of_shared_polls_tells_nutch_the_age_of_a_change():
         assert intervals == pytest.approx([24.0, 24.0, 38.4, 38.4])
 
 
+@pytest.mark.parametrize("known", [0, 1])
+def test_state_put_back_leaves_the_ages_of_changes_as_they_were(known):
+    learned = Nutch()
+    learned.add([Page(0, seen_at=0.0)])
+    for now in range(1, 6):
+        learned.select(float(now), 1)
+        learned.observe([Observation(0, float(now), Outcome.UNCHANGED)])
+    policy = Nutch()
+    policy.add([Page(known, seen_at=0.0)])
+    policy.load_state_dict(learned.state_dict())
+    other = learned if known == 0 else Nutch()
+    if known == 1:
+        other.add([Page(1, seen_at=0.0)])
+    for one in (policy, other):
+        one.select(10.0, 1)
+        one.observe([Observation(known, 10.0, Outcome.UNCHANGED)])
+    waits = [one.state.deadlines.pages["interval"][known] for one in (policy, other)]
+    assert waits[0] == pytest.approx(waits[1])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
