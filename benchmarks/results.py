@@ -1,0 +1,185 @@
+"""Every policy on every recorded history: makes docs/results.md and docs/results.json.
+
+    python benchmarks/results.py TRACES [--corpus NAME ...] [--out docs/results.md]
+
+TRACES is the folder with the tables of `CORPORA`. With --corpus only these are run anew; what the
+JSON file holds of the others stays. Two processes; all of it takes about an hour.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results_document import FIGURES, document
+
+from pollwise.budgets import parse_budget
+from pollwise.objectives import objective
+from pollwise.policies.catalogue import parse_policies
+from pollwise.simulation.replay import Replay
+from pollwise.study import replay_policies
+
+BUDGETS = ("0.2/day/page", "0.05/day/page")
+WARM_UP = 0.15
+
+FIRST = "uniform"
+OURS = "bayes-index"
+KNOWN = ("whittle", "optimal", "lambdacrawl-known")
+"""Told each page's mean rate."""
+PEERS = (
+    "fixed", "nutch", "stormcrawler", "news-crawl", "miniflux", "newsblur", "lambdacrawl",
+    "mirrorsync", "cho-naive", "cho-mle",
+)  # fmt: skip
+POLICIES = (FIRST, OURS, *KNOWN, *PEERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A recorded history; `window`: the part of it that is replayed (UTC seconds)."""
+
+    name: str
+    file: str
+    origin: str
+    ignore_reverts: bool = False
+    last_changed: bool = False
+    window: tuple[float, float] | None = None
+
+    def read(self, folder: Path) -> Replay:
+        world = Replay.read(
+            folder / self.file, ignore_reverts=self.ignore_reverts, last_changed=self.last_changed
+        )
+        return world if self.window is None else world.within(*self.window)
+
+
+CORPORA = (
+    Corpus(
+        "policies",
+        "policies.parquet",
+        "terms and policies of web services, Open Terms Archive contributors (ODC-BY 1.0)",
+    ),
+    Corpus(
+        "policies, reverts ignored",
+        "policies.parquet",
+        "the same, in which a change back to one of the last 12 versions is none",
+        ignore_reverts=True,
+    ),
+    Corpus(
+        "opendata",
+        "opendata.parquet",
+        "open-data sets that their portals listed all the time (simonw/scrape-open-data)",
+    ),
+    Corpus("opendataall", "opendataall.parquet", "open-data sets, also those listed at times only"),
+    Corpus("awspolicies", "awspolicies.parquet", "managed policies of AWS (zoph-io/MAMIP)"),
+    Corpus("peps", "peps.parquet", "Python Enhancement Proposals (python/peps)"),
+    Corpus("curlwww", "curlwww.parquet", "the web site of curl (curl/curl-www)"),
+    Corpus("phpdoc", "phpdoc.parquet", "the manual of PHP (php/doc-en)"),
+    Corpus(
+        "outages",
+        "outages.parquet",
+        "lists of power cuts and road closures (simonw/disaster-data), 2017-10-10 to 2017-11-17,"
+        " when they were recorded most densely",
+        window=(1_507_593_600.0, 1_510_876_800.0),
+    ),
+    Corpus("topnews", "topnews.parquet", "front pages of news (notnews/top_news, CC-BY-4.0)"),
+)
+
+
+def run(folder: Path, corpus: Corpus, budget: str) -> dict[str, Any]:
+    """All policies on one history at one budget; `against`: the difference to the first, and its
+    95 % interval.
+    """
+    begun = time.process_time()
+    world = corpus.read(folder)
+    rows = replay_policies(
+        world,
+        parse_policies(POLICIES),
+        objectives=[objective(name) for name in FIGURES],
+        budgets=[parse_budget(budget)],
+        warm_up=WARM_UP,
+        report=lambda line: None,
+    )
+    for row in rows[1:]:
+        against = row["against"]
+        row["against"] = {
+            name: [against[name]["difference"], *against[name]["interval_95"]]
+            for name in FIGURES.values()
+        }
+    return {
+        "corpus": corpus.name,
+        "budget": budget,
+        "pages": len(world.pages),
+        "days": (world.end - world.begin) / 86_400.0,
+        "seconds": time.process_time() - begun,
+        "rows": rows,
+    }
+
+
+def rounded(value: Any) -> Any:
+    """Six digits are more than enough; null for what is no number."""
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(part) for part in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value
+
+
+def key_of(run: dict[str, Any]) -> tuple[int, int]:
+    """The place of a run in the document."""
+    names = [corpus.name for corpus in CORPORA]
+    return names.index(run["corpus"]), BUDGETS.index(run["budget"])
+
+
+def kept_runs(path: Path, again: Sequence[Corpus]) -> list[dict[str, Any]]:
+    """Those in the file of histories that are not run again."""
+    if not path.is_file():
+        return []
+    names = {corpus.name for corpus in CORPORA} - {corpus.name for corpus in again}
+    return [run for run in json.loads(path.read_text()) if run["corpus"] in names]
+
+
+def written(runs: Sequence[dict[str, Any]]) -> str:
+    """As JSON, an entry of a policy a line."""
+    parts = []
+    for each in runs:
+        rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in each["rows"])
+        head = json.dumps({name: x for name, x in each.items() if name != "rows"})
+        parts.append(f'{head[:-1]}, "rows": [\n{rows}]}}')
+    return "[\n" + ",\n".join(parts) + "\n]\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=Path(__file__).name)
+    parser.add_argument("traces", type=Path)
+    parser.add_argument("--corpus", action="append", choices=[corpus.name for corpus in CORPORA])
+    parser.add_argument("--out", type=Path, default=Path("docs/results.md"))
+    arguments = parser.parse_args()
+    chosen = [c for c in CORPORA if arguments.corpus is None or c.name in arguments.corpus]
+    numbers = arguments.out.with_suffix(".json")
+    runs = kept_runs(numbers, chosen)
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        waiting = [
+            pool.submit(run, arguments.traces, corpus, budget)
+            for corpus in chosen
+            for budget in BUDGETS
+        ]
+        for done in as_completed(waiting):
+            runs.append(rounded(done.result()))
+            print(f"{runs[-1]['corpus']}, {runs[-1]['budget']}: {runs[-1]['seconds']:.0f} s")
+    runs.sort(key=key_of)
+    numbers.write_text(written(runs), encoding="utf-8")
+    origins = {corpus.name: corpus.origin for corpus in CORPORA}
+    text = document(runs, origins, first=FIRST, ours=OURS, known=KNOWN, peers=PEERS)
+    arguments.out.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
