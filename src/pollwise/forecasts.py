@@ -43,8 +43,9 @@ _PAGES_AT_ONCE = 8192
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _FEW_EXAMPLES = 3.0
 """Pages polled as of which rates are as much apart from each other as they are off together."""
-_TELLABLE = 5.0
+_TELLABLE = 10.0
 """Of changes that come faster than this between two polls, polls do not tell how fast."""
+_TELLABLE_RANGE = (2.0, 50.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +309,8 @@ class Forecaster:
             probabilities = self._probabilities[part]
             found[part] = (probabilities * -np.expm1(-expected)).sum(axis=1)
             fresh[part] = (probabilities * _fresh_share(expected)).sum(axis=1)
-            tellable = _tellable(self._factors[part, None] * self._rates, frequency[part, None])
+            rates = self._factors[part, None] * self._rates
+            tellable = _tellable(rates, frequency[part, None], _TELLABLE)
             rate[part] = (probabilities * tellable).sum(axis=1)
         return found, fresh, rate
 
@@ -372,9 +374,9 @@ def _fresh_share(expected: Floats) -> Floats:
         return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
 
 
-def _tellable(rate: Floats, frequency: Floats) -> Floats:
-    """The rate, as far as polls can tell."""
-    return np.where(frequency > 0, np.minimum(rate, _TELLABLE * frequency), rate)
+def _tellable(rate: Floats, frequency: Floats, most: float) -> Floats:
+    """The rate, up to `most` changes between two polls."""
+    return np.where(frequency > 0, np.minimum(rate, most * frequency), rate)
 
 
 def _drawn_found(
@@ -394,7 +396,8 @@ def _drawn_delay(
     rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
 ) -> float:
     """NaN where nothing changes in the period, infinite where what changes is never polled."""
-    changes = generator.poisson(np.minimum(_tellable(rate, frequency) * horizon, 1e15))
+    most = math.exp(generator.uniform(*map(math.log, _TELLABLE_RANGE)))
+    changes = generator.poisson(np.minimum(_tellable(rate, frequency, most) * horizon, 1e15))
     some = changes > 0
     if not some.any():
         return math.nan

@@ -85,7 +85,9 @@ def observe_witnessed(
     state: WitnessedState, page: int, polled_at: float, outcome: int, last_changed_at: float
 ) -> None:
     """Take in the poll of the page that was selected last, and note what it found."""
-    state.polls[state.recorded[0] - 1].changed = outcome != _UNCHANGED
+    poll = state.polls[state.recorded[0] - 1]
+    if poll.page == page and poll.time == polled_at:
+        poll.changed = outcome != _UNCHANGED
     observe_page(state.inner, page, polled_at, outcome, last_changed_at)
 
 
