@@ -149,6 +149,8 @@ def read_table(path: Path, required: Sequence[str]) -> Table:
             table = _read_csv(path)
         else:
             raise TraceError(f"{path}: a trace must be a .parquet or a .csv file")
+    except FileNotFoundError as error:
+        raise TraceError(f"{path}: cannot be read (no such file); check the path") from error
     except OSError as error:
         raise TraceError(
             f"{path}: cannot be read ({error.strerror or error}); check the path"

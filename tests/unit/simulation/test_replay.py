@@ -116,7 +116,7 @@ class TestErrors:
 
     def test_no_such_file(self, tmp_path):
         for name in ("no.csv", "no.parquet"):
-            assert f"{name}: cannot be read" in self.complaint(tmp_path / name)
+            assert f"{name}: cannot be read (no such file)" in self.complaint(tmp_path / name)
 
     def test_a_folder(self, tmp_path):
         for name in ("folder.csv", "folder.parquet"):
