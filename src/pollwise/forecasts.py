@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import optimize, special
 
 from pollwise.checks import require_positive
 from pollwise.dispersion import LEVEL, POISSON, Spread
@@ -41,11 +41,13 @@ _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
 _PAGES_AT_ONCE = 8192
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_MOST_DRAWN = 2_000_000
+"""Pages times draws."""
 _FEW_EXAMPLES = 3.0
 """Pages polled as of which rates are as much apart from each other as they are off together."""
 _TELLABLE = 10.0
 """Of changes that come faster than this between two polls, polls do not tell how fast."""
-_TELLABLE_RANGE = (2.0, 50.0)
+_LOG_TELLABLE = (math.log(2.0), math.log(50.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +191,9 @@ class Forecaster:
 
     def expect(self, budget: float) -> Expectation:
         """What a budget brings in the long run; it is in cost units per second."""
-        polls, found, freshness, delay = self._figures(budget)
+        polls, found, freshness, delay = self._figures(self.frequencies(budget))
         step = max(1.0 / _DAY, 0.01 * budget)
-        _, more_found, more_freshness, _ = self._figures(budget + step)
+        _, more_found, more_freshness, _ = self._figures(self.frequencies(budget + step))
         return Expectation(
             budget=budget * _DAY,
             polls_per_day=polls * _DAY,
@@ -213,20 +215,21 @@ class Forecaster:
         """
         if not 0 < freshness < 1:
             raise InputError(f"freshness {freshness} must be between 0 and 1 (exclusive)")
-        # The most is one poll of every page at the shortest interval.
-        low = high = self._costs.sum() / _TIMES[-1]
-        most = self._costs.sum() / _TIMES[0]
-        while self._figures(high)[2] < freshness:
-            if high >= most:
-                raise InputError(
-                    f"no budget makes these pages {freshness} fresh: with one poll of each every"
-                    f" {_TIMES[0]} s it is {self._figures(most)[2]:.4f}; ask for less"
-                )
-            low, high = high, min(high * 16.0, most)
-        while high > low * 1.001:
-            middle = (low * high) ** 0.5
-            low, high = (low, middle) if self._figures(middle)[2] >= freshness else (middle, high)
-        return float(high)
+        most = math.log(self._costs.sum() / _TIMES[0])
+
+        def excess(log_budget: float) -> float:
+            frequency = self.frequencies(math.exp(log_budget))
+            return self._mean(self._per_cycle(frequency)[1]) - freshness
+
+        if excess(most) < 0:
+            raise InputError(
+                f"no budget makes these pages {freshness} fresh: with one poll of each every"
+                f" {_TIMES[0]} s it is {excess(most) + freshness:.4f}; ask for less"
+            )
+        least = math.log(self._costs.sum() / _TIMES[-1])
+        found = least if excess(least) >= 0 else optimize.brentq(excess, least, most, xtol=2e-4)
+        # The root may be a little too small.
+        return math.exp(found + 4e-4)
 
     def forecast(
         self,
@@ -242,11 +245,12 @@ class Forecaster:
 
         `chances` are how likely each page has changed since its copy was made, NaN where there is
         none; None: as in the long run. `spread` is that of the past, the default that of Poisson
-        processes. `draws` is how many outcomes the intervals are taken of.
+        processes. `draws` is how many outcomes the intervals are taken of, fewer for more
+        than 5,000 pages.
         """
         require_positive("forecast", "horizon", horizon)
-        polls, found, freshness, delay = self._figures(budget)
         frequency = self.frequencies(budget)
+        polls, found, freshness, delay = self._figures(frequency)
         # Of the polls some make first copies, and the past is felt for about one round of all.
         first, ahead = 0.0, 0.0
         if chances is not None:
@@ -258,7 +262,7 @@ class Forecaster:
         cumulative = np.cumsum(self._probabilities, axis=1)
         cumulative /= cumulative[:, -1:]
         excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
-        outcomes = np.empty((draws, 3))
+        outcomes = np.empty((max(min(draws, _MOST_DRAWN // len(frequency)), 50), 3))
         for outcome in outcomes:
             rate = self._drawn_rates(cumulative, generator)
             # Pages that share their fate: a busy week makes all of them faster.
@@ -314,9 +318,8 @@ class Forecaster:
             rate[part] = (probabilities * tellable).sum(axis=1)
         return found, fresh, rate
 
-    def _figures(self, budget: float) -> tuple[float, float, float, float]:
+    def _figures(self, frequency: Floats) -> tuple[float, float, float, float]:
         """Polls and found changes per second, freshness and mean delay."""
-        frequency = self.frequencies(budget)
         found, fresh, rate = self._per_cycle(frequency)
         with np.errstate(divide="ignore"):
             waited = rate[rate > 0] / (2 * frequency[rate > 0])
@@ -396,7 +399,7 @@ def _drawn_delay(
     rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
 ) -> float:
     """NaN where nothing changes in the period, infinite where what changes is never polled."""
-    most = math.exp(generator.uniform(*map(math.log, _TELLABLE_RANGE)))
+    most = math.exp(generator.uniform(*_LOG_TELLABLE))
     changes = generator.poisson(np.minimum(_tellable(rate, frequency, most) * horizon, 1e15))
     some = changes > 0
     if not some.any():
