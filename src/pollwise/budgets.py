@@ -36,18 +36,18 @@ class BudgetText:
 
     def require_replayable(self, pages: int, seconds: float) -> None:
         """`InputError` where a history of so many pages and seconds cannot use this budget up."""
-        polls = self.total(pages) * seconds
-        most = min(float(pages), _MOST_POLLS / max(seconds, 1.0))
-        if self.total(pages) <= most:
-            return
-        reason = (
-            "is more than one poll a second for every page, and recorded histories tell no times"
-            " finer than a second"
-            if most == pages
-            else f"makes {polls:.3g} polls of this trace, more than {_MOST_POLLS:,d}"
-        )
-        least = BudgetText(most / pages if self.per_page else most, self.per_page)
-        raise InputError(f"budget {self} {reason}; give at most {least}")
+        total = self.total(pages)
+        if total > pages:
+            raise InputError(
+                f"budget {self} is more than one poll a second for every page, and recorded"
+                " histories tell no times finer than a second; give at most"
+                f" {BudgetText(1.0 if self.per_page else float(pages), self.per_page)}"
+            )
+        if total * seconds > _MOST_POLLS:
+            raise InputError(
+                f"budget {self} makes {total * seconds:.3g} polls of this history, more than"
+                f" {_MOST_POLLS:,d}; give at most a {math.ceil(total * seconds / _MOST_POLLS)}th"
+            )
 
 
 def parse_budget(text: str) -> BudgetText:

@@ -186,9 +186,12 @@ def replay_policies(
 
     Each policy gets every budget and, if it takes one, every objective. Of one budget, the
     figures of all but the first entry have their differences to it under `against`, paired over
-    the pages. `InputError` for what cannot be run, before anything is.
+    the pages, and weighted if these have weights. `InputError` for what cannot be run, before
+    anything is.
     """
     world.reset(0)
+    if not world.begin < world.end:
+        raise InputError("the history lasts no time: it must have at least two different times")
     for budget in budgets:
         budget.require_replayable(len(world.pages), world.end - world.begin)
     results: list[Figures] = []

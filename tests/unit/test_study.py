@@ -201,7 +201,7 @@ class TestReplay:
         [
             ("2/second/page", "budget 172800/day/page is more than one poll a second"),
             ("11/second", "more than one poll a second for every page.*at most 864000/day$"),
-            ("0.9/second/page", "makes .* polls of this trace.* at most"),
+            ("0.9/second/page", r"makes 3\.6e\+08 polls .* at most a 4th"),
         ],
     )
     def test_a_budget_that_cannot_be_used_up(self, text, message):
@@ -210,6 +210,10 @@ class TestReplay:
             world = Replay({"a": [0.0, 2e8], "b": [1e8]})
         with pytest.raises(InputError, match=message):
             replay(world, ["uniform"], budgets=[text], report=pytest.fail)
+
+    def test_a_history_without_duration(self):
+        with pytest.raises(InputError, match="lasts no time"):
+            replay(Replay({"a": [5.0]}), ["uniform"], report=pytest.fail)
 
     def test_what_cannot_be_run_is_said_before_anything_is(self):
         with pytest.raises(InputError, match="resolution"):

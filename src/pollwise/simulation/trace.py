@@ -118,14 +118,18 @@ def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> 
 
 def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages) -> None:
     """Complain of the first change of a page that is not there."""
-    early = times < pages.born[pages_of_rows]
-    late = times >= pages.died[pages_of_rows]
-    for row in np.flatnonzero(early | late)[:1].tolist():
-        name = pages.names[pages_of_rows[row]]
-        what = "before its birth (first_seen)" if early[row] else "at or after its death (died_at)"
-        raise table.complaint(
-            row, f"page {name!r} changed {what}; correct the table of pages, or drop the row"
-        )
+    wrong = {
+        "before its birth (first_seen)": times < pages.born[pages_of_rows],
+        "at or after its death (died_at)": times >= pages.died[pages_of_rows],
+        "after the end of all recording (observed_until)": times > pages.end,
+    }
+    for when, rows in wrong.items():
+        for row in np.flatnonzero(rows)[:1].tolist():
+            raise table.complaint(
+                row,
+                f"page {pages.names[pages_of_rows[row]]!r} changed {when}; correct the table of"
+                " pages, or drop the row",
+            )
 
 
 def _read_reverts(table: Table) -> NDArray[np.bool_] | None:
@@ -172,6 +176,8 @@ def _read_pages(path: Path, times: Floats, weighted: bool) -> _Pages:
         end = table.times("observed_until", empty=-1.0).max()
     if end < 0:
         end = max(times.max(initial=-math.inf), born.max(), died.max())
+    for row in np.flatnonzero(born > end)[:1].tolist():
+        raise table.complaint(row, "first_seen is after every observed_until; correct one of them")
     return _Pages(
         names=[names[row] for row in order],
         sites=_in_order(table, "site", order) or [""] * len(names),

@@ -208,6 +208,14 @@ class TestErrors:
         for word in words:
             assert word in message
 
+    def test_changes_and_births_after_the_recording(self, write):
+        write("trace.pages.csv", "page,first_seen,died_at,observed_until\na,5,,25\nb,8,,15\n")
+        message = self.complaint(write("trace.csv", TRACE))
+        assert "trace.csv, row 1: page 'b' changed after the end of all recording" in message
+        write("trace.pages.csv", "page,first_seen,died_at,observed_until\na,5,,40\nb,48,,40\n")
+        message = self.complaint(write("trace.csv", TRACE))
+        assert "trace.pages.csv, row 2: first_seen is after every observed_until" in message
+
     def test_a_page_listed_twice(self, write):
         write("trace.pages.csv", "page,first_seen,died_at\na,1,\nb,1,\na,2,\n")
         message = self.complaint(write("trace.csv", TRACE))
