@@ -26,6 +26,14 @@ from scipy import optimize, special
 from pollwise.checks import require_positive
 from pollwise.dispersion import LEVEL, POISSON, Spread
 from pollwise.errors import InputError
+from pollwise.forecast_draws import (
+    drawn_delay,
+    drawn_found,
+    drawn_freshness,
+    expected_changes,
+    fresh_share,
+    tellable,
+)
 from pollwise.objectives import Objective
 from pollwise.types import Page
 
@@ -47,7 +55,6 @@ _FEW_EXAMPLES = 3.0
 """Pages polled as of which rates are as much apart from each other as they are off together."""
 _TELLABLE = 10.0
 """Of changes that come faster than this between two polls, polls do not tell how fast."""
-_LOG_TELLABLE = (math.log(2.0), math.log(50.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,8 @@ class Forecaster:
             raise InputError("a forecast needs at least one page: add pages first")
         self._weights = np.broadcast_to(np.asarray(weights, np.float64), pages)
         self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
+        weights = self._weights if self._weights.any() else np.ones(pages)
+        self._shares = weights / weights.sum()
         self._patience = patience
         self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
         self._factors = np.ones(pages)
@@ -267,11 +276,11 @@ class Forecaster:
             rate = self._drawn_rates(cumulative, generator)
             # Pages that share their fate: a busy week makes all of them faster.
             common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
-            outcome[0] = _drawn_found(
+            outcome[0] = drawn_found(
                 rate * common, frequency * (1.0 - first), frequency, horizon, generator
             )
-            outcome[1] = self._drawn_freshness(rate, frequency, horizon, generator)
-            outcome[2] = _drawn_delay(rate, frequency, horizon, generator)
+            outcome[1] = drawn_freshness(rate, frequency, self._shares, horizon, generator)
+            outcome[2] = drawn_delay(rate, frequency, horizon, generator)
         found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
         fresh_ends = (
             freshness
@@ -307,15 +316,13 @@ class Forecaster:
         found, fresh, rate = (np.empty(len(frequency)) for _ in range(3))
         for begin in range(0, len(frequency), _PAGES_AT_ONCE):
             part = slice(begin, begin + _PAGES_AT_ONCE)
-            expected = _expected_changes(
-                self._factors[part, None] * self._rates, frequency[part, None]
-            )
+            rates = self._factors[part, None] * self._rates
+            expected = expected_changes(rates, frequency[part, None])
             probabilities = self._probabilities[part]
             found[part] = (probabilities * -np.expm1(-expected)).sum(axis=1)
-            fresh[part] = (probabilities * _fresh_share(expected)).sum(axis=1)
-            rates = self._factors[part, None] * self._rates
-            tellable = _tellable(rates, frequency[part, None], _TELLABLE)
-            rate[part] = (probabilities * tellable).sum(axis=1)
+            fresh[part] = (probabilities * fresh_share(expected)).sum(axis=1)
+            told = tellable(rates, frequency[part, None], _TELLABLE)
+            rate[part] = (probabilities * told).sum(axis=1)
         return found, fresh, rate
 
     def _figures(self, frequency: Floats) -> tuple[float, float, float, float]:
@@ -332,85 +339,15 @@ class Forecaster:
 
     def _mean(self, values: Floats) -> float:
         """Over the pages, by weight."""
-        weights = self._weights if self._weights.any() else np.ones(len(values))
-        return float(weights @ values / weights.sum())
+        return float(self._shares @ values)
 
     def _drawn_rates(self, cumulative: Floats, generator: np.random.Generator) -> Floats:
         """A rate for each page, all of them higher or lower as far as the belief is shared."""
         own = generator.normal(size=len(cumulative))
         level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
         number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
-        return self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
-
-    def _drawn_freshness(
-        self,
-        rate: Floats,
-        frequency: Floats,
-        horizon: float,
-        generator: np.random.Generator,
-    ) -> float:
-        expected = _expected_changes(rate, frequency)
-        mean = _fresh_share(expected)
-        # Of one cycle, of which the share min(E/a, 1) is fresh, E exponential; as a share of how
-        # much a page differs that is fresh or not all along.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            square = 2 * (-np.expm1(-expected) - expected * np.exp(-expected)) / expected**2
-        square = np.where(expected > 1e-4, square, 1.0 - 2.0 * expected / 3.0)
-        whole = mean * (1.0 - mean)
-        cycle = np.maximum(square - mean**2, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = whole / (1.0 + horizon * frequency * whole / cycle)
-        weights = self._weights if self._weights.any() else np.ones(len(mean))
-        noise = np.sqrt(weights**2 @ np.nan_to_num(variance)) / weights.sum()
-        return self._mean(mean) + float(noise) * generator.normal()
-
-
-def _expected_changes(rate: Floats, frequency: Floats) -> Floats:
-    """Between two polls of a page; infinite where it changes and is never polled."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(rate > 0, rate / frequency, 0.0)
-
-
-def _fresh_share(expected: Floats) -> Floats:
-    """(1 - e^-a)/a."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
-
-
-def _tellable(rate: Floats, frequency: Floats, most: float) -> Floats:
-    """The rate, up to `most` changes between two polls."""
-    return np.where(frequency > 0, np.minimum(rate, most * frequency), rate)
-
-
-def _drawn_found(
-    rate: Floats,
-    polled: Floats,
-    frequency: Floats,
-    horizon: float,
-    generator: np.random.Generator,
-) -> float:
-    """`polled` are the polls per second that can find a change, of all that a page gets."""
-    polls = np.floor(horizon * polled + generator.random(len(frequency))).astype(np.int64)
-    chance = -np.expm1(-_expected_changes(rate, frequency))
-    return float(generator.binomial(polls, chance).sum())
-
-
-def _drawn_delay(
-    rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
-) -> float:
-    """NaN where nothing changes in the period, infinite where what changes is never polled."""
-    most = math.exp(generator.uniform(*_LOG_TELLABLE))
-    changes = generator.poisson(np.minimum(_tellable(rate, frequency, most) * horizon, 1e15))
-    some = changes > 0
-    if not some.any():
-        return math.nan
-    with np.errstate(divide="ignore"):
-        interval = 1.0 / frequency[some]
-    total = changes[some] @ interval / 2
-    if math.isinf(total):
-        return math.inf
-    noise = np.sqrt(changes[some] @ interval**2 / 12) * generator.normal()
-    return float(max(total + noise, 0.0) / changes.sum())
+        rates: Floats = self._rates[np.minimum(number, len(self._rates) - 1)]
+        return rates * self._factors
 
 
 def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
