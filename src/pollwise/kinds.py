@@ -12,26 +12,28 @@ _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 def kind_of(name: str) -> str:
     """The pattern of a URL or of the name of a page in a trace, by its text alone.
 
-    The directory with its numbers masked: what lies in it was mostly made alike and is changed
-    together. Of the last part only what can be common to several pages is kept: the word before
-    a number, the ending, or all of a title in words. Origin, query and fragment do not matter.
+    The directory, with its numbers masked: what lies in one was mostly made alike and is changed
+    alike. Of the last part only what can be common to several pages is kept: the word before a
+    number, and the ending. Origin, query and fragment do not matter. (In recorded histories the
+    title of a document, such as "Privacy Policy", says nothing of its change rate.)
 
     >>> kind_of("https://example.org/blog/2024/05/a-title.html?page=2")
     'blog/#/#/*.html'
     >>> kind_of("docs/CVE-2014-3707"), kind_of("pep-0455"), kind_of("https://example.org/")
     ('docs/cve#', 'pep#', '')
-    >>> kind_of("contrib/Example/Privacy Policy")
-    'privacy policy'
-    >>> kind_of("https://example.org/privacy")
-    'privacy'
+    >>> kind_of("contrib/Example/Privacy Policy"), kind_of("https://example.org/privacy")
+    ('contrib/example/*', 'privacy')
     """
     path = re.split(r"[?#]", _ORIGIN.sub("", name.strip()), maxsplit=1)[0].casefold()
     *folders, last = [part for part in path.split("/") if part] or [""]
-    if " " in last:
-        return re.sub(r"\d+", "#", last)
     if folders and _masked(last) == last:
         last = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
-    return "/".join([*map(_masked, folders), _masked(last)])
+    return "/".join([*map(_masked_folder, folders), _masked(last)])
+
+
+def _masked_folder(part: str) -> str:
+    """The same; but one digit after a word is a part of the name, as in v2."""
+    return part if re.fullmatch(r"[^\W\d]+\d", part) else _masked(part)
 
 
 def _masked(part: str) -> str:

@@ -22,8 +22,9 @@ from pollwise.kinds import kind_of
         ("pep-0455", "pep#"),
         ("rfc/rfc2326", "rfc/rfc#"),
         ("reference/dom/node/construct", "reference/dom/node/*"),
-        ("contrib/Example/Privacy Policy", "privacy policy"),
-        ("contrib/Example/Terms 2 of 3", "terms # of #"),
+        ("contrib/Example/Privacy Policy", "contrib/example/*"),
+        ("https://example.org/api/v2/users/1234", "api/v2/users/#"),
+        ("https://example.org/shop/item1234/photos", "shop/item#/*"),
         ("", ""),
     ],
 )
