@@ -46,8 +46,8 @@ Ints = NDArray[np.int64]
 
 _DECAYS = 2.0 ** (np.arange(-120, 16) / 4)
 """Lattice of decays per second, where nothing is known: from one in 34 years to eleven a second."""
-_SHAPE = 1.0  # a, of the gamma prior: rates of sources differ much
-_VALUE_ITEMS = 1.0  # m
+_SHAPE = 4.0  # a, of the gamma prior of rates, in batches
+_VALUE_ITEMS = 30.0  # m: values are skewed, and few of them say little
 _PSEUDO_SOURCES = 8.0  # what the base prior of the decays counts as
 _LIFETIMES = 4.0  # items older than so many 1/μ are worth nothing, and tell little of μ
 _MOST_LOST = 300.0  # -ln f of items that a decay would make worth nothing, so that v/f is finite
@@ -248,16 +248,16 @@ class EphemeralIndex:
         values = np.array([item.value for item in items])
         born = [math.nan if item.published_at is None else item.published_at for item in items]
         ages = np.clip(seen.polled_at - np.array(born), 0.0, elapsed)
-        decay = self.estimate(seen.page_id).decay
+        decay = self.estimate(seen.page_id).decay if own["valued"] > 0 else 0.0
         told = ~(ages * decay > _LIFETIMES)
         values, ages = values[told], ages[told]
         lost = np.multiply.outer(self._decays, ages)  # -ln f
         scaled = self._decays * elapsed
         over_wait = -np.log(-np.expm1(-scaled) / scaled)
-        lost = np.where(np.isnan(lost), over_wait[:, None], lost)
+        lost = np.minimum(np.where(np.isnan(lost), over_wait[:, None], lost), _MOST_LOST)
         own["valued"] += len(values)
         own["faded"] += lost.sum(axis=1)
-        own["worth"] += np.exp(np.minimum(lost, _MOST_LOST)) @ values
+        own["worth"] += np.exp(lost) @ values
 
     @staticmethod
     def _count(seen: Observation, own: Any, elapsed: float) -> float:

@@ -77,7 +77,8 @@ class SourceQueue(IndexPolicy):
         """
         state, common = self.state, self.state.shared[0]
         longest = _PATIENCE * common["pages"] * common["gap"]
-        state.pages["weight"][ids[elapsed > max(longest, _SMALLEST)]] = math.inf
+        if longest > 0:
+            state.pages["weight"][ids[elapsed > longest]] = math.inf
         if common["pages"] <= _FEW:
             # With the same key for all, the calendar is in order, and all enter the pool.
             state.pages["key"][state.pages["where"] == CALENDAR] = -math.inf
