@@ -211,8 +211,8 @@ class Scheduler:
         return None if back_off is None else back_off.until
 
     def host_free_at(self, scope: str, now: float) -> float:
-        """From when on pages of a scope may be polled; not later than `now`: already."""
-        return self._free_at(scope, now)
+        """From when on pages of a scope may be polled; `now`: already."""
+        return max(self._free_at(scope, now), now)
 
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run without polling any yet, and its `state` if any.

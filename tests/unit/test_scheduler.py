@@ -535,6 +535,16 @@ class TestFailures:
         assert times[6] - times[5] == 1.0
         assert times[7] - times[6] == pytest.approx(60.0, rel=0.101)
 
+    def test_it_says_what_holds_a_page_back(self):
+        some = scheduler(crawl_delay=5.0)
+        some.handle(Added(0.0, (Page(0, scope="a"),)))
+        assert (some.rests_until(0), some.host_free_at("b", 1.0)) == (None, 1.0)
+        some.handle(polled(2.0, 0, FAILED))
+        assert some.rests_until(0) == pytest.approx(62.0, abs=6.0)
+        assert some.host_free_at("a", 3.0) == 7.0
+        assert some.host_free_at("a", 9.0) == 9.0
+        assert some.host_free_at("", 3.0) == 3.0
+
     def test_pages_that_fail_together_come_back_apart(self):
         some = scheduler(rate=100.0, burst=100.0)
         some.handle(Tick(0.0))

@@ -143,6 +143,17 @@ class TestPolls:
         assert store.pages()[0].memory == memory
         assert store.pages()[0].error == "no host '\ud800'"
 
+    def test_the_polls_that_found_a_watched_page(self, store: Store) -> None:
+        store.add_pages([A, B, C], now=0.0)
+        outcomes = (Outcome.CHANGED, Outcome.FAILED, Outcome.UNCHANGED, Outcome.GONE)
+        for page_id in (1, 0, 2):
+            polls = tuple(poll(page_id, 10.0 + i, outcome) for i, outcome in enumerate(outcomes))
+            store.commit(Batch(polls=polls))
+        store.remove_pages([2], now=20.0)
+        assert store.outcomes() == [
+            (0, 10.0, True), (0, 12.0, False), (1, 10.0, True), (1, 12.0, False)
+        ]  # fmt: skip
+
     def test_the_latest_polls_are_kept_newest_first(self, store: Store) -> None:
         polls = [poll(page, float(at), Outcome.UNCHANGED) for at in range(120) for page in (0, 1)]
         store.commit(Batch(polls=tuple(polls)))
