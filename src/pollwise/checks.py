@@ -19,6 +19,7 @@ __all__ = [
     "require_drawable",
     "require_generator",
     "require_positive",
+    "require_share",
     "require_whole",
 ]
 
@@ -59,6 +60,12 @@ def require_positive(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a finite number above 0."""
     if not (is_real(value) and 0 < value < math.inf):
         raise InputError(f"{owner}: {name}={value!r} must be a finite number above 0")
+
+
+def require_share(owner: str, name: str, value: object) -> None:
+    """`InputError` unless it is a number from 0 to 1."""
+    if not (is_real(value) and 0 <= value <= 1):
+        raise InputError(f"{owner}: {name}={value!r} must be a number from 0 to 1")
 
 
 def require_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pollwise.metrics import Polls
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.index_belief import refresh_belief
 from pollwise.policies.index_policy import IndexPolicy
 from pollwise.policies.index_queue import observe_page
 from pollwise.policies.index_state import POOL, index_of
@@ -20,11 +21,12 @@ POLLS = 20_000
 
 
 @numba.njit
-def largest_index(pages, shared, now, count):
+def largest_index(state, now, count):
     """The page of the largest index among the first `count`."""
     best, largest = -1, -1.0
     for page in range(count):
-        index = index_of(pages, shared, page, now)
+        refresh_belief(state, page)
+        index = index_of(state.pages, state.shared, page, now)
         if index > largest:
             best, largest = page, index
     return best
@@ -42,7 +44,7 @@ def poll_by_scan(policy: IndexPolicy, world: Zipf, seed: int) -> Polls:
     page_ids = np.empty(POLLS, np.int64)
     for step in range(POLLS):
         now = float(step)
-        page = largest_index(state.pages, state.shared, now, len(seen))
+        page = largest_index(state, now, len(seen))
         count = np.searchsorted(changes.of_page(page), (seen[page], now), "right")
         observe_page(state, page, now, int(count[1] > count[0]), math.nan)
         seen[page] = now

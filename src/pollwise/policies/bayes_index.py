@@ -1,12 +1,16 @@
 """The index policy that learns the change rates: pollwise's default.
 
-The index of a page is the mean of its Whittle index over the posterior of its change rate
-(`pollwise.rates.posterior`): the price at which, as far as is known, polling now and waiting are
-equally good. A posterior mean alone polls too little where little is known, since it does not
-value what a poll teaches. So the posterior is tilted towards fast rates, the more the fewer polls
-the page has had: multiplied with λ^κ, κ = 1/(1 + n)² after n polls (optimism in the
-face of uncertainty, as in Lai and Robbins 1985, in a form that costs nothing). The numbers
-were set by trial in simulated worlds of 500 pages; `docs/theory.md` has more.
+The index of a page is the mean of its Whittle index over what is believed of its change rate
+(`index_belief`): the price at which, as far as is known, polling now and waiting are equally good.
+A mean alone polls too little where little is known, since it does not value what a poll teaches.
+So the belief is tilted towards the hopeful side (optimism in the face of uncertainty, as in Lai
+and Robbins 1985, in a form that costs nothing). For detection these are the fast rates, the more
+so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n polls. For freshness, delay and
+age they are the slow ones, among rates that polls cannot tell apart unless the page is polled more
+often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
+
+The numbers were set by trial, in simulated worlds of 500 pages and on recorded histories;
+`docs/theory.md` has more.
 """
 
 import math
@@ -16,18 +20,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pollwise.checks import require_share
 from pollwise.errors import InputError
-from pollwise.objectives import Freshness, Objective
+from pollwise.objectives import Detection, Objective
 from pollwise.policies.arrays import ABSENT, watched
-from pollwise.policies.index_chance import chances_of
-from pollwise.policies.index_policy import IndexPolicy
+from pollwise.policies.index_belief import form_belief
+from pollwise.policies.index_chance import chances_of, posteriors_of, priors_of
+from pollwise.policies.index_policy import IndexPolicy, Learning
 from pollwise.policies.index_state import (
     LEASED,
     TILTS,
     index_of,
     time_to_reach,
 )
-from pollwise.rates.lattice import RATES
+from pollwise.rates.lattice import CELL, RATES
 from pollwise.rates.recalibration import recalibrated_all
 
 __all__ = ["BayesianIndex", "PageEstimate"]
@@ -54,10 +60,15 @@ class PageEstimate:
     leased: bool
 
 
+_FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
+
+
 class BayesianIndex(IndexPolicy):
     """Polls the page of the largest expected index and learns the change rates on the way.
 
-    `objective` is what a poll is worth (detection, if None).
+    `objective` is what a poll is worth (detection, if None); `revert_worth` (0 to 1) what a change
+    back to a version that was seen before is worth, against that of another change.
+    `InputError` if it is out of range.
 
     >>> from pollwise.types import Page
     >>> policy = BayesianIndex()
@@ -66,47 +77,57 @@ class BayesianIndex(IndexPolicy):
     array([1])
     """
 
-    def __init__(self, *, objective: Objective | None = None) -> None:
-        # The index of freshness falls again for fast pages, so that fast is not the hopeful side,
-        # and a page that was too fast once would be left alone for good.
-        fast_is_bad = isinstance(objective, Freshness)
-        exponent = (0.0 if fast_is_bad else 1.0) / (1.0 + np.arange(TILTS)) ** 2
+    def __init__(self, *, objective: Objective | None = None, revert_worth: float = 1.0) -> None:
+        require_share("bayes-index", "revert_worth", revert_worth)
+        objective = Detection() if objective is None else objective
+        # Where the index falls with the rate, or polls cannot tell fast pages apart before they
+        # are polled more often, slow is the hopeful side; where it only rises, fast is.
+        slow_is_hopeful = objective.power > 0
         super().__init__(
             objective=objective,
-            tilt=RATES[None, :] ** exponent[:, None],
-            patience=4.0 if fast_is_bad else 64.0,
+            learning=Learning(
+                tilt=np.ones((TILTS, 1)) if slow_is_hopeful else _FAST_IS_HOPEFUL,
+                slow_is_hopeful=slow_is_hopeful,
+                patience=4.0 if slow_is_hopeful else 64.0,
+                revert_worth=revert_worth,
+            ),
         )
 
     def estimate(self, page_id: int, now: float) -> PageEstimate:
         """What is known of a page and why it is (not) polled next; `InputError` if unknown."""
         _, (posterior,) = self.rate_posteriors([page_id])
         state = self.state
+        before = state.pages[page_id].copy()  # to look at a page must not change it
+        form_belief(state, page_id)
         own, common = state.pages[page_id], state.shared[0]
         low, high = np.searchsorted(np.cumsum(posterior), (0.05, 0.95))
         price = float(common["price"] * state.hosts["price"][own["scope"]])
-        wait = time_to_reach(state.pages, state.shared, page_id, price)
         has_copy = not math.isnan(own["seen_at"])
-        return PageEstimate(
+        wait = time_to_reach(state.pages, state.shared, page_id, price) if has_copy else 0.0
+        estimate = PageEstimate(
             change_rate=float(posterior @ RATES),
-            rate_low=float(RATES[low]),
-            rate_high=float(RATES[min(high, len(RATES) - 1)]),
+            rate_low=float(RATES[low] / CELL),
+            rate_high=float(RATES[min(high, len(RATES) - 1)] * CELL),
             index=float(index_of(state.pages, state.shared, page_id, now)),
             price=price,
             due_at=float(own["seen_at"]) + wait if has_copy else now,
             polls=int(own["polls"]),
             leased=bool(own["where"] == LEASED),
         )
+        state.pages[page_id] = before
+        return estimate
 
     def rate_posteriors(
         self, page_ids: Sequence[int] | NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The rates of the lattice, per second, and the probability of each for each page.
 
+        Over the long run: how soon a page that has just changed changes again is another thing.
+
         `InputError` for a page that is not watched.
         """
         ids = self._watched(page_ids)
-        weights = self.state.shared[0]["prior"] * self.state.pages["likelihood"][ids]
-        return RATES, weights / weights.sum(axis=1, keepdims=True)
+        return RATES, posteriors_of(self.state, ids)
 
     def prior_probabilities(
         self, page_ids: Sequence[int] | NDArray[np.int64]
@@ -115,8 +136,7 @@ class BayesianIndex(IndexPolicy):
 
         From pages like it. `InputError` for a page that is not watched.
         """
-        prior = self.state.shared[0]["prior"]
-        return np.tile(prior / prior.sum(), (len(self._watched(page_ids)), 1))
+        return priors_of(self.state, self._watched(page_ids))
 
     def chances(
         self, page_ids: Sequence[int] | NDArray[np.int64], now: float
@@ -125,7 +145,11 @@ class BayesianIndex(IndexPolicy):
 
         `InputError` for a page that is not watched.
         """
-        return chances_of(self.state, self._watched(page_ids), now)
+        ids = self._watched(page_ids)
+        before = self.state.pages[ids]  # to look at pages must not change them
+        chances: NDArray[np.float64] = chances_of(self.state, ids, now)
+        self.state.pages[ids] = before
+        return chances
 
     def recalibrated(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances of a change that follow from the rates, as experience says they should be."""
@@ -133,7 +157,10 @@ class BayesianIndex(IndexPolicy):
 
     @property
     def patience(self) -> float:
-        """Rounds of all pages after which any page is polled, whatever it is worth."""
+        """Rounds of all pages after which a page is polled, whatever it is worth.
+
+        Except for detection and ephemeral content, only a page that has changed most likely.
+        """
         return float(self.state.shared[0]["patience"])
 
     @property

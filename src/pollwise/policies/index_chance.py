@@ -7,25 +7,29 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index_state import CHANGED_TABLE, IndexState
-from pollwise.rates.lattice import time_step
-from pollwise.rates.posterior import expectation
+from pollwise.policies.index_belief import refresh_belief, steady_model
+from pollwise.policies.index_learning import operational_time
+from pollwise.policies.index_prior import prior_of
+from pollwise.policies.index_state import IndexState, chance_after
+from pollwise.rates.lattice import RATE_COUNT
 from pollwise.rates.recalibration import recalibrated, take_in_outcome
 
-__all__ = ["chance_of", "chances_of", "note_outcome"]
+__all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
 
 
 @numba.njit(cache=True)
 def _modelled(state: IndexState, page: int, now: float) -> float:
-    """The posterior mean of 1 - e^(-λτ); NaN without a copy, 0 for one not older than now."""
-    own, common = state.pages[page], state.shared[0]
-    elapsed = now - own.seen_at
-    if math.isnan(elapsed):
+    """The mean of 1 - e^(-λτ) over the belief, in operational time.
+
+    NaN without a copy, 0 for a copy that is not older than now.
+    """
+    own = state.pages[page]
+    if math.isnan(own.seen_at):
         return math.nan
-    if elapsed <= 0.0:
+    if now <= own.seen_at:
         return 0.0
-    prior = common.prior.astype(np.float32)
-    return expectation(own.likelihood, prior, common.tables[CHANGED_TABLE], time_step(elapsed))
+    refresh_belief(state, page)
+    return chance_after(state.pages, state.shared, page, operational_time(state, page, now))
 
 
 @numba.njit(cache=True)
@@ -44,6 +48,26 @@ def chances_of(state: Any, page_ids: NDArray[np.int64], now: float) -> NDArray[n
     for i, page in enumerate(page_ids):
         chances[i] = chance_of(state, page, now)
     return chances
+
+
+@numba.njit(cache=True)
+def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each rate over the long run, for some pages."""
+    posteriors = np.empty((len(page_ids), RATE_COUNT))
+    for i, page in enumerate(page_ids):
+        posteriors[i] = steady_model(state, page)
+        posteriors[i] /= posteriors[i].sum()
+    return posteriors
+
+
+@numba.njit(cache=True)
+def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each rate for some pages, before their own polls are looked at."""
+    priors = np.empty((len(page_ids), RATE_COUNT))
+    for i, page in enumerate(page_ids):
+        priors[i] = prior_of(state, page)
+        priors[i] /= priors[i].sum()
+    return priors
 
 
 @numba.njit(cache=True)

@@ -1,80 +1,142 @@
-"""What the index policies learn from polls: compiled functions on their state."""
+"""What the index policies learn from a poll: compiled functions on their state."""
 
 import math
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from pollwise.policies.index_belief import burst_model, form_belief, refresh_belief, steady_model
+from pollwise.policies.index_clock import learn_clock, learn_tick
+from pollwise.policies.index_prior import count_pages
+from pollwise.policies.index_sites import note_change, note_poll
 from pollwise.policies.index_state import (
-    ABSENT,
     CHANGED_TABLE,
-    TILTS,
+    DAY,
     UNCHANGED_TABLE,
     IndexState,
-    Shared,
+    by_clock,
+    ticks_between,
 )
-from pollwise.rates.lattice import RATE_COUNT
-from pollwise.rates.posterior import (
-    fit_prior,
-    forget,
-    learn_last_change,
-    learn_poll,
-    log_uniform,
-)
+from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, mean_over, time_step
+from pollwise.rates.posterior import forget, learn_last_change, learn_poll
 
-__all__ = ["learn", "refresh_prior"]
+__all__ = ["learn", "operational_time"]
 
-_FIT_PAGES = 2048
-"""Pages that the prior is fitted to, at most."""
+_RATES = RATES.astype(np.float32)
+_MOST_ODDS = 8.0
+_LEAST_CHANCE = 1e-9
+_FEW_CHANGES = 1.0
+"""Changes that a page is taken to have had before, none of them a reversion."""
 
 
 @numba.njit(cache=True)
-def refresh_prior(shared: Shared) -> None:
-    """Put a new prior to use."""
-    common = shared[0]
-    for n in range(TILTS):
-        for j in range(RATE_COUNT):
-            common.tilted[n, j] = common.prior[j] * common.tilt[n, j]
+def operational_time(state: IndexState, page: int, now: float) -> float:
+    """The seconds since the copy was made as far as changes are concerned.
+
+    With the surge of the site; of a page that changes by the clock, a day for each tick.
+    """
+    own = state.pages[page]
+    if by_clock(own, state.shared[0]):
+        return max(ticks_between(own, own.seen_at, now) * DAY, 60.0)
+    return now - own.seen_at + own.surge
+
+
+@numba.njit(cache=True, fastmath=True)
+def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
+    """Count a spell that ended within `lasted` seconds after the copy was made."""
+    own, common = state.pages[page], state.shared[0]
+    ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
+    total = np.float32(1e-30)
+    for j in range(RATE_COUNT):
+        bursts[j] *= ended[j]
+        total += bursts[j]
+    scale = np.float32(1.0) / total
+    for j in range(RATE_COUNT):
+        own.spells[j] += bursts[j] * scale
+        common.spells[j] += bursts[j] * scale
 
 
 @numba.njit(cache=True)
-def _fit(state: IndexState) -> None:
-    """Fit the prior anew to the observed pages, or to an evenly spaced part of them."""
-    common = state.shared[0]
-    stride = max(1, common.pages // _FIT_PAGES)
-    sample = np.empty(len(state.pages) // stride + 1, np.int64)
-    size = 0
-    for page in range(common.fits % stride, len(state.pages), stride):
-        if state.pages[page].where != ABSENT and state.pages[page].polls > 0:
-            sample[size] = page
-            size += 1
-    base = log_uniform(4.0 / common.gap if common.gap > 0.0 else math.inf)
-    fit_prior(common.prior, base, state.pages, sample[:size], common.learned / common.pages)
-    refresh_prior(state.shared)
-    common.fits += 1
-    common.next_fit = common.learned + max(1, min(common.learned // 10, common.pages // 2))
+def _learn_change(
+    state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
+) -> None:
+    """Let the likelihood take in a change; `elapsed` is in operational time."""
+    own, common = state.pages[page], state.shared[0]
+    unchanged = common.tables[UNCHANGED_TABLE]
+    if not dated:
+        learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
+    elif by_clock(own, common):
+        learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
+        since = ticks_between(own, max(told, own.seen_at) + 1800.0, polled_at)
+        if since > 0:
+            learn_poll(own.likelihood, since * DAY, unchanged)
+    else:
+        learn_last_change(own.likelihood, polled_at - told, unchanged)
+
+
+@numba.njit(cache=True)
+def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
+    own = state.pages[page]
+    own.seen_at = own.spell_at = polled_at
+    if dated:
+        own.spell_at = told
+        learn_poll(
+            own.likelihood, max(polled_at - told, 1.0), state.shared[0].tables[UNCHANGED_TABLE]
+        )
+        learn_tick(own, polled_at, told)
+        own.polls += 1
+        state.shared[0].learned += 1
 
 
 @numba.njit(cache=True)
 def learn(
-    state: IndexState, page: int, polled_at: float, changed: bool, last_changed_at: float
+    state: IndexState,
+    page: int,
+    polled_at: float,
+    changed: bool,
+    reverted: bool,
+    last_changed_at: float,
 ) -> None:
-    """Let the likelihood of a page take in a poll that is newer than its copy."""
+    """Take in a poll that is newer than the copy of a page, and make it the time of the copy."""
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
     dated = (changed or first) and last_changed_at <= polled_at
     dated = dated and not last_changed_at <= own.seen_at
-    if first and not dated:
-        return
-    forget(own.likelihood)
-    if dated:
-        learn_last_change(
-            own.likelihood, polled_at - last_changed_at, common.tables[UNCHANGED_TABLE]
-        )
+    if first:
+        _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
-        table = common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE]
-        learn_poll(own.likelihood, polled_at - own.seen_at, table)
-    own.polls += 1
-    common.learned += 1
-    if common.learned >= common.next_fit:
-        _fit(state)
+        refresh_belief(state, page)
+        elapsed = operational_time(state, page, polled_at)
+        row = lattice_row(
+            common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
+        )
+        steady, bursts = steady_model(state, page), burst_model(state, page)
+        better = max(mean_over(bursts, row), _LEAST_CHANCE)
+        better /= max(mean_over(steady, row), _LEAST_CHANCE)
+        own.burst_odds += math.log(better)
+        own.burst_odds = min(max(own.burst_odds, -_MOST_ODDS), _MOST_ODDS)
+        if not by_clock(own, common):
+            rate = mean_over(own.belief, _RATES)
+            note_poll(state, page, polled_at - own.seen_at, rate, changed)
+        learn_clock(state, page, polled_at, changed)
+        forget(own.likelihood)
+        if changed:
+            spell = last_changed_at - own.seen_at if dated else elapsed
+            _end_spell(state, page, bursts, spell)
+            _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
+            own.changes += 1.0
+            own.reverts += reverted
+            share = own.reverts / (own.changes + _FEW_CHANGES)
+            own.worth = 1.0 - (1.0 - common.revert_worth) * share
+            own.spell_at = last_changed_at if dated else polled_at
+            note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
+            if dated:
+                learn_tick(own, polled_at, last_changed_at)
+        else:
+            learn_poll(own.likelihood, elapsed, common.tables[UNCHANGED_TABLE])
+        own.seen_at = polled_at
+        own.polls += 1
+        common.learned += 1
+    form_belief(state, page)
+    count_pages(state)

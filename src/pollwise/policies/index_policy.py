@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from pollwise.objectives import Detection, Objective
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
-from pollwise.policies.index_learning import refresh_prior
+from pollwise.policies.index_clock import FIRST_CLOCK_ODDS
+from pollwise.policies.index_prior import base_prior, recount
 from pollwise.policies.index_queue import (
+    REVERTED,
     add_pages,
     defer_pages,
     observe_pages,
@@ -19,15 +22,74 @@ from pollwise.policies.index_queue import (
     select_pages,
     straighten_line,
 )
-from pollwise.policies.index_state import HELD, HOST, LEASED, PAGE, SHARED, IndexState
+from pollwise.policies.index_sites import FIRST_CHANGES, FIRST_SURGE
+from pollwise.policies.index_state import (
+    COUNTS,
+    HELD,
+    HOST,
+    LEASED,
+    PAGE,
+    SHARED,
+    SITE,
+    IndexState,
+)
+from pollwise.policies.index_worth import clock_table, surge_kind
 from pollwise.rates.lattice import tabulate
-from pollwise.rates.posterior import changed_table, log_uniform, unchanged_table
-from pollwise.types import Observation, Page, Selection
+from pollwise.rates.posterior import changed_table, unchanged_table
+from pollwise.types import Observation, Outcome, Page, Selection
 
 __all__ = ["IndexPolicy"]
 
 _PRICE = ("price", "polls")
-_SHARED_LEARNED = (*_PRICE, "gap", "gaps", "learned", "next_fit", "fits", "prior", "recalibration")
+_SHARED_LEARNED = (
+    *_PRICE,
+    "gap",
+    "gaps",
+    "learned",
+    "round_time",
+    "prior",
+    "spells",
+    "share",
+    "exposure",
+    "recalibration",
+)
+_PAGE_LEARNED = (
+    "changes",
+    "reverts",
+    "worth",
+    "dates",
+    "tick",
+    "clock_odds",
+    "burst_odds",
+    "spell_at",
+    "likelihood",
+    "spells",
+)
+
+
+_AT_FIRST: dict[str, float] = {
+    "likelihood": 1.0,
+    "worth": 1.0,
+    "clock_odds": FIRST_CLOCK_ODDS,
+    "burst_odds": -1.0,
+}
+"""What is learned of a page before its first poll; the rest is 0."""
+_FIRST_SPELLS = 10.0
+"""Spells between changes that have been seen of all pages at first, of any rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How rates are learned.
+
+    `tilt`: what beliefs are multiplied with in the index, a row for each number of polls.
+    The others: see `index_state.SHARED`.
+    """
+
+    tilt: NDArray[np.float64]
+    slow_is_hopeful: bool
+    patience: float
+    revert_worth: float
 
 
 class IndexPolicy:
@@ -37,22 +99,14 @@ class IndexPolicy:
     the compiled loop of the simulator).
     """
 
-    def __init__(
-        self,
-        *,
-        objective: Objective | None,
-        tilt: NDArray[np.float64] | None = None,
-        patience: float = math.inf,
-    ) -> None:
-        """`tilt`: what the rates' posterior is multiplied with, a row for each number of polls;
-        None: the rates are known. `patience`: see `index_state.SHARED`.
-        """
+    def __init__(self, *, objective: Objective | None, learning: Learning | None = None) -> None:
+        """`learning`: how rates are learned; None: they are known."""
         self.objective = Detection() if objective is None else objective
-        self._learning = tilt is not None
+        self._learning = learning is not None
         self._scopes: dict[str, int] = {}
-        self.state = _empty_state(self.objective, tilt)
-        self.state.shared["patience"] = patience
-        refresh_prior(self.state.shared)
+        self._sites: dict[str, int] = {}
+        self._kinds: dict[tuple[str, str], int] = {}
+        self.state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The change rates of pages; only asked where rates are known."""
@@ -65,14 +119,20 @@ class IndexPolicy:
         pages = sorted(pages, key=_urgency)
         page_ids = new_ids(pages, self.state.pages)
         scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
-        self._grow(int(page_ids.max()) + 1, len(self._scopes))
+        sites, kinds = self._groups(pages)
+        self._grow(int(page_ids.max()) + 1)
         state = self.state
         state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
         state.pages["seen_at"][page_ids] = seen_at(pages)
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
+        state.pages["site"][page_ids] = sites
+        state.pages["kind"][page_ids] = kinds
         if self._learning:
-            state.pages["likelihood"][page_ids] = 1.0
+            for name in _PAGE_LEARNED:
+                state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
+            state.pages["spell_at"][page_ids] = state.pages["seen_at"][page_ids]
+            state.pages["round"][page_ids] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
@@ -90,7 +150,10 @@ class IndexPolicy:
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Learn from polls and end the leases of their pages."""
-        observe_pages(self.state, *observed(observations, self.state.pages))
+        page_ids, polled_at, outcomes, last_changed_at = observed(observations, self.state.pages)
+        reverted = [o.reverted for o in observations if 0 <= o.page_id < len(self.state.pages)]
+        outcomes[(outcomes == Outcome.CHANGED) & np.array(reverted, np.bool_)] = REVERTED
+        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
@@ -109,7 +172,8 @@ class IndexPolicy:
             learned[name] = state.shared[name].copy()
         learned["objective"] = self._objective_identity()
         if self._learning:
-            learned["page.likelihood"] = state.pages["likelihood"][ids]
+            for name in _PAGE_LEARNED:
+                learned[f"page.{name}"] = state.pages[name][ids]
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
@@ -129,8 +193,9 @@ class IndexPolicy:
             if same or name not in _PRICE:
                 self.state.shared[name] = state[name]
         if self._learning:
-            self.state.pages["likelihood"][ids] = state["page.likelihood"][rows]
-            refresh_prior(self.state.shared)
+            for name in _PAGE_LEARNED:
+                self.state.pages[name][ids] = state[f"page.{name}"][rows]
+            recount(self.state)
         add_pages(self.state, waiting)
 
     def _objective_identity(self) -> NDArray[np.float64]:
@@ -138,13 +203,25 @@ class IndexPolicy:
         objective = self.objective
         return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
 
-    def _grow(self, pages: int, scopes: int) -> None:
-        """Make room for page ids below `pages` and as many scopes; rooms double."""
-        state = self.state
-        if scopes > len(state.hosts):
-            more = np.zeros(max(scopes - len(state.hosts), len(state.hosts)), HOST)
-            more["price"] = 1.0
-            state = state._replace(hosts=np.append(state.hosts, more))
+    def _groups(self, pages: Sequence[Page]) -> tuple[list[int], list[int]]:
+        """The numbers of the sites of pages, and of their kinds within these; -1: none."""
+        sites, kinds = [], []
+        for page in pages:
+            name = page.site or page.scope
+            site = self._sites.setdefault(name, len(self._sites)) if name else -1
+            named = site >= 0 and page.kind != ""
+            kind = self._kinds.setdefault((name, page.kind), len(self._kinds)) if named else -1
+            sites.append(site)
+            kinds.append(kind)
+        return sites, kinds
+
+    def _grow(self, pages: int) -> None:
+        """Make room for page ids below `pages`, scopes, sites and kinds; rooms double."""
+        state = self.state._replace(
+            hosts=_with_room(self.state.hosts, len(self._scopes), price=1.0),
+            sites=_with_room(self.state.sites, len(self._sites), page=-1),
+            kinds=_with_room(self.state.kinds, len(self._kinds)),
+        )
         old = len(state.pages)
         if pages > old:
             room = max(pages, 2 * old, 16)
@@ -160,11 +237,21 @@ class IndexPolicy:
         self.state = state
 
 
+def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
+    """An array with room for `count` elements; new ones are zero but for these fields."""
+    if count <= len(array):
+        return array
+    more = np.zeros(max(count - len(array), len(array)), array.dtype)
+    for name, value in fields.items():
+        more[name] = value
+    return np.append(array, more)
+
+
 def _urgency(page: Page) -> tuple[float, float]:
     return -page.weight / page.cost, -math.inf if page.seen_at is None else page.seen_at
 
 
-def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> IndexState:
+def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     """The state without any page."""
     decay = objective.decay
     if decay is None:
@@ -174,13 +261,23 @@ def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> Inde
         index_table = tabulate(lambda a: a**-objective.power)
         decay_table = tabulate(objective.shape)
     shared = np.zeros(1, SHARED)
-    shared["learning"] = tilt is not None
     shared["power"] = objective.power
     shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
-    shared["prior"] = log_uniform(math.inf)
-    shared["tilt"] = 1.0 if tilt is None else tilt
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
+    shared["patience"] = math.inf
+    shared["prior"] = base_prior(0.0)
+    if learning is not None:
+        shared["learning"] = 1
+        shared["tilt"] = learning.tilt
+        shared["patience"] = learning.patience
+        shared["slow_is_hopeful"] = learning.slow_is_hopeful
+        shared["revert_worth"] = learning.revert_worth
+        shared["surge_kind"] = surge_kind(objective)
+        shared["clock"], shared["late"] = clock_table(objective)
+        shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
+        shared["share"] = FIRST_CHANGES
+        shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
     return IndexState(
         pages=np.zeros(0, PAGE),
         shared=shared,
@@ -188,4 +285,6 @@ def _empty_state(objective: Objective, tilt: NDArray[np.float64] | None) -> Inde
         held=np.zeros(1, np.int64),
         line=np.zeros(0, np.int64),
         hosts=np.zeros(0, HOST),
+        sites=np.zeros(0, SITE),
+        kinds=np.zeros(0, COUNTS),
     )

@@ -27,8 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.index_belief import refresh_belief
 from pollwise.policies.index_chance import note_outcome
 from pollwise.policies.index_learning import learn
+from pollwise.policies.index_sites import join_site, leave_site
 from pollwise.policies.index_state import (
     ABSENT,
     CALENDAR,
@@ -46,6 +48,7 @@ from pollwise.policies.index_state import (
 from pollwise.types import Outcome
 
 __all__ = [
+    "REVERTED",
     "add_pages",
     "defer_pages",
     "observe_page",
@@ -64,11 +67,15 @@ _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
+_ALERTED = 16
 _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
 _HIGHEST_HOST_PRICE = 1e6
 
-_CHANGED = int(Outcome.CHANGED)
+REVERTED = 4
+"""The code of an outcome that is CHANGED, to a version that was seen before."""
+_GONE = int(Outcome.GONE)
+_FAILED = int(Outcome.FAILED)
 _UNCHANGED = int(Outcome.UNCHANGED)
 
 
@@ -77,14 +84,17 @@ def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy belongs into the pool."""
     common, own = state.shared[0], state.pages[page]
     price = common.price * state.hosts[own.scope].price
+    refresh_belief(state, page)
     wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
-    return own.seen_at + min(wait, floor_time(state.shared)) - POOL_TARGET * common.gap
+    floor = floor_time(state.pages, state.shared, page)
+    return own.seen_at + min(wait, floor) - POOL_TARGET * common.gap
 
 
 @numba.njit(cache=True)
 def _bid(state: IndexState, page: int, now: float) -> float:
     """What a page competes with: its index, at the price of its host."""
     host = state.hosts[state.pages[page].scope]
+    refresh_belief(state, page)
     return index_of(state.pages, state.shared, page, now) / host.price
 
 
@@ -159,7 +169,7 @@ def _head_of_line(state: IndexState) -> int:
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
-    if math.isnan(own.seen_at) or (state.shared[0].learning and own.polls == 0):
+    if math.isnan(own.seen_at) or (state.shared[0].learning and own.polls == 0 and own.site < 0):
         _join_line(state, page)
     else:
         _enter_calendar(state, page, _entry(state, page))
@@ -184,6 +194,8 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Take up pages whose fields (weight, seen_at ...) have been set."""
     for page in pages:
         state.shared[0].pages += 1
+        join_site(state, page)
+        refresh_belief(state, page)
         _wait(state, page)
 
 
@@ -194,6 +206,7 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         if state.pages[page].where != ABSENT:
             state.shared[0].pages -= 1
             _leave(state, page)
+            leave_site(state, page)
             state.pages[page].where = ABSENT
 
 
@@ -320,6 +333,19 @@ def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> No
 
 
 @numba.njit(cache=True)
+def _alert_siblings(state: IndexState, page: int) -> None:
+    """Put some pages of the site of a changed page where they belong now; the sweep sees to the
+    others."""
+    sibling = state.pages[page].after
+    for _ in range(_ALERTED):
+        if sibling == page:
+            return
+        if state.pages[sibling].where == CALENDAR:
+            heap_update(state.calendar, state.pages, sibling, _entry(state, sibling))
+        sibling = state.pages[sibling].after
+
+
+@numba.njit(cache=True)
 def observe_page(
     state: IndexState, page: int, polled_at: float, outcome: int, last_changed_at: float
 ) -> None:
@@ -330,12 +356,15 @@ def observe_page(
         return
     host = state.hosts[own.scope]
     host.raised = 0
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
+    if outcome != _GONE and outcome != _FAILED:
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
         if math.isnan(own.seen_at) or polled_at > own.seen_at:
             if state.shared[0].learning:
-                note_outcome(state, page, polled_at, outcome != _UNCHANGED)
-                learn(state, page, polled_at, outcome == _CHANGED, last_changed_at)
+                changed, reverted = outcome != _UNCHANGED, outcome == REVERTED
+                note_outcome(state, page, polled_at, changed)
+                learn(state, page, polled_at, changed, reverted, last_changed_at)
+                if changed:
+                    _alert_siblings(state, page)
             own.seen_at = polled_at
             if where in (CALENDAR, NEW):
                 _leave(state, page)

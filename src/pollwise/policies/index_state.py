@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from pollwise.rates.lattice import (
     COLUMNS,
     RATE_COUNT,
+    RATES,
     SUBSTEPS,
     TIME_COUNT,
     interpolate,
+    lattice_row,
+    mean_over,
     time_at,
     time_step,
 )
@@ -27,21 +30,33 @@ __all__ = [
     "ABSENT",
     "CALENDAR",
     "CHANGED_TABLE",
+    "CLOCK_TICKS",
+    "COUNTS",
+    "DAY",
     "HELD",
     "HOST",
     "LEASED",
     "NEW",
+    "NO_SURGE",
     "PAGE",
     "POOL",
     "POOL_CAPACITY",
+    "SEEN_SURGE",
     "SHARED",
+    "SITE",
+    "STALE_SURGE",
+    "SURGES",
     "TILTS",
     "UNCHANGED_TABLE",
+    "WAITING_SURGE",
     "IndexState",
     "Pages",
     "Shared",
+    "by_clock",
+    "chance_after",
     "floor_time",
     "index_of",
+    "ticks_between",
     "time_to_reach",
 ]
 
@@ -61,10 +76,53 @@ PAGE = np.dtype(
         ("polls", "i8"),  # that told something
         ("scope", "i4"),
         ("where", "i4"),
-        ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, where it is learned
+        # Where the rate is learned:
+        ("site", "i4"),  # -1: none
+        ("kind", "i4"),  # within its site; -1: none
+        ("before", "i4"),  # the pages of its site beside it, in a ring
+        ("after", "i4"),
+        ("round", "i8"),  # of the prior, and the number of surges of the site, that `belief` and
+        ("surges", "i8"),  # `surge` were made with
+        ("surge", "f4"),  # seconds that changes of its site count like, since the copy was made
+        ("overlap", "f4"),  # how many such changes
+        ("changes", "f4"),  # seen by polls
+        ("reverts", "f4"),  # how many of them went back to an earlier version
+        ("worth", "f4"),  # what the weight is multiplied with, for its reverts
+        ("dates", "i4"),  # changes whose time was told
+        ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
+        ("clock_odds", "f4"),  # log-odds of changing by the clock
+        ("burst_odds", "f4"),  # log-odds of changing in bursts
+        ("spell_at", "f8"),  # when the change seen last was over
+        ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, given all polls
+        ("spells", "f4", (RATE_COUNT,)),  # between changes: how many passed at each rate
+        ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
     ]
 )
 """What is kept of each page."""
+
+COUNTS = np.dtype(
+    [
+        ("round", "i8"),  # that is being counted
+        ("pages", "f4", (2, RATE_COUNT)),  # by rate: of this round and, complete, of the one before
+    ]
+)
+"""How many pages there are at each rate, of a kind or a site (`index_prior`)."""
+
+SURGES = 32
+"""Changes of a site that are remembered."""
+
+SITE = np.dtype(
+    [
+        ("counts", COUNTS),
+        ("surges", "i8"),  # changes seen
+        ("begin", "f8", (SURGES,)),  # between which times each of the latest of them was
+        ("end", "f8", (SURGES,)),
+        ("share", "f8"),  # of the changes seen, those that came together with others
+        ("exposure", "f8"),  # expected changes for each second that a surge counts like
+        ("page", "i8"),  # one of its pages; -1: there is none
+    ]
+)
+"""What is kept of each site (`index_sites`)."""
 
 HOST = np.dtype(
     [
@@ -74,6 +132,12 @@ HOST = np.dtype(
 )
 """What is kept of each politeness scope."""
 
+CLOCK_TICKS = 64
+"""Days, at most, between two polls of a page that changes by the clock."""
+
+NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE = range(4)
+"""What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait."""
+
 INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
 """shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
 decay; 1 - e^-a; e^-a."""
@@ -82,6 +146,9 @@ SHARED = np.dtype(
     [
         ("learning", "i8"),  # 1: rates are learned, 0: they are known
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
+        ("slow_is_hopeful", "i8"),  # 1: patience ends with pages only that have changed most likely
+        ("surge_kind", "i8"),  # of the objective
+        ("revert_worth", "f8"),  # what a change back to an earlier version is worth
         ("power", "f8"),  # of the objective
         ("decay", "f8"),  # of the objective; 0: none
         ("price", "f8"),
@@ -91,8 +158,13 @@ SHARED = np.dtype(
         ("pages", "i8"),
         ("polls", "i8"),  # selected
         ("learned", "i8"),  # polls that told something
-        ("next_fit", "i8"),  # the number of such polls at which the prior is fitted again
-        ("fits", "i8"),
+        ("round", "i8"),  # of counting pages by rate
+        ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
+        ("counted", "i8"),  # the page counted last
+        ("counts", COUNTS),  # of all pages
+        ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
+        ("share", "f8"),  # see SITE
+        ("exposure", "f8"),
         ("pool_size", "i8"),
         ("first_new", "i8"),
         ("new_size", "i8"),
@@ -102,8 +174,9 @@ SHARED = np.dtype(
         ("pool", "i8", (POOL_CAPACITY,)),
         ("prior", "f8", (RATE_COUNT,)),
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
-        ("tilt", "f4", (TILTS, RATE_COUNT)),  # optimism: powers of the rates, by number of polls
-        ("tilted", "f4", (TILTS, RATE_COUNT)),  # prior * tilt
+        ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
+        ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
+        ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (4, SUBSTEPS, COLUMNS)),
     ]
 )
@@ -123,6 +196,38 @@ class IndexState(NamedTuple):
     held: NDArray[np.int64]
     line: NDArray[np.int64]  # ring; -1: has left
     hosts: NDArray[Any]  # of HOST, one for each scope
+    sites: NDArray[Any]  # of SITE
+    kinds: NDArray[Any]  # of COUNTS
+
+
+DAY = 86_400.0
+_SURELY = 0.8
+"""The chance of a change from which on patience ends, where it is for those that have changed."""
+
+
+@numba.njit(cache=True)
+def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
+    """What the belief in the rate of a page is multiplied with in its index."""
+    return common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
+
+
+@numba.njit(cache=True, fastmath=True)
+def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) -> float:
+    """What a surge of changes on the site of a page adds to its index."""
+    time, kind = time_at(step), common.surge_kind
+    unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
+    surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
+    total, rates, mass = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    for j in range(RATE_COUNT):
+        share = own.belief[j] * tilt[j]
+        mass += share
+        total += share * unchanged[j] * surged[j]
+        rates += share * np.float32(RATES[j])
+    if kind == SEEN_SURGE:
+        return float(total / mass)
+    if kind == STALE_SURGE:
+        return float(time * total / mass)
+    return float(time * own.surge * rates / mass)
 
 
 @numba.njit(cache=True)
@@ -130,9 +235,9 @@ def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
     """The index of a page as of the lattice time `step` after its copy was made."""
     own, common = pages[page], shared[0]
     time = time_at(step)
+    tilt = _tilt(own, common)
     if common.learning:
-        weights = common.tilted[min(own.polls, TILTS - 1)]
-        mean = expectation(own.likelihood, weights, common.tables[INDEX_TABLE], step)
+        mean = expectation(own.belief, tilt, common.tables[INDEX_TABLE], step)
     else:
         rated = own.rate * time
         mean = interpolate(common.tables[INDEX_TABLE], rated) if rated > 0.0 else 0.0
@@ -140,26 +245,70 @@ def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
         mean *= time**common.power
     if common.decay > 0.0:
         mean *= interpolate(common.tables[DECAY_TABLE], common.decay * time)
-    return mean * own.weight
+    if not common.learning:
+        return mean * own.weight
+    if own.surge > 0.0 and common.surge_kind != NO_SURGE:
+        mean += _surge_index(own, tilt, common, step)
+    return mean * own.weight * own.worth
 
 
 @numba.njit(cache=True)
-def floor_time(shared: Shared) -> float:
-    """The elapsed time at which any page is polled whatever its index is."""
+def by_clock(own: Any, common: Any) -> bool:
+    """Whether a page is taken to change by the clock, and the objective has an index for that."""
+    return own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
+
+
+@numba.njit(cache=True)
+def ticks_between(own: Any, begin: float, end: float) -> int:
+    """How often a page that changes by the clock may have changed between two times."""
+    return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
+
+
+@numba.njit(cache=True)
+def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> float:
+    """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
+    own, common = pages[page], shared[0]
+    return mean_over(own.belief, common.clock[min(ticks, CLOCK_TICKS)]) * own.weight * own.worth
+
+
+@numba.njit(cache=True)
+def floor_time(pages: Pages, shared: Shared, page: int) -> float:
+    """The elapsed time at which a page is polled whatever its index is; infinite: never."""
     common = shared[0]
-    if common.learning and common.gap > 0.0:
-        return common.patience * common.pages * common.gap
-    return math.inf
+    if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
+        return math.inf
+    floor = common.patience * common.pages * common.gap
+    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < _SURELY:
+        return math.inf
+    return floor
+
+
+@numba.njit(cache=True)
+def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
+    """The probability of a change within `elapsed` seconds, as of the belief in rates."""
+    changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
+    return mean_over(pages[page].belief, changed)
 
 
 @numba.njit(cache=True)
 def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
-    elapsed = now - pages[page].seen_at
-    if math.isnan(elapsed) or elapsed >= floor_time(shared):
+    own, common = pages[page], shared[0]
+    elapsed = now - own.seen_at
+    if math.isnan(elapsed):
         return math.inf
     if elapsed <= 0.0:
         return 0.0
+    # Dearer than the index itself, so that it is not asked of pages polled lately.
+    patience = common.patience * common.pages * common.gap
+    if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
+        return math.inf
+    if common.learning and by_clock(own, common):
+        ticks = ticks_between(own, own.seen_at, now)
+        if ticks <= 0:
+            return 0.0
+        late = ((now - own.tick) % DAY) / DAY if common.late else 0.0
+        return _clock_index_at(pages, shared, page, ticks) * (1.0 - late)
     return _index_at(pages, shared, page, time_step(elapsed))
 
 
@@ -167,8 +316,14 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
 def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> float:
     """Seconds after its copy was made at which the index of a page reaches `price`.
 
-    To a lattice step (1 %); infinite where it never does.
+    To a lattice step (1 %), or the tick of the clock; infinite where it never does.
     """
+    own, common = pages[page], shared[0]
+    if common.learning and by_clock(own, common):
+        for ticks in range(1, CLOCK_TICKS + 1):
+            if _clock_index_at(pages, shared, page, ticks) >= price:
+                return (own.tick - own.seen_at) % DAY + (ticks - 1) * DAY
+        return math.inf
     low, high = -1, TIME_COUNT
     while high - low > 1:
         middle = (low + high) // 2

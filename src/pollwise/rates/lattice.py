@@ -1,9 +1,9 @@
 """One logarithmic lattice for change rates and for elapsed times.
 
-Rates are 2^(-30 + j/4) per second, j = 0 ... 127: from one change in 34 years to 3.4 per second.
-Elapsed times are 2^(-6 + k/64) seconds, k = 0 ... 2559: up to 500 years. A product of the two is
-again a point of a lattice, 2^(-36 + (16 j + k)/64), so a function of rate times elapsed time is
-tabulated once, and an expectation over all rates is one product of 128 table entries that lie
+Rates are 2^(-30 + j/3) per second, j = 0 ... 95: from one change in 34 years to 3.2 per second.
+Elapsed times are 2^(-6 + k/66) seconds, k = 0 ... 2639: up to 500 years. A product of the two is
+again a point of a lattice, 2^(-36 + (22 j + k)/66), so a function of rate times elapsed time is
+tabulated once, and an expectation over all rates is one product of 96 table entries that lie
 side by side: no exponential is taken while pages are polled.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CELL",
     "COLUMNS",
     "RATES",
     "RATE_COUNT",
@@ -22,15 +23,16 @@ __all__ = [
     "TIME_COUNT",
     "interpolate",
     "lattice_row",
+    "mean_over",
     "product_points",
     "tabulate",
     "time_at",
     "time_step",
 ]
 
-RATE_COUNT = 128
-RATES_PER_OCTAVE = 4
-SUBSTEPS = 16
+RATE_COUNT = 96
+RATES_PER_OCTAVE = 3
+SUBSTEPS = 22
 """Steps of time to one step of rate."""
 _STEPS_PER_OCTAVE = RATES_PER_OCTAVE * SUBSTEPS
 TIME_COUNT = 40 * _STEPS_PER_OCTAVE
@@ -39,6 +41,9 @@ _LOG2_FIRST_TIME = -6.0
 _LOG2_FIRST_PRODUCT = _LOG2_FIRST_RATE + _LOG2_FIRST_TIME
 COLUMNS = TIME_COUNT // SUBSTEPS + RATE_COUNT
 """Columns of a table, which has SUBSTEPS rows."""
+
+CELL = 2.0 ** (0.5 / RATES_PER_OCTAVE)
+"""A rate of the lattice stands for those up to this many times slower or faster."""
 
 RATES: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_RATE + np.arange(RATE_COUNT) / RATES_PER_OCTAVE)
 """The rates of the lattice, per second."""
@@ -82,6 +87,15 @@ def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
     """The table's values for the lattice time number `step` and every rate."""
     column = step // SUBSTEPS
     return table[step % SUBSTEPS, column : column + RATE_COUNT]
+
+
+@numba.njit(cache=True, fastmath=True)
+def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> float:
+    """The sum of values for every rate, each times its weight."""
+    total = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        total += weights[j] * values[j]
+    return float(total)
 
 
 @numba.njit(cache=True)

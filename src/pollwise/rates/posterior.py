@@ -12,8 +12,6 @@ filter of a hidden Markov model in which the logarithm of the rate is a random w
 of a likelihood.
 """
 
-from typing import Any
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +22,18 @@ __all__ = [
     "DIFFUSION",
     "changed_table",
     "expectation",
-    "fit_prior",
     "forget",
     "learn_last_change",
     "learn_poll",
-    "log_uniform",
     "unchanged_table",
 ]
 
-DIFFUSION = 0.002
+DIFFUSION = 0.001
 """Probability, per poll, that a page's rate has moved to the lattice rate on one given side."""
 
 # Below this share of its maximum a likelihood is not told from 0: nothing is ever excluded for
 # good, and products stay normal numbers of 32 bits.
 _FLOOR = np.float32(1e-25)
-_PSEUDO_PAGES = 100.0
-"""What the base prior counts as at first; less as pages have been polled."""
-_SMOOTHING = 0.2
-_EM_STEPS = 5
 
 
 def changed_table() -> NDArray[np.float32]:
@@ -115,53 +107,3 @@ def learn_last_change(
     for j in range(RATE_COUNT):
         likelihood[j] *= np.float32(RATES[j] / RATES[-1]) * values[j]
     _normalise(likelihood)
-
-
-@numba.njit(cache=True)
-def log_uniform(fastest: float) -> NDArray[np.float64]:
-    """Prior weights: every lattice rate up to `fastest` per second as likely as any other.
-
-    Faster ones are not excluded, only very unlikely.
-    """
-    weights = np.where(fastest >= RATES, 1.0, 1e-6)
-    weights[0] = 1.0
-    return weights / weights.sum()
-
-
-@numba.njit(cache=True)
-def fit_prior(
-    prior: NDArray[np.float64],
-    base: NDArray[np.float64],
-    pages: NDArray[Any],
-    page_ids: NDArray[np.int64],
-    polls_per_page: float,
-) -> None:
-    """Fit the prior weights to the field `likelihood` of some pages (empirical Bayes, in place).
-
-    Some steps of the EM algorithm for the weights of a mixture (Laird 1978), each followed by a
-    little smoothing along the lattice, without which the maximum likelihood is a handful of
-    spikes. `base` counts as much as 100 pages at first, when the likelihoods of many pages say
-    little and agree all the same, and ever less with the polls per page.
-    """
-    for _ in range(_EM_STEPS):
-        count = (_PSEUDO_PAGES / (1.0 + polls_per_page) * base).astype(np.float32)
-        weights = prior.astype(np.float32)
-        for i in page_ids:
-            _add_posterior(count, pages[i].likelihood, weights)
-        count /= count.sum()
-        for j in range(RATE_COUNT):
-            left = count[max(j - 1, 0)]
-            right = count[min(j + 1, RATE_COUNT - 1)]
-            prior[j] = (1.0 - 2.0 * _SMOOTHING) * count[j] + _SMOOTHING * (left + right)
-
-
-@numba.njit(cache=True, fastmath=True)
-def _add_posterior(
-    count: NDArray[np.float32], likelihood: NDArray[np.float32], weights: NDArray[np.float32]
-) -> None:
-    mass = np.float32(0.0)
-    for j in range(RATE_COUNT):
-        mass += weights[j] * likelihood[j]
-    scale = np.float32(1.0) / mass
-    for j in range(RATE_COUNT):
-        count[j] += weights[j] * likelihood[j] * scale

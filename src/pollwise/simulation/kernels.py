@@ -35,7 +35,7 @@ from pollwise.policies.gpoks_queue import (
     wake_gpoks,
 )
 from pollwise.policies.gpoks_state import GPOKSState
-from pollwise.policies.index_queue import observe_page, select_page
+from pollwise.policies.index_queue import REVERTED, observe_page, select_page
 from pollwise.policies.index_state import IndexState
 from pollwise.policies.interval_rules import IntervalRuleState, observe_interval_rule
 from pollwise.policies.lakg_queue import (
@@ -67,10 +67,6 @@ __all__ = [
     "wake_at",
 ]
 
-REVERTED = 4
-"""The code of an outcome that is CHANGED, to a version that the page had before; only for states
-whose kernels ask for it."""
-
 _CHANGED = int(Outcome.CHANGED)
 
 
@@ -94,7 +90,7 @@ class _Kernels(NamedTuple):
 
 
 _KERNELS: dict[type, _Kernels] = {
-    IndexState: _Kernels(select_page, observe_page),
+    IndexState: _Kernels(select_page, observe_page, tells_reverts=True),
     DeadlineState: _Kernels(select_due, observe_due, next_due),
     BanditState: _Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit),
     EstimatorState: _Kernels(select_estimator, observe_estimator, wake_estimator, amount_estimator),
@@ -104,7 +100,7 @@ _KERNELS: dict[type, _Kernels] = {
     MirrorState: _Kernels(select_adaptive, observe_mirrorsync, wake_adaptive),
     ReallocationState: _Kernels(select_adaptive, observe_reallocating, wake_adaptive),
     LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
-    WitnessedState: _Kernels(select_witnessed, observe_witnessed),
+    WitnessedState: _Kernels(select_witnessed, observe_witnessed, tells_reverts=True),
 }
 
 

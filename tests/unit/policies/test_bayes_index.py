@@ -11,6 +11,7 @@ from pollwise.errors import InputError
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.base import StateDict
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.index_belief import form_belief
 from pollwise.rates.lattice import RATES
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.zipf import Zipf
@@ -120,20 +121,20 @@ class TestEstimate:
         inside = [e.rate_low <= rates[page] <= e.rate_high for page, e in enumerate(estimates)]
         assert sum(inside) >= 34
 
-    def test_it_is_what_the_learned_state_says(self):
+    def test_it_is_what_was_learned(self):
         policy = watching([Page(0, seen_at=0.0), Page(1, seen_at=0.0, weight=3.0)])
         now = poll_daily(policy, {0: 0.3 / DAY, 1: 2.0 / DAY}, 40) + 5 * DAY
-        learned = policy.state_dict()
-        for row, page in enumerate(learned["page_ids"].tolist()):
-            posterior = learned["prior"][0] * learned["page.likelihood"][row]
-            posterior /= posterior.sum()
+        for page in (0, 1):
+            _, (posterior,) = policy.rate_posteriors([page])
             estimate = policy.estimate(page, now)
             assert estimate.change_rate == pytest.approx(posterior @ RATES, rel=1e-5)
             assert posterior[estimate.rate_low > RATES].sum() <= 0.05
             assert posterior[estimate.rate_high < RATES].sum() <= 0.05 + 1e-9
             # After 40 polls hope adds next to nothing to the mean of the index.
             index = Detection().index(RATES, 5 * DAY, weight=3.0 if page else 1.0)
-            assert estimate.index == pytest.approx(posterior @ index, rel=0.01)
+            form_belief(policy.state, page)
+            belief = policy.state.pages["belief"][page]
+            assert estimate.index == pytest.approx(belief @ index, rel=0.01)
 
     def test_due_is_when_the_index_reaches_the_price(self):
         policy = BayesianIndex()
@@ -189,16 +190,18 @@ def test_pages_little_is_known_of_are_tried_first():
     assert policy.estimate(1, later).index > policy.estimate(0, later).index
 
 
-def test_freshness_gives_up_pages_that_are_too_fast_but_looks_again():
-    policy = watching([Page(0, seen_at=0.0), Page(1, seen_at=0.0)], objective=Freshness())
-    polls = {0: 0, 1: 0}
-    for hour in range(1, 500):
-        now = hour * 3600.0
-        for page in policy.select(now, 1).page_ids.tolist():
+def test_freshness_neglects_pages_that_are_too_fast_but_looks_again():
+    """Of ten pages, one has changed at every poll; the others change every ten hours or so."""
+    rng = np.random.default_rng(5)
+    policy = watching([Page(n, seen_at=0.0) for n in range(10)], objective=Freshness())
+    polls, seen = np.zeros(10), np.zeros(10)
+    for hour in range(1, 3000):
+        for page in policy.select(hour * 3600.0, 1).page_ids.tolist():
             polls[page] += 1
-            outcome = Outcome.CHANGED if page == 0 or hour % 24 < 2 else Outcome.UNCHANGED
-            policy.observe([Observation(page, now, outcome)])
-    assert 10 < polls[0] < polls[1] / 2
+            changed = page == 0 or rng.random() < -math.expm1(-(hour - seen[page]) / 10)
+            seen[page] = hour
+            policy.observe([Observation(page, hour * 3600.0, Outcome(int(changed)))])
+    assert 30 < polls[0] < polls[1:].min() / 2
 
 
 def test_what_was_learned_serves_another_objective_but_for_the_price():
@@ -223,15 +226,19 @@ def test_what_was_learned_serves_another_objective_but_for_the_price():
     assert 0 < other.state.shared["price"][0] <= 1
 
 
-def test_the_chance_of_a_change_is_the_posterior_mean():
+def test_the_chance_of_a_change_is_its_mean_over_the_belief():
     policy = watching()
     policy.observe(NEWS)
     policy.add([Page(3)])
     policy.state.shared["recalibration"] = 0.0
     rates, posteriors = policy.rate_posteriors([0, 1, 2])
     assert posteriors.sum(axis=1) == pytest.approx(1.0)
+    for page in range(3):
+        form_belief(policy.state, page)
+    beliefs = policy.state.pages["belief"][:3]
+    assert beliefs.sum(axis=1) == pytest.approx(1.0)
     elapsed = 100.0 - np.array([60.0, 20.0, 40.0])
-    expected = (posteriors * -np.expm1(-rates * elapsed[:, None])).sum(axis=1)
+    expected = (beliefs * -np.expm1(-rates * elapsed[:, None])).sum(axis=1)
     # Times are rounded to the lattice.
     assert policy.chances([0, 1, 2, 3], 100.0)[:3] == pytest.approx(expected, rel=0.01)
     assert policy.chances([0, 3], 50.0).tolist() == [0.0, pytest.approx(math.nan, nan_ok=True)]

@@ -12,11 +12,9 @@ from pollwise.rates.posterior import (
     DIFFUSION,
     changed_table,
     expectation,
-    fit_prior,
     forget,
     learn_last_change,
     learn_poll,
-    log_uniform,
     unchanged_table,
 )
 
@@ -26,7 +24,7 @@ FLOOR = 1e-25
 LIKELIHOOD = np.dtype([("likelihood", "f4", (RATE_COUNT,))])
 
 # Times of the lattice: to what any other time is rounded is a matter of the tests of the lattice.
-seconds = st.integers(0, 2200).map(lambda step: 2.0 ** (step / 64 - 6))
+seconds = st.integers(0, 2268).map(time_at)
 polls = st.lists(
     st.one_of(
         st.tuples(st.booleans(), seconds),
@@ -200,76 +198,3 @@ def test_times_of_changes_tell_far_more_than_whether_there_were_any():
         widths[dated] = math.log2(quantile(own, 0.95) / quantile(own, 0.05))
     assert widths[True] < 1.3
     assert widths[False] > 6 * widths[True]
-
-
-def plain_em(likelihoods: np.ndarray, prior: np.ndarray, base: np.ndarray, pseudo: float):
-    """The EM algorithm for mixture weights, with `base` as pseudo pages and smoothing."""
-    for _ in range(5):
-        shares = likelihoods * prior
-        count = pseudo * base + (shares / shares.sum(axis=1, keepdims=True)).sum(axis=0)
-        prior = diffuse_prior(count / count.sum())
-    return prior
-
-
-def diffuse_prior(weights: np.ndarray) -> np.ndarray:
-    padded = np.pad(weights, 1, mode="edge")
-    return 0.6 * weights + 0.2 * (padded[:-2] + padded[2:])
-
-
-def polled_pages(rates: np.ndarray, interval: float, count: int) -> np.ndarray:
-    pages = np.zeros(len(rates), LIKELIHOOD)
-    for n, rate in enumerate(rates):
-        pages["likelihood"][n] = poll_regularly(rate, interval, count, n, dated=False)
-    return pages
-
-
-@pytest.mark.parametrize("polls_per_page", [0.0, 3.0, 100.0])
-def test_the_prior_is_fitted_as_by_a_plain_em_algorithm(polls_per_page):
-    rng = np.random.default_rng(4)
-    pages = np.zeros(300, LIKELIHOOD)
-    for page in pages:
-        page["likelihood"] = 1.0
-        for _ in range(rng.integers(1, 5)):
-            learn(page["likelihood"], bool(rng.random() < 0.5), float(rng.uniform(1.0, 1e6)))
-    base, prior = log_uniform(0.1), log_uniform(math.inf)
-    ids = np.arange(0, 300, 2)
-    exact = plain_em(
-        pages["likelihood"][ids].astype(float), prior.copy(), base, 100.0 / (1.0 + polls_per_page)
-    )
-    fit_prior(prior, base, pages, ids, polls_per_page)
-    assert prior == pytest.approx(exact, rel=1e-3, abs=1e-9)
-    assert prior.sum() == pytest.approx(1.0, rel=1e-5)
-
-
-def test_fitting_makes_the_observations_more_likely_at_every_step():
-    rates = np.exp(np.random.default_rng(2).normal(np.log(1 / DAY), 0.5, 200))
-    pages = polled_pages(rates, DAY, 30)
-    prior, base = log_uniform(math.inf), log_uniform(math.inf)
-    ids = np.arange(len(rates))
-    evidence = []
-    for _ in range(4):
-        evidence.append(np.log(pages["likelihood"].astype(float) @ prior).sum())
-        fit_prior(prior, base, pages, ids, 30.0)
-    assert np.all(np.diff(evidence) > 0)
-
-
-def test_the_fitted_prior_finds_where_the_rates_of_the_pages_are():
-    """Two kinds of pages, an octave wide each, 100 times apart; 20 polls of each page."""
-    rng = np.random.default_rng(1)
-    slow, fast = (center * 2 ** rng.uniform(-0.5, 0.5, 200) for center in (0.1 / DAY, 10 / DAY))
-    pages = polled_pages(np.append(slow, fast), DAY / 3, 20)
-    prior, base = log_uniform(math.inf), log_uniform(math.inf)
-    for _ in range(4):
-        fit_prior(prior, base, pages, np.arange(400), 20.0)
-    near_slow = np.abs(np.log2(RATES * DAY / 0.1)) < 2.5
-    near_fast = np.abs(np.log2(RATES * DAY / 10)) < 2.5
-    assert prior[near_slow].sum() == pytest.approx(0.5, abs=0.1)
-    assert prior[near_fast].sum() == pytest.approx(0.5, abs=0.1)
-
-
-def test_the_base_prior_excludes_nothing_and_favours_none_of_the_possible():
-    weights = log_uniform(RATES[50])
-    assert weights.sum() == pytest.approx(1.0)
-    assert weights[:51] == pytest.approx(np.full(51, weights[0]))
-    assert weights[51:] == pytest.approx(np.full(RATE_COUNT - 51, weights[0] * 1e-6))
-    assert np.all(log_uniform(0.0)[1:] < log_uniform(0.0)[0])

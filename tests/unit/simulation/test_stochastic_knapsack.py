@@ -20,7 +20,7 @@ from pollwise.policies.uniform import Uniform
 from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.types import Observation, Page, Selection
 
-NEED_RATES = ("whittle", "optimal", "proportional")
+NEED_RATES = ("whittle", "optimal", "proportional", "lambdacrawl-known")
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6)
 
