@@ -65,6 +65,7 @@ _MEMORY = 16.0
 """Polls over which the price is averaged, and at least the gap."""
 _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
+_LONELY_MEMORY = 4.0
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
 _ALERTED = 16
@@ -267,14 +268,20 @@ def _sweep(state: IndexState) -> None:
 
 
 @numba.njit(cache=True)
-def _note_poll(shared: Shared, now: float, second: float) -> None:
-    """Average the price and the time between polls; `second` is the largest bid that lost."""
+def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
+    """Average the price and the time between polls; `second` is the largest bid that lost.
+
+    Below 0: no page lost. Then the winner may have come long before it was due, and the price is
+    no higher than its bid.
+    """
     common = shared[0]
     common.polls += 1
+    memory = min(float(common.polls), _MEMORY)
     if second < 0.0:
-        second = _LONELY * common.price
+        second = min(_LONELY * common.price, largest)
+        memory = min(memory, _LONELY_MEMORY)
     if second < math.inf:
-        common.price += (second - common.price) / min(float(common.polls), _MEMORY)
+        common.price += (second - common.price) / memory
     if not math.isnan(common.latest):
         common.gaps += 1
         memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
@@ -302,7 +309,7 @@ def select_page(state: IndexState, now: float) -> int:
         second = largest  # the next in line is worth about as much
     _leave(state, chosen)
     state.pages[chosen].where = LEASED
-    _note_poll(state.shared, now, second)
+    _note_poll(state.shared, now, largest, second)
     _sweep(state)
     return int(chosen)
 
