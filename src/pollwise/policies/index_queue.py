@@ -65,6 +65,8 @@ _MEMORY = 16.0
 """Polls over which the price is averaged, and at least the gap."""
 _LONELY = 0.9
 """What the price is multiplied with, as a loser's bid, if the pool has no second page."""
+_FAR_TOO_HIGH = 0.25
+"""Share of the price below which the bid of a winner without a rival shows it to be too high."""
 _LONELY_MEMORY = 4.0
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
@@ -271,15 +273,16 @@ def _sweep(state: IndexState) -> None:
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
-    Below 0: no page lost. Then the winner may have come long before it was due, and the price is
-    no higher than its bid.
+    Below 0: no page lost. Then the winner may have come long before it was due, and the price may
+    be no higher than its bid (infinite: its host has a price of its own).
     """
     common = shared[0]
     common.polls += 1
     memory = min(float(common.polls), _MEMORY)
     if second < 0.0:
-        second = min(_LONELY * common.price, largest)
-        memory = min(memory, _LONELY_MEMORY)
+        second = _LONELY * common.price
+        if largest < _FAR_TOO_HIGH * common.price:
+            second, memory = largest, min(memory, _LONELY_MEMORY)
     if second < math.inf:
         common.price += (second - common.price) / memory
     if not math.isnan(common.latest):
@@ -309,7 +312,8 @@ def select_page(state: IndexState, now: float) -> int:
         second = largest  # the next in line is worth about as much
     _leave(state, chosen)
     state.pages[chosen].where = LEASED
-    _note_poll(state.shared, now, largest, second)
+    at_host_price = state.hosts[state.pages[chosen].scope].price > 1.0
+    _note_poll(state.shared, now, math.inf if at_host_price else largest, second)
     _sweep(state)
     return int(chosen)
 
