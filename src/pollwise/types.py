@@ -118,13 +118,15 @@ class PageMemory:
 
     The validators that its server sent (`etag`, `last_modified`: the header values, verbatim) and
     the fingerprints of the copy at hand: hexadecimal hashes of the body and of the visible text.
-    All None: there is no copy yet.
+    All None: there is no copy yet. `earlier_hashes` are those of the text of other versions that
+    were seen before, oldest first, each once.
     """
 
     etag: str | None = None
     last_modified: str | None = None
     body_hash: str | None = None
     text_hash: str | None = None
+    earlier_hashes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

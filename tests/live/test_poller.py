@@ -71,6 +71,18 @@ async def test_another_text_is_changed(site, poller, page):
     assert report.version.body == b"<p>goodbye"
 
 
+async def test_a_version_seen_before_is_a_reversion_also_after_a_failure(site, poller, page):
+    memory, told = NOTHING, []
+    for text in ("one", "two", "", "one", "one", "three", "two"):
+        site.says("/a", f"<p>{text}", 200 if text else 500, Content_Type=HTML)
+        report = await poller.poll(page, memory)
+        memory = report.memory
+        told.append((report.observation.outcome, report.observation.reverted))
+    new, back = (Outcome.CHANGED, False), (Outcome.CHANGED, True)
+    same, failed = (Outcome.UNCHANGED, False), (Outcome.FAILED, False)
+    assert told == [new, new, failed, back, same, new, back]
+
+
 @pytest.mark.parametrize("status", [404, 410])
 async def test_gone(site, poller, page, status):
     site.says("/a", status=status)

@@ -22,7 +22,11 @@ import xxhash
 
 from pollwise.types import PageMemory
 
-__all__ = ["Fingerprint", "fingerprint", "is_changed", "visible_text"]
+__all__ = ["Fingerprint", "fingerprint", "is_changed", "remembered", "visible_text"]
+
+_EARLIER_VERSIONS = 12
+"""So many are remembered of a page: enough for tests of variants and for hosts behind a balancer
+that do not agree."""
 
 # Every alternative also ends at the end of the text, so no scan is ever given up and begun again
 # one character later: that is what keeps the time linear.
@@ -62,6 +66,21 @@ def fingerprint(body: bytes, content_type: str | None) -> Fingerprint:
 def is_changed(memory: PageMemory, found: Fingerprint) -> bool:
     """Whether a fetched body differs from the copy at hand; without a copy it does."""
     return found.body_hash != memory.body_hash and found.text_hash != memory.text_hash
+
+
+def remembered(memory: PageMemory, found: Fingerprint) -> PageMemory:
+    """What to remember of a page whose copy is now the one found: no validators as yet.
+
+    The page was changed back to a version that was seen before exactly if the `text_hash` found
+    is among `memory.earlier_hashes`; with the copy at hand, they make the earlier hashes.
+    """
+    seen = [*memory.earlier_hashes, *([memory.text_hash] if memory.text_hash else [])]
+    earlier = [text_hash for text_hash in seen if text_hash != found.text_hash]
+    return PageMemory(
+        body_hash=found.body_hash,
+        text_hash=found.text_hash,
+        earlier_hashes=tuple(earlier[-_EARLIER_VERSIONS:]),
+    )
 
 
 def visible_text(body: bytes) -> str:

@@ -3,7 +3,8 @@
 =================================  =========  ==================================================
 answer                             outcome    besides
 =================================  =========  ==================================================
-200 or 203, content is other       CHANGED    a `Version`; so also for the first copy
+200 or 203, content is other       CHANGED    a `Version`; so also for the first copy.
+                                              `reverted`: it is that of an earlier version
 200 or 203, content is the same    UNCHANGED  (what is the same: `pollwise.robot.change`)
 304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
 404, 410                           GONE
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pollwise.events import HostBlocked, HostPaced
-from pollwise.robot.change import fingerprint, is_changed
+from pollwise.robot.change import fingerprint, is_changed, remembered
 from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, parse_http_date
 from pollwise.robot.robots import Robots, Rules
 from pollwise.robot.urls import origin_of
@@ -134,11 +135,14 @@ def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -
     """The report of an answer with content."""
     found = fingerprint(result.body, result.content_type)
     # The validators are of this answer alone, also where it sent none.
-    kept = PageMemory(body_hash=found.body_hash, text_hash=found.text_hash)
+    kept = remembered(memory, found)
     if not is_changed(memory, found):
         observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
         return PollReport(observation, _remembered(result, kept))
-    observation = _observed(page, result, now, Outcome.CHANGED, page.cost)
+    observation = replace(
+        _observed(page, result, now, Outcome.CHANGED, page.cost),
+        reverted=found.text_hash in memory.earlier_hashes,
+    )
     version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
     return PollReport(observation, _remembered(result, kept), version)
 

@@ -24,14 +24,16 @@ DELETE FROM learned_pages WHERE page_id = :id;
 
 -- name: live_pages
 -- All watched pages, in the order of their ids.
-SELECT id, url, scope, weight, cost, seen_at, etag, last_modified, body_hash, text_hash, added_at,
-       polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
+SELECT id, url, scope, weight, cost, seen_at,
+       etag, last_modified, body_hash, text_hash, earlier_hashes,
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
 -- One watched page (the same columns as live_pages).
-SELECT id, url, scope, weight, cost, seen_at, etag, last_modified, body_hash, text_hash, added_at,
-       polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
+SELECT id, url, scope, weight, cost, seen_at,
+       etag, last_modified, body_hash, text_hash, earlier_hashes,
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
@@ -51,6 +53,7 @@ WHERE id = :page_id;
 -- What the latest poll told; a late observation of an older poll leaves the row as it is.
 UPDATE pages SET
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
+    earlier_hashes = :earlier_hashes,
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
     last_changed_at = COALESCE(
@@ -63,8 +66,8 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: insert_poll
 -- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.
-INSERT INTO polls (page_id, polled_at, outcome, last_changed_at, n_items, cost)
-VALUES (:page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost)
+INSERT INTO polls (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted)
+VALUES (:page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost, :reverted)
 ON CONFLICT DO NOTHING;
 
 -- name: prune_polls
@@ -76,7 +79,7 @@ DELETE FROM polls WHERE page_id = :page_id AND polled_at <= (
 
 -- name: recent_polls
 -- The latest polls of a page, newest first.
-SELECT page_id, polled_at, outcome, last_changed_at, n_items, cost
+SELECT page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted
 FROM polls WHERE page_id = :page_id ORDER BY polled_at DESC LIMIT :limit;
 
 -- name: outcomes

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pollwise.kinds import kind_of
 from pollwise.store.records import PageRecord, PollResult, StoredVersion
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
@@ -11,12 +12,18 @@ Row = tuple[Any, ...]
 
 
 def page_record(row: Row) -> PageRecord:
-    """From the columns of the query `live_pages`."""
-    etag, last_modified, body_hash, text_hash = row[6:10]
-    added_at, polled_at, outcome, polls, changes, failures, error, changed_at, cost = row[10:]
+    """From the columns of the query `live_pages`.
+
+    The page's site is its host, as is its scope; its kind is what its URL tells.
+    """
+    page_id, url, scope, weight, cost, seen_at = row[:6]
+    etag, last_modified, body_hash, text_hash, earlier = row[6:11]
+    added_at, polled_at, outcome, polls, changes, failures, error, changed_at, last_cost = row[11:]
     return PageRecord(
-        page=Page(*row[:6]),
-        memory=PageMemory(_text(etag), _text(last_modified), body_hash, text_hash),
+        page=Page(page_id, url, scope, weight, cost, seen_at, site=scope, kind=kind_of(url)),
+        memory=PageMemory(
+            _text(etag), _text(last_modified), body_hash, text_hash, tuple(earlier.split())
+        ),
         added_at=added_at,
         polled_at=polled_at,
         outcome=None if outcome is None else Outcome(outcome),
@@ -25,14 +32,22 @@ def page_record(row: Row) -> PageRecord:
         failures=failures,
         error=_text(error),
         last_changed_at=changed_at,
-        last_cost=cost,
+        last_cost=last_cost,
     )
 
 
 def observation(row: Row) -> Observation:
     """From the columns of the query `recent_polls`."""
-    page_id, polled_at, outcome, last_changed_at, n_items, cost = row
-    return Observation(page_id, polled_at, Outcome(outcome), last_changed_at, n_items, cost)
+    page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted = row
+    return Observation(
+        page_id,
+        polled_at,
+        Outcome(outcome),
+        last_changed_at,
+        n_items,
+        cost,
+        reverted=bool(reverted),
+    )
 
 
 def stored_version(row: Row) -> StoredVersion:
@@ -54,10 +69,12 @@ def poll_values(poll: PollResult) -> dict[str, object]:
         "last_changed_at": seen.last_changed_at,
         "n_items": seen.n_items,
         "cost": seen.cost,
+        "reverted": seen.reverted,
         "etag": storable(memory.etag),
         "last_modified": storable(memory.last_modified),
         "body_hash": memory.body_hash,
         "text_hash": memory.text_hash,
+        "earlier_hashes": " ".join(memory.earlier_hashes),
         "error": storable(poll.error),
     }
 

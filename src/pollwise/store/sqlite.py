@@ -144,14 +144,12 @@ class Store:
                     "added_at": now,
                 }
                 known = connection.execute(SQL["live_page_by_url"], values).fetchone()
-                if known is None:
-                    page_id, seen_at, statement = next_id, None, SQL["insert_page"]
-                    next_id += 1
-                else:
-                    page = page_record(known).page
-                    page_id, seen_at, statement = page.id, page.seen_at, SQL["update_page"]
+                page_id = next_id if known is None else page_record(known).page.id
+                next_id += known is None
+                statement = SQL["insert_page"] if known is None else SQL["update_page"]
                 connection.execute(statement, {"id": page_id, **values})
-                added.append(Page(page_id, new.url, new.scope, new.weight, new.cost, seen_at))
+                row = connection.execute(SQL["live_page_by_url"], values).fetchone()
+                added.append(page_record(row).page)
         return added
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:

@@ -3,7 +3,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.robot.change import fingerprint, is_changed, visible_text
+from pollwise.robot.change import fingerprint, is_changed, remembered, visible_text
 from pollwise.types import PageMemory
 
 HTML = "text/html; charset=utf-8"
@@ -66,6 +66,31 @@ def test_what_is_a_change(before, after, content_type, changed):
 
 def test_without_a_copy_everything_is_new():
     assert is_changed(PageMemory(), fingerprint(b"", HTML))
+
+
+def test_earlier_versions_are_remembered_each_once():
+    memory = PageMemory(etag='"1"')
+    known = []
+    for text in ("a", "b", "a", "<!-- -->a", "c", "b"):
+        found = fingerprint(f"<p>{text}".encode(), HTML)
+        known.append(found.text_hash in memory.earlier_hashes)
+        memory = remembered(memory, found)
+        assert (memory.body_hash, memory.text_hash) == (found.body_hash, found.text_hash)
+        assert memory.etag is None
+    assert known == [False, False, True, False, False, True]
+    a, c = (fingerprint(body, HTML).text_hash for body in (b"<p>a", b"<p>c"))
+    assert memory.earlier_hashes == (a, c)
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_the_latest_twelve_versions_before_the_copy_are_remembered(numbers):
+    memory, seen = PageMemory(), []
+    for number in numbers:
+        found = fingerprint(b"%d" % number, "text/plain")
+        memory = remembered(memory, found)
+        seen = [each for each in seen if each != found.text_hash]
+        assert memory.earlier_hashes == tuple(seen[-12:])
+        seen.append(found.text_hash)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,18 @@ def dump(store: Store) -> list[str]:
 class TestPages:
     def test_ids_are_dense_from_zero_in_the_order_given(self, store: Store) -> None:
         assert store.add_pages([A, B], now=5.0) == [
-            Page(0, A.url, A.scope),
-            Page(1, B.url, B.scope),
+            Page(0, A.url, A.scope, site=A.scope),
+            Page(1, B.url, B.scope, site=B.scope),
         ]
         assert [page.id for page in store.add_pages([C], now=6.0)] == [2]
         assert [record.page.id for record in store.pages()] == [0, 1, 2]
         assert [record.added_at for record in store.pages()] == [5.0, 5.0, 6.0]
+
+    def test_a_page_is_of_the_site_and_the_kind_that_its_address_tells(self, store: Store) -> None:
+        new = NewPage("https://a.example/blog/2024/a-title.html?x=1", "a.example")
+        [added] = store.add_pages([new], now=0.0)
+        assert (added.site, added.kind) == ("a.example", "blog/#/*.html")
+        assert store.pages()[0].page == added
 
     def test_a_page_without_polls_knows_of_none(self, store: Store) -> None:
         store.add_pages([A], now=0.0)
@@ -75,13 +81,13 @@ class TestPages:
         store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
         again = dataclasses.replace(A, scope="shared", weight=3.0, cost=2.0)
         assert store.add_pages([C, again, C], now=9.0) == [
-            Page(2, C.url, C.scope),
-            Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0),
-            Page(2, C.url, C.scope),
+            Page(2, C.url, C.scope, site=C.scope),
+            Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0, site="shared"),
+            Page(2, C.url, C.scope, site=C.scope),
         ]
         record = store.find_page(A.url)
         assert record is not None
-        assert record.page == Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0)
+        assert record.page == Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0, site="shared")
         assert (record.added_at, record.polls) == (0.0, 1)
 
     @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ class TestPages:
         store.remove_pages([1, 1, 77], now=1.0)
         assert [record.page.id for record in store.pages()] == [0]
         assert store.find_page(B.url) is None
-        assert store.add_pages([B], now=2.0) == [Page(2, B.url, B.scope)]
+        assert store.add_pages([B], now=2.0) == [Page(2, B.url, B.scope, site=B.scope)]
 
     def test_an_unknown_url_is_not_found(self, store: Store) -> None:
         assert store.find_page(A.url) is None
@@ -126,6 +132,11 @@ class TestPolls:
         assert (record.last_changed_at, record.last_cost) == (3.0, 0.5)
         assert store.recent_outcomes(0) == [told]
 
+    def test_a_reversion_is_kept(self, store: Store) -> None:
+        told = Observation(0, 10.0, Outcome.CHANGED, reverted=True)
+        store.commit(Batch(polls=(PollResult(told, PageMemory()),)))
+        assert store.recent_outcomes(0) == [told]
+
     def test_failures_are_counted_in_a_row(self, store: Store) -> None:
         for at, (outcome, failures) in enumerate(
             [(Outcome.FAILED, 1), (Outcome.FAILED, 2), (Outcome.GONE, 0), (Outcome.FAILED, 1)]
@@ -137,7 +148,7 @@ class TestPolls:
             assert record.page.seen_at is None
 
     def test_headers_that_are_no_text_come_back_as_they_were(self, store: Store) -> None:
-        memory = PageMemory('"\udcff"', "gestern, früh", "00", "ff")
+        memory = PageMemory('"\udcff"', "gestern, früh", "00", "ff", ("aa", "bb"))
         gone = Observation(0, 1.0, Outcome.FAILED)
         store.commit(Batch(polls=(PollResult(gone, memory, error="no host '\ud800'"),)))
         assert store.pages()[0].memory == memory
