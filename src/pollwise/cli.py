@@ -187,6 +187,10 @@ def watch(
     ] = "60/hour",
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,
+    revert_worth: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="What a change back to a version seen before counts for."),
+    ] = 1.0,
     db: Db = _DB,
     not_modified_cost: Annotated[
         float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
@@ -206,6 +210,7 @@ def watch(
         budget=budget,
         objective_name=objective.value,
         parameters=_parameters(objective, half_life),
+        revert_worth=revert_worth,
         db=db,
         not_modified_cost=not_modified_cost,
     )

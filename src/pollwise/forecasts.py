@@ -101,7 +101,8 @@ class Forecaster:
 
     `rates` are changes per second, `probabilities` a row for each page that says how likely each
     rate is; `weights` and `costs` are numbers, or one for each page. However little a page is
-    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so).
+    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so). Where
+    polls are shared out, weights are multiplied with `worths`, as for pages that revert.
     `examples` is the number of pages from which it was learned how rates are distributed: after
     few, rates are likely to be other than believed all together. Budgets are in cost units per
     second.
@@ -122,6 +123,7 @@ class Forecaster:
         weights: ArrayLike = 1.0,
         costs: ArrayLike = 1.0,
         *,
+        worths: ArrayLike = 1.0,
         patience: float = np.inf,
         examples: float = np.inf,
     ) -> None:
@@ -138,7 +140,8 @@ class Forecaster:
         self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
         self._factors = np.ones(pages)
         values = objective.index(self._rates[:, None], _TIMES[None, :])
-        worth = (self._weights / self._costs)[:, None] * (self._probabilities @ values)
+        factors = self._weights * np.asarray(worths, np.float64) / self._costs
+        worth = factors[:, None] * (self._probabilities @ values)
         # Rounding must not make the index fall where it has all but reached its limit.
         np.maximum.accumulate(worth, axis=1, out=worth)
         with np.errstate(divide="ignore"):
@@ -150,13 +153,15 @@ class Forecaster:
 
         `budget` is in cost units per second.
         """
-        rates, probabilities = policy.rate_posteriors([page.id for page in pages])
+        page_ids = [page.id for page in pages]
+        rates, probabilities = policy.rate_posteriors(page_ids)
         return cls(
             policy.objective,
             rates,
             probabilities,
             [page.weight for page in pages],
             [page.cost for page in pages],
+            worths=policy.worths(page_ids),
             patience=policy.patience,
             examples=policy.examples,
         ).calibrated(budget, policy.recalibrated)

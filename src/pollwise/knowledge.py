@@ -19,7 +19,7 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Budget, Page
 
-__all__ = ["Knowledge", "read_knowledge"]
+__all__ = ["Knowledge", "policy_of", "read_knowledge"]
 
 _SEED = 1
 _POLLS_AT_ONCE = 65_536
@@ -88,6 +88,15 @@ class Knowledge:
         return Spread.of_polls(ages, gaps, chances, polls["changed"], period)
 
 
+def policy_of(settings: Mapping[str, Any]) -> BayesianIndex:
+    """A new policy with the settings of a run; what runs of earlier versions lack is as usual.
+
+    `InputError` for settings that cannot be.
+    """
+    aim = objective(settings.get("objective", "detection"), **settings.get("parameters", {}))
+    return BayesianIndex(objective=aim, revert_worth=settings.get("revert_worth", 1.0))
+
+
 def read_knowledge(db: Path) -> Knowledge:
     """What a database tells; it may be at work meanwhile.
 
@@ -105,8 +114,7 @@ def read_knowledge(db: Path) -> Knowledge:
         raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
     settings = runs[-1].settings
     rate = parse_budget(str(settings["budget"])).total(len(records))
-    goal: Any = settings.get("objective", "detection"), settings.get("parameters", {})
-    policy = BayesianIndex(objective=objective(goal[0], **goal[1]))
+    policy = policy_of(settings)
     scheduler = Scheduler(policy, Budget(rate, burst=max(1.0, rate)))
     scheduler.restore([record.page for record in records], state)
     if learned is not None:

@@ -62,7 +62,9 @@ def print_explanation(report: Mapping[str, Any]) -> None:
         rows.append(("its host", f"is left alone until {moment(report['host_free_at'])}"))
     if report["error"]:
         rows.append(("failures in a row", f"{report['failures']}: {report['error']}"))
-    recent = ", ".join(row["outcome"] for row in report["recent"])
+    recent = ", ".join(
+        "changed back" if row["reverted"] else row["outcome"] for row in report["recent"]
+    )
     rows.append(("recent polls", recent or "-"))
     stdout().print(pairs(report["url"], rows))
 

@@ -115,7 +115,12 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
         "due_at": None if rests else estimate.due_at,
         **_holds(known, page, rests, estimate.due_at, now),
         "recent": [
-            {"polled_at": o.polled_at, "outcome": Outcome(o.outcome).name.lower()} for o in outcomes
+            {
+                "polled_at": o.polled_at,
+                "outcome": Outcome(o.outcome).name.lower(),
+                "reverted": o.reverted,
+            }
+            for o in outcomes
         ],
     }
 

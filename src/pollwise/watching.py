@@ -11,8 +11,7 @@ import uvloop
 from pollwise.budgets import parse_budget
 from pollwise.console import WatchDisplay
 from pollwise.errors import InputError
-from pollwise.objectives import objective
-from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.knowledge import policy_of
 from pollwise.robot.fetcher import HttpFetcher
 from pollwise.robot.poller import WebPoller
 from pollwise.robot.robots import Robots
@@ -33,17 +32,25 @@ def watch_pages(
     budget: str,
     objective_name: str,
     parameters: Mapping[str, float],
+    revert_worth: float,
     db: Path,
     not_modified_cost: float,
 ) -> None:
     """Watch these pages and those that the database has, until SIGINT or SIGTERM.
 
-    `parameters` are those of the objective, such as decay for ephemeral.
+    `parameters` are those of the objective, such as decay for ephemeral; `revert_worth`: see
+    `BayesianIndex`.
     `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run whose
     database can be written no longer.
     """
     amount = parse_budget(budget)
-    goal = objective(objective_name, **parameters)
+    settings: dict[str, object] = {
+        "budget": budget,
+        "objective": objective_name,
+        "parameters": dict(parameters),
+        "revert_worth": revert_worth,
+    }
+    policy = policy_of(settings)
     pages = _named_pages(urls, file)
     if not pages and not db.exists():
         raise InputError(
@@ -59,13 +66,8 @@ def watch_pages(
         rate = amount.total(count)
         # What one second allows may come at once: the loop is not quick enough to miss no slot.
         budget_rate = Budget(rate, burst=max(1.0, rate))
-        scheduler = Scheduler(BayesianIndex(objective=goal), budget_rate)
-        settings = {
-            "budget": budget,
-            "rate": rate,
-            "objective": objective_name,
-            "parameters": dict(parameters),
-        }
+        scheduler = Scheduler(policy, budget_rate)
+        settings["rate"] = rate
         with WatchDisplay(pages=count, budget=budget, db=db) as display:
             uvloop.run(_watch(store, scheduler, clock, settings, not_modified_cost, display))
 

@@ -117,6 +117,17 @@ def test_pages_that_are_worth_nothing_are_polled_alike():
     assert 0 < forecaster.expect(3.0).freshness < 1
 
 
+def test_pages_whose_reverts_count_little_are_polled_less_but_counted_as_before():
+    rates = np.ones(4)
+    usual, reverting = known(Detection(), rates), known(Detection(), rates, worths=[1, 1, 1, 0.2])
+    assert usual.frequencies(4.0).tolist() == pytest.approx([1.0] * 4)
+    frequencies = reverting.frequencies(4.0)
+    assert frequencies[3] < 0.5 < 1.0 < frequencies[0]
+    # As many changes are found as these frequencies find: the weights are those of the pages.
+    found = (frequencies * -np.expm1(-1.0 / frequencies)).sum()
+    assert reverting.expect(4.0).found_per_day == pytest.approx(found * DAY, rel=1e-3)
+
+
 @pytest.mark.parametrize("objective", [Detection(), Freshness()], ids=lambda o: o.name)
 def test_a_forecast_of_known_rates_comes_true(objective):
     """Of a policy that polls by the index in the papers' world."""

@@ -73,6 +73,16 @@ def test_reverts_weights_and_dates(run):
     assert told != counted
 
 
+def test_reverts_that_count_for_less(run):
+    words = ["t.csv", "--policy", "bayes-index", "--policy", "bayes-index:revert_worth=0.2"]
+    _, other = results_of(run(*words, "--json"))
+    assert other["policy"] == "bayes-index:revert_worth=0.2"
+    assert other["against"]["captured"]["difference"] != 0
+    status, _, err = run("t.csv", "--policy", "bayes-index:revert_worth=2")
+    assert status == 2
+    assert "revert_worth=2" in err
+
+
 def test_for_people(run):
     words = ["--policy", "uniform", "--policy", "whittle", "--budget", "0.2/day/page"]
     status, out, err = run("t.csv", *words)

@@ -155,6 +155,13 @@ class BayesianIndex(IndexPolicy):
         """Chances of a change that follow from the rates, as experience says they should be."""
         return recalibrated_all(self.state.shared[0]["recalibration"], chances)
 
+    def worths(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the weights of pages are multiplied with for their reverts; 1: it had none.
+
+        `InputError` for a page that is not watched.
+        """
+        return self.state.pages["worth"][self._watched(page_ids)].astype(np.float64)
+
     @property
     def patience(self) -> float:
         """Rounds of all pages after which a page is polled, whatever it is worth.

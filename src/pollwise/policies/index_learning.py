@@ -1,6 +1,7 @@
 """What the index policies learn from a poll: compiled functions on their state."""
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,13 +22,19 @@ from pollwise.policies.index_state import (
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, mean_over, time_step
 from pollwise.rates.posterior import forget, learn_last_change, learn_poll
 
-__all__ = ["learn", "operational_time"]
+__all__ = ["learn", "operational_time", "worth_after"]
 
 _RATES = RATES.astype(np.float32)
 _MOST_ODDS = 8.0
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
 """Changes that a page is taken to have had before, none of them a reversion."""
+
+
+@numba.njit(cache=True)
+def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
+    """What a change of a page is worth after so many, of which so many went back (or arrays)."""
+    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
 @numba.njit(cache=True)
@@ -127,8 +134,7 @@ def learn(
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
             own.reverts += reverted
-            share = own.reverts / (own.changes + _FEW_CHANGES)
-            own.worth = 1.0 - (1.0 - common.revert_worth) * share
+            own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if dated else polled_at
             note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
             if dated:

@@ -12,6 +12,7 @@ from pollwise.objectives import Detection, Objective
 from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_clock import FIRST_CLOCK_ODDS
+from pollwise.policies.index_learning import worth_after
 from pollwise.policies.index_prior import base_prior, recount
 from pollwise.policies.index_queue import (
     REVERTED,
@@ -56,7 +57,6 @@ _SHARED_LEARNED = (
 _PAGE_LEARNED = (
     "changes",
     "reverts",
-    "worth",
     "dates",
     "tick",
     "clock_odds",
@@ -129,7 +129,7 @@ class IndexPolicy:
         state.pages["site"][page_ids] = sites
         state.pages["kind"][page_ids] = kinds
         if self._learning:
-            for name in _PAGE_LEARNED:
+            for name in (*_PAGE_LEARNED, "worth"):
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
             state.pages["spell_at"][page_ids] = state.pages["seen_at"][page_ids]
             state.pages["round"][page_ids] = -1
@@ -195,6 +195,12 @@ class IndexPolicy:
         if self._learning:
             for name in _PAGE_LEARNED:
                 self.state.pages[name][ids] = state[f"page.{name}"][rows]
+            # Not kept: what reverts are worth may have been something else.
+            self.state.pages["worth"][ids] = worth_after(
+                self.state.pages["reverts"][ids],
+                self.state.pages["changes"][ids],
+                self.state.shared[0]["revert_worth"],
+            )
             recount(self.state)
         add_pages(self.state, waiting)
 

@@ -181,6 +181,24 @@ def test_a_restart_changes_no_estimate(objective):
     assert after.estimate(0, 1e5).index == math.inf
 
 
+def test_what_reverts_are_worth_holds_at_once_for_what_was_learned_before():
+    polls = [
+        Observation(0, day * DAY, Outcome.CHANGED, reverted=day % 2 == 0) for day in range(1, 11)
+    ]
+    policies = {}
+    for worth in (1.0, 0.5, 0.0):
+        policies[worth] = watching([Page(0, seen_at=0.0)], revert_worth=worth)
+        policies[worth].observe(polls)
+    # Five of ten went back; one more, which did not, is assumed.
+    worths = {worth: policy.worths([0])[0] for worth, policy in policies.items()}
+    assert worths == pytest.approx({1.0: 1.0, 0.5: 1 - 0.5 * 5 / 11, 0.0: 1 - 5 / 11})
+    usual, other = (policies[worth].estimate(0, 11 * DAY) for worth in (1.0, 0.0))
+    assert other.change_rate == usual.change_rate
+    assert other.index == pytest.approx(worths[0.0] * usual.index)
+    policies[0.0].load_state_dict(policies[1.0].state_dict())
+    assert policies[0.0].estimate(0, 11 * DAY).index == other.index
+
+
 def test_pages_little_is_known_of_are_tried_first():
     """A new page is polled before one of which ten polls say that it changes at the same rate."""
     policy = watching([Page(0, seen_at=0.0)])
