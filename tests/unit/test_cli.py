@@ -103,6 +103,8 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--objective", "x"], ["--objective", "'x'", "freshness", "watch --help"]),
         (["watch", SITE, "--not-modified-cost", "2"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
+        (["watch", SITE, "--revert-worth", "1.5"], ["--revert-worth", "1"]),
+        (["watch", SITE, "--revert-worth", "nan"], ["--revert-worth", "1"]),
         (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
         (["status"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
         (["plan"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
@@ -368,6 +370,8 @@ class TestReproduce:
             *(f"lakg-figure-{n}" for n in range(2, 7)),
             *(f"htraa-figure-{n}" for n in range(5, 13)),
             *(f"gpoks-table-8.{n}" for n in range(1, 12)),
+            *(f"ephemeral-figure-{n}" for n in range(1, 5)),
+            "ephemeral-table-1",
         ]
         answer = run("reproduce")
         lines = answer.out.splitlines()

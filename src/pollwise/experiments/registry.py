@@ -14,10 +14,10 @@ _MODULE = re.compile(rf"({'|'.join(_PAPERS)})_(figure|table)_(\d+(?:_\d+)?)")
 
 
 def _modules() -> dict[str, str]:
-    """Modules by the names of their experiments, in the order of papers and numbers."""
+    """Modules by the names of their experiments: by paper, figures before tables, and number."""
     found = [_MODULE.fullmatch(path.stem) for path in Path(__file__).parent.glob("*.py")]
     keys = sorted(
-        (_PAPERS.index(match[1]), [int(n) for n in match[3].split("_")], match[0])
+        (_PAPERS.index(match[1]), match[2], [int(n) for n in match[3].split("_")], match[0])
         for match in found
         if match
     )
@@ -31,7 +31,7 @@ def _name(module: str) -> str:
 
 
 def experiment_names() -> list[str]:
-    """All names, in the order of papers and numbers."""
+    """All names: by paper, figures before tables, and number."""
     return list(_modules())
 
 
