@@ -20,9 +20,10 @@ URL = "http://a.example/"
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """With a database of one page."""
+    """With a database of one page, which was watched."""
     with Store.open(tmp_path / "pollwise.db") as store:
         store.add_pages([NewPage(URL, "a.example")], now=0.0)
+        store.start_run(0.0, {"budget": "1/hour"}, b"")
     return tmp_path
 
 
