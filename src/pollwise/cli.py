@@ -359,8 +359,16 @@ def replay(
     last_changed: Annotated[
         bool, typer.Option("--last-changed", help="Polls tell when the page changed last.")
     ] = False,
+    calibration: Annotated[
+        bool,
+        typer.Option("--calibration", help="Also hold what policies predict against what happens."),
+    ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the trade-off into this PNG file.")
+        Path | None,
+        typer.Option(
+            help="Draw the trade-off into this PNG file, and a calibration into another one"
+            " (NAME-calibration.png)."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -370,16 +378,26 @@ def replay(
     from pollwise.console import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.reliability import draw_calibration, print_calibration
     from pollwise.replay_table import print_replay
-    from pollwise.study import read_history, replay_policies
+    from pollwise.study import (
+        calibrate_policies,
+        read_history,
+        replay_policies,
+        require_predictions,
+    )
     from pollwise.trade_off import draw_trade_off
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
     policies = parse_policies(policy or [DEFAULT_POLICY])
     parameters = _parameters(aims[0], half_life)
+    reliability = None
     if plot is not None:
         require_drawable(plot, "leave out --plot")
+        if calibration:
+            reliability = plot.with_stem(f"{plot.stem}-calibration")
+            require_drawable(reliability, "leave out --plot")
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
@@ -388,21 +406,28 @@ def replay(
         ignore_reverts=reverts is RevertsName.ignored,
         last_changed=last_changed,
     )
+    if calibration:
+        require_predictions(history, policies)
+    objectives = [objective_of(aim.value, **parameters) for aim in aims]
     with progress_line() as report:
-        results = replay_policies(
-            history,
-            policies,
-            objectives=[objective_of(aim.value, **parameters) for aim in aims],
-            budgets=budgets,
-            warm_up=warm_up,
-            report=report,
-        )
+        asked: dict[str, Any] = {
+            "objectives": objectives,
+            "budgets": budgets,
+            "warm_up": warm_up,
+            "report": report,
+        }
+        results = replay_policies(history, policies, **asked)
+        calibrations = calibrate_policies(history, policies, **asked) if calibration else []
+    title = f"{trace.name}, {', '.join(map(str, budgets))}"
     if plot is not None:
-        draw_trade_off(plot, f"{trace.name}, {', '.join(map(str, budgets))}", results)
+        draw_trade_off(plot, title, results)
+    if reliability is not None:
+        draw_calibration(reliability, title, calibrations)
     if as_json:
-        _print_json({"results": results})
+        _print_json({"results": results} | ({"calibration": calibrations} if calibration else {}))
     else:
         print_replay(results)
+        print_calibration(calibrations)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import PolicyChoice, Setting
+from pollwise.simulation.calibration import calibration_of
 from pollwise.simulation.items import ItemReplay, ephemeral_figures
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.paired import paired_differences
@@ -29,7 +30,15 @@ from pollwise.simulation.summary import (
 from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
-__all__ = ["Report", "made_world", "read_history", "replay_policies", "simulate_policies"]
+__all__ = [
+    "Report",
+    "calibrate_policies",
+    "made_world",
+    "read_history",
+    "replay_policies",
+    "require_predictions",
+    "simulate_policies",
+]
 
 Report = Callable[[str], None]
 """Told what is being computed."""
@@ -216,6 +225,10 @@ def _runs(
     return runs
 
 
+def _limit(budget: BudgetText) -> Budget | BudgetPerPage:
+    return BudgetPerPage(budget.rate) if budget.per_page else Budget(budget.rate)
+
+
 def _replay(
     world: Replay | ItemReplay, runs: Sequence[_Run], warm_up: float, report: Report
 ) -> list[Figures]:
@@ -224,9 +237,7 @@ def _replay(
     tallies = []
     for run in runs:
         report(str(run))
-        rate = run.budget.rate
-        limit = BudgetPerPage(rate) if run.budget.per_page else Budget(rate)
-        polls = simulate(run.policy, world, seed=0, budget=limit)
+        polls = simulate(run.policy, world, seed=0, budget=_limit(run.budget))
         if isinstance(world, ItemReplay):
             results.append({**run.row, **ephemeral_figures(world, polls, warm_up)})
         else:
@@ -240,3 +251,43 @@ def _replay(
             known = {name: x for name, x in in_days(difference).items() if name in result}
             result["against"] = {**first, **known}
     return results
+
+
+def require_predictions(world: Replay | ItemReplay, policies: Sequence[PolicyChoice]) -> None:
+    """`InputError` unless one of the policies predicts changes, and the history is one of them."""
+    if isinstance(world, ItemReplay):
+        raise InputError("a calibration is of changes: give a trace of pages, not of items")
+    if not any(policy.predicts for policy in policies):
+        raise InputError(
+            "a calibration needs a policy that predicts changes: add --policy bayes-index"
+        )
+
+
+def calibrate_policies(
+    world: Replay | ItemReplay,
+    policies: Sequence[PolicyChoice],
+    *,
+    objectives: Sequence[Objective],
+    budgets: Sequence[BudgetText],
+    warm_up: float,
+    report: Report,
+) -> list[Figures]:
+    """Hold what policies predict against what happens; an entry for each replay.
+
+    Policies that predict nothing are left out. The figures: see `CalibrationReport.document`.
+    """
+    return [
+        {"policy": choice.text, "objective": objective.name, "budget": str(budget)}
+        | calibration_of(
+            world,
+            choice,
+            objective=objective,
+            budget=_limit(budget),
+            warm_up=warm_up,
+            report=report,
+        ).document()
+        for budget in budgets
+        for choice in policies
+        if choice.predicts
+        for objective in objectives
+    ]

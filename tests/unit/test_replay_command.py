@@ -1,12 +1,14 @@
 """`pollwise replay` in this process: its options, its answers, what cannot be used."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pollwise import checks, cli
+from pollwise.reliability import print_calibration
 from pollwise.replay_table import print_replay
 
 DAY = 86_400
@@ -26,6 +28,7 @@ def run(monkeypatch, capsys, tmp_path) -> Run:
     ]
     lines = ["page,changed_at,revert", *(f"{page},{at},{back:d}" for page, at, back in changes)]
     Path("t.csv").write_text("\n".join(lines))
+    Path("t-calibration.png").mkdir()
     Path("t.pages.csv").write_text(
         "page,first_seen,died_at,site,weight\none/a,0,,one,5\none/b,0,,one,1\ntwo/c,0,,two,1\n"
     )
@@ -113,9 +116,37 @@ def test_a_plot_of_one_budget_and_of_several(run, tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(PNG) for name in ("one.png", "two.PNG"))
 
 
+def test_a_calibration(run, tmp_path):
+    words = ["t.csv", "--policy", "uniform", "--policy", "bayes-index", "--calibration"]
+    aims = ["--objective", "freshness", "--objective", "delay"]
+    status, out, err = run(*words, *aims, "--plot", "x.png", "--json")
+    assert status == 0
+    assert "bayes-index: calibration" in err
+    document = json.loads(out)
+    assert len(document["results"]) == 3
+    first, second = document["calibration"]
+    assert (first["policy"], first["budget"]) == ("bayes-index", "0.2/day/page")
+    assert (first["objective"], second["objective"]) == ("freshness", "delay")
+    assert first["coverage"].keys() == {"found_per_day", "freshness", "delay"}
+    for name in ("x.png", "x-calibration.png"):
+        assert (tmp_path / name).read_bytes().startswith(PNG)
+    _, out, _ = run(*words)
+    assert "predictions of bayes-index for detection, 0.2/day/page" in out
+    assert f"{first['deciles'][0]['polls']:,}" in out
+    assert "calibration" not in json.loads(run("t.csv", "--json")[1])
+
+
+def test_a_calibration_of_what_cannot_be_predicted(capsys):
+    entry = {"policy": "x", "objective": "age", "budget": "1/day", "deciles": [], "forecasts": 0}
+    print_calibration([entry | {"brier": math.nan, "horizon_days": 2.0}])
+    assert "too short for a forecast of 2 days" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
+        (["--calibration", "--policy", "uniform"], ["needs a policy that predicts", "bayes-index"]),
+        (["--calibration", "--plot", "t.png"], ["t-calibration.png cannot be written"]),
         (["--budget", "x"], ["budget 'x'", "0.2/day/page"]),
         (["--budget", "2/second/page"], ["more than one poll a second", "give at most"]),
         (["--reverts", "perhaps"], ["'--reverts'", "ignore"]),

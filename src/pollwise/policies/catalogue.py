@@ -206,6 +206,11 @@ class PolicyChoice:
         """Whether the policy serves the objective of the setting; else it has its own."""
         return "objective" in _parameters(self.name)
 
+    @property
+    def predicts(self) -> bool:
+        """Whether the policy says how likely changes are, and so can be held to it."""
+        return issubclass(_POLICIES[self.name][0], BayesianIndex)
+
     def make(self, setting: Setting) -> Policy:
         """The policy; see `make_policy`."""
         return make_policy(self.name, setting, **self.options)

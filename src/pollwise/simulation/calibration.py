@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -92,6 +91,8 @@ class CalibrationReport:
             for end in ("low", "mean", "high")
         )
         true = true[known]
+        if len(true) == 0:
+            return Coverage(math.nan, math.nan, 0)
         inside = (low <= true) & (true <= high)
         return Coverage(float(inside.mean()), float((mean - true).mean() / true.mean()), len(true))
 
@@ -110,27 +111,6 @@ class CalibrationReport:
             "coverage": {name: cover.covered for name, cover in covers.items()},
             "bias": {name: cover.bias for name, cover in covers.items()},
         }
-
-    def plot(self, path: Path, title: str) -> None:
-        """Draw the reliability diagram as a PNG file."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.5, 5.5), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        axes.plot([0, 1], [0, 1], color="0.6", lw=1, label="perfect")
-        predicted = np.array([decile.predicted for decile in self.deciles])
-        observed = np.array([decile.observed for decile in self.deciles])
-        count = np.array([decile.polls for decile in self.deciles])
-        error = 2 * np.sqrt(observed * (1 - observed) / count)
-        axes.errorbar(predicted, observed, yerr=error, fmt="o-", ms=4, label="tenths of the polls")
-        top = 1.1 * float(max(predicted.max(), (observed + error).max()))
-        axes.set(xlabel="predicted chance of a change", ylabel="share of polls that found one")
-        axes.set(xlim=(0, min(top, 1.0)), ylim=(0, min(top, 1.0)), title=title)
-        axes.grid(alpha=0.3)
-        axes.legend()
-        figure.savefig(path, dpi=120)
 
 
 def calibration_of(

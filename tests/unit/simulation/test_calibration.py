@@ -79,9 +79,18 @@ def test_the_document(report):
     assert polls == pytest.approx(0.85 * 400 * 0.2 * 150, rel=0.01)
 
 
-def test_the_diagram(report, tmp_path):
-    report.plot(tmp_path / "reliability.png", "Poisson pages")
-    assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
+def test_a_history_too_short_for_a_forecast():
+    [policy] = parse_policies(["bayes-index"])
+    report = calibration_of(
+        PoissonPages(20, 1.5),
+        policy,
+        objective=Detection(),
+        budget=BudgetPerPage(5.0 / DAY),
+        warm_up=0.1,
+    )
+    assert len(report.deciles) == 10
+    assert (report.periods, report.coverage("delay").forecasts) == ((), 0)
+    assert math.isnan(report.document()["coverage"]["freshness"])
 
 
 def test_policies_that_predict_nothing():
