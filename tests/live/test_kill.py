@@ -128,7 +128,7 @@ class Ledger:
 
 def check_learned(store: Store, run_id: int) -> None:
     """The state of the pages is what the event log of the run leads to."""
-    scheduler = Scheduler(BayesianIndex(), Budget(RATE))
+    scheduler = Scheduler(BayesianIndex(), Budget(RATE, burst=RATE))
     rerun(scheduler, store.initial_state(run_id), store.events(run_id))
     seen = [record.page.id for record in store.pages() if record.page.seen_at is not None]
     learned = store.load_learned() or {"page_ids": np.empty(0, np.int64)}
