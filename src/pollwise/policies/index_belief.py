@@ -17,12 +17,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index_prior import prior_of
+from pollwise.policies.index_prior import steady_model
 from pollwise.policies.index_sites import look_at_site
 from pollwise.policies.index_state import UNCHANGED_TABLE, IndexState
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
 
-__all__ = ["burst_model", "form_belief", "refresh_belief", "steady_model"]
+__all__ = ["burst_model", "form_belief", "refresh_belief"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
@@ -30,28 +30,7 @@ _COMMON_SPELLS = 2.0
 Floats = NDArray[np.float32]
 
 
-@numba.njit(cache=True, fastmath=True)
-def _normalise(weights: Floats) -> None:
-    total = np.float32(0.0)
-    for j in range(RATE_COUNT):
-        total += weights[j]
-    scale = np.float32(1.0) / total
-    for j in range(RATE_COUNT):
-        weights[j] *= scale
-
-
-@numba.njit(cache=True, fastmath=True)
-def steady_model(state: IndexState, page: int) -> Floats:
-    """The probability of each rate if the page has one for good."""
-    own = state.pages[page]
-    weights = prior_of(state, page)
-    for j in range(RATE_COUNT):
-        weights[j] *= own.likelihood[j]
-    _normalise(weights)
-    return weights
-
-
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True)
 def burst_model(state: IndexState, page: int) -> Floats:
     """The probability of each rate of the spell that goes on, as of the copy at hand."""
     own, common = state.pages[page], state.shared[0]
@@ -61,11 +40,11 @@ def burst_model(state: IndexState, page: int) -> Floats:
     survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):
         weights[j] = (weights[j] + scale * np.float32(common.spells[j])) * survived[j]
-    _normalise(weights)
+    normalise(weights)
     return weights
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True)
 def form_belief(state: IndexState, page: int) -> None:
     """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
     own = state.pages[page]

@@ -7,9 +7,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index_belief import refresh_belief, steady_model
+from pollwise.policies.index_belief import refresh_belief
 from pollwise.policies.index_learning import operational_time
-from pollwise.policies.index_prior import prior_of
+from pollwise.policies.index_prior import prior_of, steady_model
 from pollwise.policies.index_state import IndexState, chance_after
 from pollwise.rates.lattice import RATE_COUNT
 from pollwise.rates.recalibration import recalibrated, take_in_outcome

@@ -22,7 +22,7 @@ from pollwise.policies.index_state import (
     ticks_between,
 )
 
-__all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick"]
+__all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
 
 FIRST_CLOCK_ODDS = -3.5
 _MOST_ODDS = 6.0
@@ -32,9 +32,8 @@ _NEAR = 1440.0
 """Seconds by which times of day may differ and agree."""
 _SOON = 10_800.0
 """Seconds after a change before which a poll would find one in many cases anyway."""
-_AGREE = math.log(20.0)
-"""Nine times in ten a change by the clock comes near the tick; others do so one time in thirty."""
-_DIFFER = math.log(30.0)
+_TELLING = math.log(29.0)
+"""Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
 _LEAST_CHANCE = 0.03
 
 
@@ -46,15 +45,24 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
         apart = abs((time - own.tick + 1.5 * DAY) % DAY - 0.5 * DAY)
         agrees = apart < _NEAR
         if not agrees:
-            own.clock_odds -= _DIFFER
+            own.clock_odds -= _TELLING
         elif polled_at - changed_at > _SOON:
-            own.clock_odds += _AGREE
+            own.clock_odds += _TELLING
         own.clock_odds = min(max(own.clock_odds, -_MOST_ODDS), _MOST_ODDS)
         if agrees or own.clock_odds < 0.0:
             own.tick = time
     else:
         own.tick = time
     own.dates += 1
+
+
+@numba.njit(cache=True)
+def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
+    """How often a page by the clock has not changed since its last change, as told.
+
+    That was at the tick nearest to it. Below 0: the poll came before that tick.
+    """
+    return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
 
 
 @numba.njit(cache=True)

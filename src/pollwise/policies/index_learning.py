@@ -7,9 +7,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index_belief import burst_model, form_belief, refresh_belief, steady_model
-from pollwise.policies.index_clock import learn_clock, learn_tick
-from pollwise.policies.index_prior import count_pages
+from pollwise.policies.index_belief import burst_model, form_belief, refresh_belief
+from pollwise.policies.index_clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index_prior import count_pages, steady_model
 from pollwise.policies.index_sites import note_change, note_poll
 from pollwise.policies.index_state import (
     CHANGED_TABLE,
@@ -19,12 +19,11 @@ from pollwise.policies.index_state import (
     by_clock,
     ticks_between,
 )
-from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, mean_over, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.posterior import forget, learn_last_change, learn_poll
 
 __all__ = ["learn", "operational_time", "worth_after"]
 
-_RATES = RATES.astype(np.float32)
 _MOST_ODDS = 8.0
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
@@ -49,19 +48,17 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
     return now - own.seen_at + own.surge
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True)
 def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
     """Count a spell that ended within `lasted` seconds after the copy was made."""
     own, common = state.pages[page], state.shared[0]
     ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
-    total = np.float32(1e-30)
     for j in range(RATE_COUNT):
         bursts[j] *= ended[j]
-        total += bursts[j]
-    scale = np.float32(1.0) / total
+    normalise(bursts)
     for j in range(RATE_COUNT):
-        own.spells[j] += bursts[j] * scale
-        common.spells[j] += bursts[j] * scale
+        own.spells[j] += bursts[j]
+        common.spells[j] += bursts[j]
 
 
 @numba.njit(cache=True)
@@ -75,7 +72,7 @@ def _learn_change(
         learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
         learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
-        since = ticks_between(own, max(told, own.seen_at) + 1800.0, polled_at)
+        since = ticks_since_change(own, told, polled_at)
         if since > 0:
             learn_poll(own.likelihood, since * DAY, unchanged)
     else:
@@ -124,8 +121,7 @@ def learn(
         own.burst_odds += math.log(better)
         own.burst_odds = min(max(own.burst_odds, -_MOST_ODDS), _MOST_ODDS)
         if not by_clock(own, common):
-            rate = mean_over(own.belief, _RATES)
-            note_poll(state, page, polled_at - own.seen_at, rate, changed)
+            note_poll(state, page, polled_at - own.seen_at, changed)
         learn_clock(state, page, polled_at, changed)
         forget(own.likelihood)
         if changed:
@@ -136,7 +132,8 @@ def learn(
             own.reverts += reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if dated else polled_at
-            note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
+            if not by_clock(own, common):  # a change at the usual hour says nothing of others
+                note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
             if dated:
                 learn_tick(own, polled_at, last_changed_at)
         else:

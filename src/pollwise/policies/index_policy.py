@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.objectives import Detection, Objective
-from pollwise.policies.arrays import check_state, new_ids, observed, seen_at, watched
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index_learning import worth_after
@@ -184,6 +191,7 @@ class IndexPolicy:
         ids, rows = ids[known], first[known]
         # Leased and held pages stay so; the others wait at places that depend on what is learned.
         waiting = ids[~np.isin(self.state.pages["where"][ids], (HELD, LEASED))]
+        everyone = all_watched(self.state.pages)
         remove_pages(self.state, waiting)
         self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
         self.state.pages["polls"][ids] = state["page.polls"][rows]
@@ -201,7 +209,7 @@ class IndexPolicy:
                 self.state.pages["changes"][ids],
                 self.state.shared[0]["revert_worth"],
             )
-            recount(self.state)
+            recount(self.state, everyone)
         add_pages(self.state, waiting)
 
     def _objective_identity(self) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.index_state import ABSENT, IndexState
-from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
-__all__ = ["base_prior", "count_pages", "prior_of", "recount"]
+__all__ = ["base_prior", "count_pages", "prior_of", "recount", "steady_model"]
 
 _PAGES_A_POLL = 8
 _PSEUDO_PAGES = 100.0
@@ -59,12 +59,9 @@ def _start_round(state: IndexState) -> None:
     count = _PSEUDO_PAGES / (1.0 + per_page) * base_prior(common.round_time)
     _turn(common.counts, common.round)
     complete = common.counts.pages[common.round % 2]
-    total = 0.0
     for j in range(RATE_COUNT):
         common.prior[j] = count[j] + complete[j]
-        total += common.prior[j]
-    for j in range(RATE_COUNT):
-        common.prior[j] /= total
+    normalise(common.prior)
     common.round += 1
     _set_hope(common)
 
@@ -95,12 +92,7 @@ def _narrow(prior: Floats, counts: Any, now: int) -> None:
     complete = counts.pages[1 - now % 2]
     for j in range(RATE_COUNT):
         prior[j] = _PARENT_PAGES * prior[j] + complete[j]
-    total = np.float32(0.0)
-    for j in range(RATE_COUNT):
-        total += prior[j]
-    scale = np.float32(1.0) / total
-    for j in range(RATE_COUNT):
-        prior[j] *= scale
+    normalise(prior)
 
 
 @numba.njit(cache=True)
@@ -115,6 +107,17 @@ def prior_of(state: IndexState, page: int) -> Floats:
     return prior
 
 
+@numba.njit(cache=True)
+def steady_model(state: IndexState, page: int) -> Floats:
+    """The probability of each rate if the page has one for good."""
+    own = state.pages[page]
+    weights = prior_of(state, page)
+    for j in range(RATE_COUNT):
+        weights[j] *= own.likelihood[j]
+    normalise(weights)
+    return weights
+
+
 @numba.njit(cache=True, fastmath=True)
 def _add(counts: Any, posterior: Floats, now: int) -> None:
     _turn(counts, now)
@@ -126,18 +129,11 @@ def _add(counts: Any, posterior: Floats, now: int) -> None:
         here[j] += middle + np.float32(_SMOOTHING) * (left + right)
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True)
 def _count_page(state: IndexState, page: int) -> None:
     """Count one page, by what is known of its rate over the long run."""
     own, common = state.pages[page], state.shared[0]
-    posterior = prior_of(state, page)
-    total = np.float32(0.0)
-    for j in range(RATE_COUNT):
-        posterior[j] *= own.likelihood[j]
-        total += posterior[j]
-    scale = np.float32(1.0) / total
-    for j in range(RATE_COUNT):
-        posterior[j] *= scale
+    posterior = steady_model(state, page)
     _add(common.counts, posterior, common.round)
     if own.site >= 0:
         _add(state.sites[own.site].counts, posterior, common.round)
@@ -150,24 +146,23 @@ def count_pages(state: IndexState) -> None:
     """Count the next few pages; after the last one, a new round begins."""
     common = state.shared[0]
     for _ in range(min(_PAGES_A_POLL, len(state.pages))):
-        common.counted += 1
-        if common.counted >= len(state.pages):
-            common.counted = 0
-            _start_round(state)
-        own = state.pages[common.counted]
+        own = state.pages[common.next]
         if own.where != ABSENT and own.polls > 0:
-            _count_page(state, common.counted)
+            _count_page(state, common.next)
+        common.next += 1
+        if common.next == len(state.pages):
+            common.next = 0
+            _start_round(state)
 
 
 @numba.njit(cache=True)
-def recount(state: IndexState) -> None:
-    """Count the pages of sites and kinds anew; the prior of all pages stays as it is."""
+def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
+    """Count all pages by site and kind anew; the prior of all pages stays as it is."""
     common = state.shared[0]
     common.round += 2  # what was counted is void
-    for page in range(len(state.pages)):
-        own = state.pages[page]
-        if own.where != ABSENT and own.polls > 0:
+    for page in pages:
+        if state.pages[page].polls > 0:
             _count_page(state, page)
-    common.counted = 0
+    common.next = 0
     common.round += 1
     _set_hope(common)

@@ -3,19 +3,22 @@
 A change of a page counts, for every other page of its site, as so many more seconds in which that
 page may have changed: its *surge*. So a page that hardly ever changes is hardly suspected, and the
 copy of one that changes often is taken for stale. How many seconds a change counts as is learned
-for each site, and for all sites together until a site has had some changes of its own, as the
-ratio by which pages changed more often than their rates say: the maximum likelihood by the EM
-algorithm, in which a change is due to a surge with a probability of surge / (elapsed + surge).
+for each site, and for all sites together until a site has had some changes of its own. After a
+surge of J seconds and τ others, a share J/(τ + J) of a change that a poll finds is put down to the
+surge, and as large a share of the chance of one, as it was thought to be, is held against that; at
+the true J, the two are equally much on average. (For rare changes this is the EM algorithm. Where
+the chance is near 1 the EM algorithm would expect many changes, of which polls show but one.)
 
 A change is known to lie between two polls of its page, or when the server told. Of the siblings,
-those are concerned whose copy is older, in part if their copy was made between the two. Each site
-remembers its latest changes, and its pages form a ring, so that neither takes a look at all pages.
-The functions are compiled.
+those are concerned whose copy is older, in part if their copy was made between the two. Changes
+by the clock (`index_clock`) are left out: that they come together says nothing. Each site remembers
+its latest changes, and its pages form a ring, so that neither takes a look at all pages. The
+functions are compiled.
 """
 
 import numba
 
-from pollwise.policies.index_state import SURGES, IndexState
+from pollwise.policies.index_state import SURGES, IndexState, chance_after
 
 __all__ = [
     "FIRST_CHANGES",
@@ -92,16 +95,14 @@ def look_at_site(state: IndexState, page: int) -> None:
 
 
 @numba.njit(cache=True)
-def note_poll(state: IndexState, page: int, elapsed: float, rate: float, changed: bool) -> None:
-    """Learn what surges count as from a poll, `elapsed` seconds after the one before.
-
-    `rate` is the change rate expected of the page, per second.
-    """
+def note_poll(state: IndexState, page: int, elapsed: float, changed: bool) -> None:
+    """Learn what surges count as from a poll, `elapsed` seconds after the one before."""
     own, common = state.pages[page], state.shared[0]
     if own.site >= 0 and own.overlap > 0.0:
         site = state.sites[own.site]
-        exposure = rate * own.overlap
-        share = own.surge / (elapsed + own.surge) if changed else 0.0
+        counted = elapsed + own.surge
+        exposure = chance_after(state.pages, state.shared, page, counted) * own.overlap / counted
+        share = own.surge / counted if changed else 0.0
         site.exposure += exposure
         site.share += share
         common.exposure += exposure

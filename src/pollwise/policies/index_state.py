@@ -160,7 +160,7 @@ SHARED = np.dtype(
         ("learned", "i8"),  # polls that told something
         ("round", "i8"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
-        ("counted", "i8"),  # the page counted last
+        ("next", "i8"),  # the page to be counted next
         ("counts", COUNTS),  # of all pages
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
         ("share", "f8"),  # see SITE
@@ -287,7 +287,7 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
 def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
     """The probability of a change within `elapsed` seconds, as of the belief in rates."""
     changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
-    return mean_over(pages[page].belief, changed)
+    return min(mean_over(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
 
 
 @numba.njit(cache=True)
@@ -322,7 +322,8 @@ def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> floa
     if common.learning and by_clock(own, common):
         for ticks in range(1, CLOCK_TICKS + 1):
             if _clock_index_at(pages, shared, page, ticks) >= price:
-                return (own.tick - own.seen_at) % DAY + (ticks - 1) * DAY
+                # A copy made at a tick has it behind it.
+                return ticks * DAY - (own.seen_at - own.tick) % DAY
         return math.inf
     low, high = -1, TIME_COUNT
     while high - low > 1:

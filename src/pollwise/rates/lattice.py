@@ -9,6 +9,7 @@ side by side: no exponential is taken while pages are polled.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "interpolate",
     "lattice_row",
     "mean_over",
+    "normalise",
     "product_points",
     "tabulate",
     "time_at",
@@ -96,6 +98,17 @@ def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> floa
     for j in range(RATE_COUNT):
         total += weights[j] * values[j]
     return float(total)
+
+
+@numba.njit(cache=True, fastmath=True)
+def normalise(weights: NDArray[Any]) -> None:
+    """Scale weights of the rates so that their sum, which must be above 0, becomes 1 (in place)."""
+    total = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        total += weights[j]
+    scale = np.float32(1.0) / total
+    for j in range(RATE_COUNT):
+        weights[j] *= scale
 
 
 @numba.njit(cache=True)
