@@ -5,7 +5,7 @@ The index of a page is the mean of its Whittle index over what is believed of it
 A mean alone polls too little where little is known, since it does not value what a poll teaches.
 So the belief is tilted towards the hopeful side (optimism in the face of uncertainty, as in Lai
 and Robbins 1985, in a form that costs nothing). For detection these are the fast rates, the more
-so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n polls. For freshness, delay and
+so the fewer polls the page has had: λ^κ, κ = (1/2)/(1 + n)² after n polls. For freshness, delay and
 age they are the slow ones, among rates that polls cannot tell apart unless the page is polled more
 often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
 
@@ -60,7 +60,7 @@ class PageEstimate:
     leased: bool
 
 
-_FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
+_FAST_IS_HOPEFUL = RATES[None, :] ** (0.5 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
 
 
 class BayesianIndex(IndexPolicy):

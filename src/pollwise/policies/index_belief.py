@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index_prior import steady_model
+from pollwise.policies.index_prior import burst_share, steady_model
 from pollwise.policies.index_sites import look_at_site
 from pollwise.policies.index_state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
@@ -52,7 +52,7 @@ def form_belief(state: IndexState, page: int) -> None:
         return
     steady = steady_model(state, page)
     bursts = burst_model(state, page)
-    share = np.float32(1.0 / (1.0 + math.exp(-own.burst_odds)))
+    share = np.float32(burst_share(state, page))
     for j in range(RATE_COUNT):
         own.belief[j] = steady[j] + share * (bursts[j] - steady[j])
     look_at_site(state, page)

@@ -20,7 +20,7 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index_learning import worth_after
-from pollwise.policies.index_prior import base_prior, recount
+from pollwise.policies.index_prior import FIRST_BURST_ODDS, base_prior, recount
 from pollwise.policies.index_queue import (
     REVERTED,
     add_pages,
@@ -57,6 +57,7 @@ _SHARED_LEARNED = (
     "round_time",
     "prior",
     "spells",
+    "burst_odds",
     "share",
     "exposure",
     "recalibration",
@@ -78,7 +79,6 @@ _AT_FIRST: dict[str, float] = {
     "likelihood": 1.0,
     "worth": 1.0,
     "clock_odds": FIRST_CLOCK_ODDS,
-    "burst_odds": -1.0,
 }
 """What is learned of a page before its first poll; the rest is 0."""
 _FIRST_SPELLS = 10.0
@@ -290,6 +290,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["surge_kind"] = surge_kind(objective)
         shared["clock"], shared["late"] = clock_table(objective)
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
+        shared["burst_odds"] = FIRST_BURST_ODDS
         shared["share"] = FIRST_CHANGES
         shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
     return IndexState(

@@ -12,6 +12,7 @@ so that no poll has to wait for a pass over all of them. The hierarchy is that o
 each centred on the level above. The functions are compiled.
 """
 
+import math
 from typing import Any
 
 import numba
@@ -21,13 +22,24 @@ from numpy.typing import NDArray
 from pollwise.policies.index_state import ABSENT, IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
-__all__ = ["base_prior", "count_pages", "prior_of", "recount", "steady_model"]
+__all__ = [
+    "FIRST_BURST_ODDS",
+    "base_prior",
+    "burst_share",
+    "count_pages",
+    "prior_of",
+    "recount",
+    "steady_model",
+]
 
 _PAGES_A_POLL = 8
 _PSEUDO_PAGES = 100.0
 """What the base prior counts as at first; less as pages have been polled."""
 _PARENT_PAGES = 3.0
 """Pages that the prior of all pages counts as for a site, and that of a site for its kinds."""
+FIRST_BURST_ODDS = -1.0
+_PSEUDO_BURSTY = 5.0
+"""Pages that change in bursts, among those that the first odds count as."""
 _SMOOTHING = 0.2
 """Share of a page that is counted for the rates on either side: the maximum likelihood by itself
 is a handful of spikes."""
@@ -62,6 +74,10 @@ def _start_round(state: IndexState) -> None:
     for j in range(RATE_COUNT):
         common.prior[j] = count[j] + complete[j]
     normalise(common.prior)
+    bursty = common.bursty + _PSEUDO_BURSTY
+    steady = common.all - common.bursty + _PSEUDO_BURSTY * math.exp(-FIRST_BURST_ODDS)
+    common.burst_odds = math.log(bursty / steady)
+    common.bursty = common.all = 0.0
     common.round += 1
     _set_hope(common)
 
@@ -118,6 +134,16 @@ def steady_model(state: IndexState, page: int) -> Floats:
     return weights
 
 
+@numba.njit(cache=True)
+def burst_share(state: IndexState, page: int) -> float:
+    """The probability that a page changes in bursts (see `index_belief`).
+
+    How many of all pages do is counted as well, and is the prior of each.
+    """
+    odds = state.shared[0].burst_odds + state.pages[page].burst_odds
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
 @numba.njit(cache=True, fastmath=True)
 def _add(counts: Any, posterior: Floats, now: int) -> None:
     _turn(counts, now)
@@ -135,6 +161,8 @@ def _count_page(state: IndexState, page: int) -> None:
     own, common = state.pages[page], state.shared[0]
     posterior = steady_model(state, page)
     _add(common.counts, posterior, common.round)
+    common.bursty += burst_share(state, page)
+    common.all += 1.0
     if own.site >= 0:
         _add(state.sites[own.site].counts, posterior, common.round)
         if own.kind >= 0:
@@ -164,5 +192,6 @@ def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
         if state.pages[page].polls > 0:
             _count_page(state, page)
     common.next = 0
+    common.bursty = common.all = 0.0
     common.round += 1
     _set_hope(common)

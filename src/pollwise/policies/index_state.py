@@ -91,7 +91,7 @@ PAGE = np.dtype(
         ("dates", "i4"),  # changes whose time was told
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
-        ("burst_odds", "f4"),  # log-odds of changing in bursts
+        ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("spell_at", "f8"),  # when the change seen last was over
         ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, given all polls
         ("spells", "f4", (RATE_COUNT,)),  # between changes: how many passed at each rate
@@ -162,6 +162,9 @@ SHARED = np.dtype(
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
         ("next", "i8"),  # the page to be counted next
         ("counts", COUNTS),  # of all pages
+        ("bursty", "f8"),  # how many of the pages counted in this round change in bursts
+        ("all", "f8"),  # how many were counted
+        ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
         ("share", "f8"),  # see SITE
         ("exposure", "f8"),
