@@ -18,7 +18,9 @@ HEAD = """\
 Made by `python benchmarks/results.py TRACES`; the numbers, with intervals, are in
 [results.json](results.json). Real pages whose changes were recorded, about half of the pages of
 each source; a poll costs one unit; the first 15 % of the time do not count. Every policy has the
-same budget: rules that know intervals only have these scaled to use it up.
+same budget. Rules that know intervals only have these scaled to use it up: by a factor that follows
+the budget at every moment, and, as "one scale", by the one factor that makes as many polls over the
+whole time, found by trial on the history itself, as an operator would come to it.
 
 - **seen**: share of the changes whose version was fetched. **novel**: the same of the changes that
   went back to no earlier version.
