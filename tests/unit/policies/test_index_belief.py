@@ -7,21 +7,21 @@ import pytest
 
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.index_belief import burst_model, form_belief
-from pollwise.policies.index_prior import steady_model
+from pollwise.policies.index_prior import FIRST_BURST_ODDS, burst_share, steady_model
 from pollwise.rates.lattice import RATES
 from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
 
 
-def poisson_times(rng: np.random.Generator, days: float) -> np.ndarray:
+def poisson_times(rng: np.random.Generator) -> np.ndarray:
     """Changes of a page, about one in eight days."""
-    return np.cumsum(rng.exponential(8.0, int(days)))
+    return np.cumsum(rng.exponential(8.0, 600))
 
 
-def bursty_times(rng: np.random.Generator, days: float) -> np.ndarray:
+def bursty_times(rng: np.random.Generator) -> np.ndarray:
     """As many changes, but in bursts: eight in about four days, then two months of quiet."""
-    gaps = [rng.exponential(60.0 if n % 8 == 0 else 0.5) for n in range(int(days))]
+    gaps = [rng.exponential(60.0 if n % 8 == 0 else 0.5) for n in range(600)]
     return np.cumsum(gaps)
 
 
@@ -41,10 +41,11 @@ def watch(times: list[np.ndarray], days: int) -> BayesianIndex:
 
 def test_the_belief_is_the_mixture_of_the_two_models():
     rng = np.random.default_rng(1)
-    policy = watch([poisson_times(rng, 60), bursty_times(rng, 60)], 60)
+    policy = watch([poisson_times(rng), bursty_times(rng)], 60)
     state = policy.state
     for odds in (-2.0, 0.0, 3.0):
-        state.pages["burst_odds"] = odds
+        state.pages["burst_odds"] = odds + 1.5
+        state.shared["burst_odds"] = -1.5
         share = 1 / (1 + math.exp(-odds))
         for page in (0, 1):
             form_belief(state, page)
@@ -82,17 +83,29 @@ def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
 
 def test_bursts_are_believed_of_pages_that_change_in_bursts_alone():
     rngs = [np.random.default_rng(seed) for seed in range(16)]
-    times = [poisson_times(rng, 600) for rng in rngs[:8]]
-    times += [bursty_times(rng, 600) for rng in rngs[8:]]
+    times = [poisson_times(rng) for rng in rngs[:8]]
+    times += [bursty_times(rng) for rng in rngs[8:]]
     odds = watch(times, 600).state.pages["burst_odds"][:16]
     assert np.all(odds[8:] > 2.0)
     assert np.median(odds[:8]) < -1.0
     assert np.all(odds[:8] < odds[8:].min())
 
 
+def test_how_many_pages_are_bursty_is_learned_for_the_next_one():
+    shares = []
+    for kind in (poisson_times, bursty_times):
+        policy = watch([kind(np.random.default_rng(seed)) for seed in range(16)], 400)
+        policy.add([Page(16, seen_at=0.0)])
+        shares.append(burst_share(policy.state, 16))
+    first = 1 / (1 + math.exp(-FIRST_BURST_ODDS))
+    assert shares[0] < first < shares[1]
+    # 16 pages beside five bursty and 13.6 steady ones that count at first.
+    assert shares[1] == pytest.approx(21 / 34.6, abs=0.05)
+
+
 def test_a_page_in_a_burst_is_expected_to_change_soon_and_ever_less_the_longer_it_is_quiet():
     rng = np.random.default_rng(7)
-    times = bursty_times(rng, 300)
+    times = bursty_times(rng)
     policy = watch([times], 400)
     policy.state.shared["recalibration"] = 0.0
     chances = []
