@@ -17,6 +17,7 @@ learning. `docs/theory.md` has more.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -100,9 +101,12 @@ class Forecaster:
     """Forecasts for pages of which the rates are known as far as `probabilities` say.
 
     `rates` are changes per second, `probabilities` a row for each page that says how likely each
-    rate is; `weights` and `costs` are numbers, or one for each page. However little a page is
-    worth, it is polled once in so many rounds of all pages (`patience`; infinite: not so). Where
-    polls are shared out, weights are multiplied with `worths`, as for pages that revert.
+    rate is; `weights` and `costs` are numbers, or one for each page. Where polls are shared out,
+    weights are multiplied with `worths`, as for pages that revert, and probabilities with `hope`,
+    a function of the seconds in which there is a poll for every page, that gives a row for each
+    page or one for all. However little a page is worth, it is polled once in so many rounds of
+    all pages (`patience`; infinite: not so), if it has changed by then with a probability of
+    `patience_chance` at least.
     `examples` is the number of pages from which it was learned how rates are distributed: after
     few, rates are likely to be other than believed all together. Budgets are in cost units per
     second.
@@ -124,7 +128,9 @@ class Forecaster:
         costs: ArrayLike = 1.0,
         *,
         worths: ArrayLike = 1.0,
+        hope: Callable[[float], Floats] | None = None,
         patience: float = np.inf,
+        patience_chance: float = 0.0,
         examples: float = np.inf,
     ) -> None:
         self._rates = np.asarray(rates, np.float64)
@@ -136,16 +142,13 @@ class Forecaster:
         self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
         weights = self._weights if self._weights.any() else np.ones(pages)
         self._shares = weights / weights.sum()
+        self._hope = hope
         self._patience = patience
+        self._patience_chance = patience_chance
         self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
         self._factors = np.ones(pages)
-        values = objective.index(self._rates[:, None], _TIMES[None, :])
-        factors = self._weights * np.asarray(worths, np.float64) / self._costs
-        worth = factors[:, None] * (self._probabilities @ values)
-        # Rounding must not make the index fall where it has all but reached its limit.
-        np.maximum.accumulate(worth, axis=1, out=worth)
-        with np.errstate(divide="ignore"):
-            self._log_index = np.log(worth, out=worth)
+        self._values = objective.index(self._rates[:, None], _TIMES[None, :])
+        self._worths = self._weights * np.asarray(worths, np.float64) / self._costs
 
     @classmethod
     def of(cls, policy: "BayesianIndex", pages: Sequence[Page], budget: float) -> Self:
@@ -162,7 +165,9 @@ class Forecaster:
             [page.weight for page in pages],
             [page.cost for page in pages],
             worths=policy.worths(page_ids),
+            hope=partial(policy.hope, page_ids),
             patience=policy.patience,
+            patience_chance=policy.patience_chance,
             examples=policy.examples,
         ).calibrated(budget, policy.recalibrated)
 
@@ -186,19 +191,20 @@ class Forecaster:
         Unless that is more than 64 polls of each page a second.
         """
         require_positive("frequencies", "budget", budget)
-        finite = self._log_index[np.isfinite(self._log_index)]
+        index, floor = self._log_index(budget), self._floor(budget)
+        finite = index[np.isfinite(index)]
         if len(finite) == 0:
             return np.full(len(self._costs), budget / self._costs.sum())
         low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
         while high - low > 1e-9 * max(1.0, abs(low), abs(high)):
             middle = (low + high) / 2
-            if self._costs @ self._frequencies_at(middle, budget) >= budget:
+            if self._costs @ _frequencies_at(middle, index, floor) >= budget:
                 low = middle
             else:
                 high = middle
         # Where pages saturate, prices side by side may be far apart in spending: any mixture of
         # what they buy is as good.
-        more, less = self._frequencies_at(low, budget), self._frequencies_at(high, budget)
+        more, less = (_frequencies_at(price, index, floor) for price in (low, high))
         spread = self._costs @ (more - less)
         share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
         return np.asarray(share * more + (1.0 - share) * less)
@@ -299,18 +305,29 @@ class Forecaster:
             _delay_interval(delay, outcomes[:, 2], spread.delay),
         )
 
-    def _frequencies_at(self, log_price: float, budget: float) -> Floats:
-        """Polls per second of each page at a price."""
-        index = self._log_index
-        column = (index < log_price).sum(axis=1)
-        row, inner = np.arange(len(index)), np.clip(column, 1, len(_TIMES) - 1)
-        before, after = index[row, inner - 1], index[row, inner]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = np.clip(np.nan_to_num((log_price - before) / (after - before), nan=1.0), 0, 1)
-        times = _TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part
-        frequency = np.where(column == len(_TIMES), 0.0, 1.0 / times)
-        floor = budget / (self._patience * self._costs.sum())
-        return np.asarray(np.maximum(frequency, floor))
+    def _round_time(self, budget: float) -> float:
+        """Seconds in which there is a poll for every page."""
+        return float(self._costs.sum()) / budget
+
+    def _log_index(self, budget: float) -> Floats:
+        """The logarithm of the index of each page after each of the tabulated intervals."""
+        hopeful = self._probabilities
+        if self._hope is not None:
+            hopeful = hopeful * self._hope(self._round_time(budget))
+            hopeful /= hopeful.sum(axis=1, keepdims=True)
+        index: Floats = self._worths[:, None] * (hopeful @ self._values)
+        # Rounding must not make the index fall where it has all but reached its limit.
+        np.maximum.accumulate(index, axis=1, out=index)
+        with np.errstate(divide="ignore"):
+            return np.log(index, out=index)
+
+    def _floor(self, budget: float) -> Floats:
+        """Polls per second that each page gets whatever its index is."""
+        longest = self._patience * self._round_time(budget)
+        if math.isinf(longest):
+            return np.zeros(len(self._costs))
+        changed = self._probabilities @ -np.expm1(-self._rates * longest)
+        return np.where(changed >= self._patience_chance, 1.0 / longest, 0.0)
 
     def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats, Floats]:
         """Of each page, the probability that a poll finds a change, its freshness, its rate.
@@ -353,6 +370,17 @@ class Forecaster:
         number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
         rates: Floats = self._rates[np.minimum(number, len(self._rates) - 1)]
         return rates * self._factors
+
+
+def _frequencies_at(log_price: float, log_index: Floats, floor: Floats) -> Floats:
+    """Polls per second of each page at a price."""
+    column = (log_index < log_price).sum(axis=1)
+    row, inner = np.arange(len(log_index)), np.clip(column, 1, len(_TIMES) - 1)
+    before, after = log_index[row, inner - 1], log_index[row, inner]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.clip(np.nan_to_num((log_price - before) / (after - before), nan=1.0), 0, 1)
+    times = _TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part
+    return np.maximum(np.where(column == len(_TIMES), 0.0, 1.0 / times), floor)
 
 
 def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:

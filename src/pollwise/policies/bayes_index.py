@@ -5,7 +5,7 @@ The index of a page is the mean of its Whittle index over what is believed of it
 A mean alone polls too little where little is known, since it does not value what a poll teaches.
 So the belief is tilted towards the hopeful side (optimism in the face of uncertainty, as in Lai
 and Robbins 1985, in a form that costs nothing). For detection these are the fast rates, the more
-so the fewer polls the page has had: λ^κ, κ = (1/2)/(1 + n)² after n polls. For freshness, delay and
+so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n polls. For freshness, delay and
 age they are the slow ones, among rates that polls cannot tell apart unless the page is polled more
 often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
 
@@ -27,8 +27,10 @@ from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index_belief import form_belief
 from pollwise.policies.index_chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index_policy import IndexPolicy, Learning
+from pollwise.policies.index_prior import slow_hope
 from pollwise.policies.index_state import (
     LEASED,
+    SURELY,
     TILTS,
     index_of,
     time_to_reach,
@@ -60,7 +62,7 @@ class PageEstimate:
     leased: bool
 
 
-_FAST_IS_HOPEFUL = RATES[None, :] ** (0.5 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
+_FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
 
 
 class BayesianIndex(IndexPolicy):
@@ -162,13 +164,31 @@ class BayesianIndex(IndexPolicy):
         """
         return self.state.pages["worth"][self._watched(page_ids)].astype(np.float64)
 
+    def hope(
+        self, page_ids: Sequence[int] | NDArray[np.int64], round_time: float
+    ) -> NDArray[np.float64]:
+        """What the probability of each rate is multiplied with in the index, for each page.
+
+        As it would be if there were a poll for every page in `round_time` seconds; one row, if it
+        is the same for all. `InputError` for a page that is not watched.
+        """
+        ids = self._watched(page_ids)
+        common = self.state.shared[0]
+        if common["slow_is_hopeful"]:
+            slow: NDArray[np.float64] = slow_hope(round_time)
+            return slow[None, :]
+        polls = np.minimum(self.state.pages["polls"][ids], TILTS - 1)
+        return np.asarray(common["tilt"][polls], np.float64)
+
     @property
     def patience(self) -> float:
-        """Rounds of all pages after which a page is polled, whatever it is worth.
-
-        Except for detection and ephemeral content, only a page that has changed most likely.
-        """
+        """Rounds of polls of all pages after which a page is polled, whatever it is worth."""
         return float(self.state.shared[0]["patience"])
+
+    @property
+    def patience_chance(self) -> float:
+        """How likely a page must have changed by then, else it is not polled for that."""
+        return SURELY if self.state.shared[0]["slow_is_hopeful"] else 0.0
 
     @property
     def examples(self) -> int:

@@ -29,6 +29,7 @@ __all__ = [
     "count_pages",
     "prior_of",
     "recount",
+    "slow_hope",
     "steady_model",
 ]
 
@@ -83,11 +84,18 @@ def _start_round(state: IndexState) -> None:
 
 
 @numba.njit(cache=True)
+def slow_hope(round_time: float) -> NDArray[np.float64]:
+    """What beliefs are multiplied with where slow rates are the hopeful ones (see `bayes_index`).
+
+    `round_time` is the time, in seconds, in which there is a poll for every page.
+    """
+    return 1.0 / (1.0 + RATES * round_time / 2.0)
+
+
+@numba.njit(cache=True)
 def _set_hope(common: Any) -> None:
-    """Tilt beliefs to the slow rates, if those are the hopeful ones (see `bayes_index`)."""
     if common.slow_is_hopeful:
-        for j in range(RATE_COUNT):
-            common.tilt[0, j] = 1.0 / (1.0 + RATES[j] * common.round_time / 2.0)
+        common.tilt[0] = slow_hope(common.round_time)
 
 
 @numba.njit(cache=True)

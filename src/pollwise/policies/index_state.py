@@ -45,6 +45,7 @@ __all__ = [
     "SHARED",
     "SITE",
     "STALE_SURGE",
+    "SURELY",
     "SURGES",
     "TILTS",
     "UNCHANGED_TABLE",
@@ -204,7 +205,7 @@ class IndexState(NamedTuple):
 
 
 DAY = 86_400.0
-_SURELY = 0.8
+SURELY = 0.8
 """The chance of a change from which on patience ends, where it is for those that have changed."""
 
 
@@ -281,7 +282,7 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
         return math.inf
     floor = common.patience * common.pages * common.gap
-    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < _SURELY:
+    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < SURELY:
         return math.inf
     return floor
 
