@@ -10,16 +10,18 @@ import numpy as np
 
 from pollwise.budgets import parse_budget
 from pollwise.dispersion import POISSON, Spread
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StateError
 from pollwise.forecasts import Forecast, Forecaster
 from pollwise.objectives import objective
+from pollwise.policies.arrays import check_state
+from pollwise.policies.base import Policy
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.scheduler import Scheduler
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
-from pollwise.types import Budget, Page
+from pollwise.types import Budget, Page, StateDict
 
-__all__ = ["Knowledge", "policy_of", "read_knowledge"]
+__all__ = ["Knowledge", "learned_by", "policy_of", "read_knowledge"]
 
 _SEED = 1
 _POLLS_AT_ONCE = 65_536
@@ -97,6 +99,20 @@ def policy_of(settings: Mapping[str, Any]) -> BayesianIndex:
     return BayesianIndex(objective=aim, revert_worth=settings.get("revert_worth", 1.0))
 
 
+def learned_by(store: Store, policy: Policy) -> StateDict | None:
+    """What the store holds that a policy of this kind has learned; None where there is none.
+
+    Such as where it was learned by an earlier version, whose arrays were others.
+    """
+    try:
+        learned = store.load_learned()
+        if learned is not None:
+            check_state(learned, policy.state_dict([]))
+    except StateError:
+        return None
+    return learned
+
+
 def read_knowledge(db: Path) -> Knowledge:
     """What a database tells; it may be at work meanwhile.
 
@@ -104,10 +120,10 @@ def read_knowledge(db: Path) -> Knowledge:
     """
     with Store.open_readonly(db) as store:
         records = store.pages()
-        learned = store.load_learned()
         runs = store.runs()
         state = store.scheduler_state()
         outcomes = store.outcomes()
+        learned = learned_by(store, policy_of(runs[-1].settings)) if runs else None
     if not records:
         raise InputError(f"{db} has no pages: `pollwise watch URL --db {db}` adds some")
     if not runs:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import uvloop
 from pollwise.budgets import parse_budget
 from pollwise.console import WatchDisplay
 from pollwise.errors import InputError
-from pollwise.knowledge import policy_of
+from pollwise.knowledge import learned_by, policy_of
 from pollwise.robot.fetcher import HttpFetcher
 from pollwise.robot.poller import WebPoller
 from pollwise.robot.robots import Robots
@@ -63,6 +64,12 @@ def watch_pages(
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
+        if learned_by(store, policy) is None and store.has_learned():
+            print(
+                f"pollwise: what {db} has learned is of an earlier version: learning anew",
+                file=sys.stderr,
+            )
+            store.forget_learned()
         rate = amount.total(count)
         # What one second allows may come at once: the loop is not quick enough to miss no slot.
         budget_rate = Budget(rate, burst=max(1.0, rate))

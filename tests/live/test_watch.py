@@ -12,11 +12,13 @@ from contextlib import AsyncExitStack, closing
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pollwise.cli
-from pollwise.store import Store
+from pollwise.store import Batch, Store
 from pollwise.testing.webserver import MisbehavingServer
+from pollwise.types import StateDict
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.cli.__file__).parents[1])
@@ -165,6 +167,26 @@ async def output(folder: Path, *words: str) -> tuple[int | None, str, str]:
     )
     out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
+
+
+async def test_what_an_earlier_version_learned_is_learned_anew(start, server, db):
+    url = server.url("/page")
+    server.set_page("/page", "one")
+    watch = await start("watch", url, *FAST)
+    await watch.until("first copy")
+    assert await watch.stop() == 0
+    with Store.open(db) as store:
+        page = store.pages()[0].page.id
+        old: StateDict = {"page_ids": np.array([page]), "page.guess": np.zeros((1, 3))}
+        store.forget_learned()
+        store.commit(Batch(learned=old | {"price": np.ones(1)}))
+    again = await start("watch", *FAST)
+    line = await again.until("learning anew")
+    assert line == f"pollwise: what {db.name} has learned is of an earlier version: learning anew\n"
+    await again.until("watching 1 page")
+    server.set_page("/page", "two")
+    await again.until("changed")
+    assert await again.stop() == 0
 
 
 async def test_without_a_network_it_goes_on_and_pages_rest(start, db):

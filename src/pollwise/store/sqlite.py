@@ -225,6 +225,10 @@ class Store:
         state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
         return state | unpack_shared(shared)
 
+    def has_learned(self) -> bool:
+        """Whether anything was learned, by whatever policy."""
+        return bool(self._rows("learned_layouts"))
+
     def forget_learned(self) -> None:
         """Drop all that was learned, such as before another policy takes over."""
         with self._transaction() as connection:
