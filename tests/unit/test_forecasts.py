@@ -15,6 +15,7 @@ from pollwise.knapsack import allocate
 from pollwise.metrics import score
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.index_state import floor_time, time_to_reach
 from pollwise.policies.whittle import Whittle
 from pollwise.rates.lattice import RATES
 from pollwise.simulation.loop import simulate
@@ -70,6 +71,36 @@ def test_the_patience_of_a_policy_counts():
     assert frequencies[1] == pytest.approx(0.2 / DAY / 8)
     assert frequencies.sum() == pytest.approx(0.2 / DAY)
     assert known(Freshness(), rates).expect(0.2 / DAY).delay > 1e3 * DAY
+
+
+def test_patience_may_be_for_pages_only_that_have_changed_most_likely():
+    # After four rounds, 40 days, the slow page has changed with a probability of 0.3.
+    rates = np.array([0.01, 1000.0]) / DAY
+    options = {"patience": 4.0, "weights": [1e-9, 1.0]}
+    for least, slow in ((0.0, 0.2 / 8), (0.2, 0.2 / 8), (0.8, 0.0)):
+        forecaster = known(Freshness(), rates, **options, patience_chance=least)
+        frequencies = forecaster.frequencies(0.2 / DAY)
+        assert frequencies[0] == pytest.approx(slow / DAY, abs=1e-3 / DAY)
+        assert frequencies.sum() == pytest.approx(0.2 / DAY)
+
+
+def test_hope_shares_polls_out_but_does_not_come_true():
+    rates = np.array([0.1, 100.0]) / DAY
+    rounds: list[float] = []
+
+    def hope(round_time):
+        rounds.append(round_time)
+        return np.array([[1.0, 0.01]])
+
+    probabilities = [[0.5, 0.5], [1.0, 0.0]]
+    plain, hopeful = (
+        Forecaster(Freshness(), rates, probabilities, hope=how) for how in (None, hope)
+    )
+    budget = 2.0 / DAY
+    assert hopeful.frequencies(budget)[0] > 1.1 * plain.frequencies(budget)[0]
+    assert rounds == pytest.approx([DAY] * len(rounds))
+    # The uncertain page is as stale as ever: what is polled more of it is lost to the other one.
+    assert hopeful.expect(budget).freshness < plain.expect(budget).freshness
 
 
 @settings(max_examples=25, deadline=None)
@@ -247,6 +278,50 @@ def test_a_policy_forecasts_with_what_it_learned():
     assert np.array_equal(rates, RATES)
     assert (probabilities @ rates)[0] > 10 * (probabilities @ rates)[1]
     assert 0.9 < forecaster.expect(2 / DAY).found_per_day < 2.0
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness()], ids=lambda o: o.name)
+def test_intervals_are_those_after_which_the_policy_polls(objective):
+    """At the price of a forecast, the index of a page is due after its interval."""
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(i, seen_at=0.0) for i in range(30)])
+    rng = np.random.default_rng(2)
+    rates = np.geomspace(0.02, 4.0, 30) / DAY
+    for poll in range(1, 200):
+        now = poll * DAY / 3
+        [page] = policy.select(now, 1).page_ids
+        elapsed = now - policy.state.pages["seen_at"][page]
+        outcome = Outcome.CHANGED if rng.random() < -math.expm1(-rates[page] * elapsed) else None
+        policy.observe([Observation(page, now, outcome or Outcome.UNCHANGED)])
+    pages = [Page(i) for i in range(30)]
+    frequencies = Forecaster.of(policy, pages, 3.0 / DAY).frequencies(3.0 / DAY)
+    assert policy.hope(range(30), DAY).shape[1] == len(RATES)
+    intervals = due_after(policy, frequencies)
+    assert intervals * frequencies == pytest.approx(np.ones(30), rel=0.3)
+
+
+def due_after(policy, frequencies):
+    """The intervals at which the policy's index reaches the one price that fits best."""
+    state = policy.state
+    state.pages["belief"] = policy.rate_posteriors(range(30))[1]  # as if none came in bursts
+
+    def intervals(log_price):
+        return np.array(
+            [
+                min(
+                    time_to_reach(state.pages, state.shared, page, math.exp(log_price)),
+                    floor_time(state.pages, state.shared, page),
+                )
+                for page in range(30)
+            ]
+        )
+
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        cheap = (1 / intervals(middle)).sum() > frequencies.sum()
+        low, high = (middle, high) if cheap else (low, middle)
+    return intervals((low + high) / 2)
 
 
 def test_recalibrated_chances_move_the_forecast():
