@@ -17,6 +17,8 @@ _NORMAL = 1.2815515655446004
 _NORMAL_QUANTILES = (0.157, 0.489, 0.887, 1.534)
 """The absolute value of a normal number is below these with probability 1/8, 3/8, 5/8, 7/8."""
 _MOST_PERIODS = 60
+_PERIODS_BEFORE = 8
+"""Periods that tell what share of polls will find a change in the one after them."""
 
 
 def dispersion(errors: ArrayLike) -> float:
@@ -55,11 +57,17 @@ class Spread:
         change predicted for it, and whether there was one. Times are in seconds; the polls of the
         latest 60 periods are used. A change that is found has waited half the gap, as far as is
         known.
+
+        Of the changes found, the chances know which pages were polled and when; a forecast does
+        not. So the number is also held against the share of polls that found one just before.
         """
         waits = gaps / 2
         surplus = changed - chances
         number, expected = _sums(ages, chances, period)
-        found = _standard(_sums(ages, surplus, period)[1], expected)
+        found = max(
+            dispersion(_standard(_sums(ages, surplus, period)[1], expected)),
+            dispersion(_errors_of_shares(ages, changed, period)),
+        )
         # What happens at one time is found over a whole gap.
         usual_gap = float(chances @ gaps / chances.sum()) if chances.any() else period
         long = max(period, 2 * usual_gap)
@@ -71,7 +79,8 @@ class Spread:
             _standard(_sums(ages, surplus * x, long)[1], _sums(ages, chances * x**2, long)[1])
             for x in (waits, apart)
         )
-        return cls(dispersion(found), dispersion(stale), dispersion(delay))
+        # Where changes come in clusters, so do the times that copies are out of date.
+        return cls(found, max(dispersion(stale), found), dispersion(delay))
 
 
 POISSON = Spread()
@@ -81,6 +90,23 @@ def _sums(ages: Floats, values: Floats, period: float) -> tuple[NDArray[np.int64
     """The number of each poll's period, the latest being 0, and the sum of values over each."""
     number = (ages // period).astype(np.int64)
     return number, np.asarray(np.bincount(number, values, minlength=1), np.float64)
+
+
+def _errors_of_shares(ages: Floats, changed: NDArray[np.bool_], period: float) -> Floats:
+    """The number of changes found in each period against that of the periods before, by poll."""
+    polls = _sums(ages, np.ones(len(ages)), period)[1]
+    found = _sums(ages, changed.astype(np.float64), period)[1]
+    # Sums over all earlier periods; what lies in between are the latest few of them.
+    polls_before, found_before = (
+        np.append(np.cumsum(counts[::-1])[::-1], 0.0) for counts in (polls, found)
+    )
+    number = np.arange(len(polls))
+    last = np.minimum(number + 1 + _PERIODS_BEFORE, len(polls))
+    share = (found_before[number + 1] - found_before[last] + 0.5) / (
+        polls_before[number + 1] - polls_before[last] + 1.0
+    )
+    expected = np.where(number < len(polls) - 1, share * polls, 0.0)
+    return _standard(found - expected, expected)
 
 
 def _standard(errors: Floats, variances: Floats) -> Floats:

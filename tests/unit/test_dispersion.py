@@ -44,6 +44,24 @@ def test_changes_that_come_together():
     assert spread.stale > 10.0
 
 
+def test_more_or_fewer_changes_than_before_are_an_error_even_if_polls_expected_them():
+    """As when each poll is made after its page was seen to change elsewhere, in some weeks."""
+    ages, gaps, _, _ = polls(1)
+    rng = np.random.default_rng(5)
+    chances = np.where(rng.random(43)[(ages // (7 * DAY)).astype(int)] < 0.5, 0.02, 0.2)
+    changed = rng.random(len(ages)) < chances
+    spread = Spread.of_polls(ages, gaps, chances, changed, 7 * DAY)
+    assert spread.found > 10.0
+    assert spread.stale >= spread.found
+
+
+def test_a_period_says_nothing_of_itself():
+    ages = np.full(50, DAY)
+    ones = np.ones(50)
+    spread = Spread.of_polls(ages, DAY * ones, ones, ones.astype(bool), 7 * DAY)
+    assert spread.found < 1.5
+
+
 def test_no_polls_tell_nothing():
     nothing = np.empty(0)
     assert Spread.of_polls(nothing, nothing, nothing, nothing.astype(bool), DAY).found < 1.5
