@@ -20,7 +20,9 @@ Made by `python benchmarks/results.py TRACES`; the numbers, with intervals, are 
 each source; a poll costs one unit; the first 15 % of the time do not count. Every policy has the
 same budget. Rules that know intervals only have these scaled to use it up: by a factor that follows
 the budget at every moment, and, as "one scale", by the one factor that makes as many polls over the
-whole time, found by trial on the history itself, as an operator would come to it.
+whole time, found by trial on the history itself, as an operator would come to it. With one scale a
+rule may spend at the begin, when all pages are new to it and most of the time does not count yet,
+many times what the others have: on short histories and with small budgets that alone puts it ahead.
 
 - **seen**: share of the changes whose version was fetched. **novel**: the same of the changes that
   went back to no earlier version.
