@@ -81,6 +81,10 @@ def _learn_change(
 
 @numba.njit(cache=True)
 def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
+    """Take in the first copy: nothing changed since the time that was told.
+
+    That time may be the page's birth, so that it is not counted as a change.
+    """
     own = state.pages[page]
     own.seen_at = own.spell_at = polled_at
     if dated:
