@@ -101,6 +101,7 @@ def draw_plan(path: Path, plan: Mapping[str, Any]) -> None:
         panel.set(xscale="log", xlabel="budget, cost units a day", ylabel=label)
         panel.set_xticks(ticks, [f"{tick:,.4g}" for tick in ticks])
         panel.minorticks_off()
+        panel.tick_params(axis="x", labelrotation=30)
         panel.grid(alpha=0.3)
         panel.legend(fontsize=8)
     figure.suptitle(f"{plan['pages']} pages, objective {plan['objective']}", fontsize=11)

@@ -84,7 +84,7 @@ class EphemeralIndex:
     appeared; one that tells only that something changed, as many as are to be expected.
 
     >>> from pollwise.types import Item
-    >>> policy = EphemeralIndex()
+    >>> policy = EphemeralIndex(decay=0.05)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> for now in (10.0, 20.0, 30.0):
     ...     policy.observe([
