@@ -80,7 +80,8 @@ def _two_or_more_inverse(y: float) -> float:
 def _age_inverse(y: float) -> float:
     """The a at which a²/2 + a e^-a - 1 + e^-a = y."""
     a = max((3.0 * y) ** (1.0 / 3.0), math.sqrt(2.0 * y))
-    if a < 1e-2:  # where the difference below would be lost to rounding: y = a³/3 - a⁴/8 + a⁵/30 ...
+    if a < 1e-2:
+        # The difference below would be lost to rounding; y = a³/3 - a⁴/8 + a⁵/30 - ..., inverted.
         return a * (1.0 + a * (0.125 + 0.0135416667 * a))
     for _ in range(8):
         a -= (a * a / 2.0 + (a + 1.0) * math.exp(-a) - 1.0 - y) / (a * -math.expm1(-a))
