@@ -7,7 +7,7 @@ the same initial state, the events of a log give the same commands again.
 
 import json
 from dataclasses import astuple, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from pollwise.errors import InputError
 from pollwise.types import Item, Observation, Outcome, Page
@@ -18,9 +18,11 @@ __all__ = [
     "Event",
     "HostBlocked",
     "HostPaced",
+    "Linked",
     "Poll",
     "Polled",
     "Removed",
+    "Staffed",
     "Tick",
     "WakeAt",
     "decode",
@@ -77,7 +79,26 @@ class HostPaced:
     delay: float
 
 
-Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A page, as polled last, links to these pages; the fields are those of `types.Links`."""
+
+    now: float
+    page_id: int
+    targets: tuple[int, ...]
+    anchors: tuple[str, ...]
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Staffed:
+    """From now on at most this many polls may be under way at a time."""
+
+    now: float
+    polls: int
+
+
+Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced | Linked | Staffed
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +117,7 @@ class WakeAt:
 
 Command = Poll | WakeAt
 
-_KINDS = {kind.__name__: kind for kind in (Tick, Polled, Added, Removed, HostBlocked, HostPaced)}
+_KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def encode(event: Event) -> str:
@@ -117,6 +138,9 @@ def decode(line: str) -> Event:
         if kind == "Removed":
             now, page_ids = fields
             return Removed(now, tuple(page_ids))
+        if kind == "Linked":
+            now, page_id, *columns = fields
+            return Linked(now, page_id, *map(tuple, columns))
         return _KINDS[kind](*fields)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise InputError(
@@ -126,7 +150,7 @@ def decode(line: str) -> Event:
 
 
 def _observation(row: list[Any]) -> Observation:
-    """From the row that `astuple` makes; rows of earlier versions end before `items`."""
+    """From the row that `astuple` makes; rows of earlier versions are shorter."""
     page_id, polled_at, outcome, *rest = row
     observation = Observation(page_id, polled_at, Outcome(outcome), *rest)
     if observation.items is None:

@@ -5,6 +5,7 @@ Times are float seconds of UTC since 1970 (in the papers' worlds one time step i
 
 import enum
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Budget",
     "Item",
+    "Links",
     "Observation",
     "Outcome",
     "Page",
@@ -80,6 +82,8 @@ class Observation:
     of the latest change, where the server tells it; `n_items` the number of new items of a feed;
     `cost` the cost units that the poll really took. `reverted`: the page changed, to a version
     that was seen before. `items` are the new items themselves, where they are told apart.
+    `relevance` says how much the content is about the topic of a collection, from 0 to 1; None:
+    nobody looked, or there was no content.
     """
 
     page_id: int
@@ -90,6 +94,21 @@ class Observation:
     cost: float = 1.0
     reverted: bool = False
     items: tuple[Item, ...] | None = None
+    relevance: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """The links of one fetched page in document order, each page linked to once.
+
+    `targets` are page ids. `anchors` are the visible texts of the links, one for each target.
+    `places` say where in the document they stand (tag paths such as `body/nav/ul/li/a`): one for
+    each target, or none at all where nobody knows.
+    """
+
+    targets: NDArray[np.int64]
+    anchors: Sequence[str]
+    places: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,10 @@ from pollwise.events import (
     Event,
     HostBlocked,
     HostPaced,
+    Linked,
     Polled,
     Removed,
+    Staffed,
     Tick,
     decode,
     encode,
@@ -40,6 +42,7 @@ observations = st.builds(
     cost=numbers,
     reverted=st.booleans(),
     items=st.none() | st.lists(items, max_size=3).map(tuple),
+    relevance=st.none() | numbers,
 )
 pages = st.builds(
     Page,
@@ -59,6 +62,15 @@ BY_KIND = {
     Removed: st.builds(Removed, times, st.lists(ids, max_size=4).map(tuple)),
     HostBlocked: st.builds(HostBlocked, times, st.text(), times),
     HostPaced: st.builds(HostPaced, times, st.text(), numbers),
+    Linked: st.builds(
+        Linked,
+        times,
+        ids,
+        st.lists(ids, max_size=4).map(tuple),
+        st.lists(st.text(), max_size=4).map(tuple),
+        st.lists(st.text(), max_size=4).map(tuple),
+    ),
+    Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
 }
 
 
@@ -87,11 +99,21 @@ def test_the_format_of_the_log():
     """Logs of earlier versions must stay readable: these lines are what they look like."""
     lines = {
         '["Tick",1.5]': Tick(1.5),
-        '["Polled",2.0,[[7,1.5,1,null,null,1.0,false,null]]]': Polled(
+        '["Polled",2.0,[[7,1.5,1,null,null,1.0,false,null,null]]]': Polled(
             2.0, (Observation(7, 1.5, Outcome.CHANGED),)
         ),
-        '["Polled",2.0,[[7,1.5,1,null,1,1.0,false,[[0.5,1.25]]]]]': Polled(
-            2.0, (Observation(7, 1.5, Outcome.CHANGED, n_items=1, items=(Item(0.5, 1.25),)),)
+        '["Polled",2.0,[[7,1.5,1,null,1,1.0,false,[[0.5,1.25]],0.5]]]': Polled(
+            2.0,
+            (
+                Observation(
+                    7,
+                    1.5,
+                    Outcome.CHANGED,
+                    n_items=1,
+                    items=(Item(0.5, 1.25),),
+                    relevance=0.5,
+                ),
+            ),
         ),
         '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null,"",""]]]': Added(
             0.0, (Page(7, "http://a.example/", "a.example"),)
@@ -99,13 +121,18 @@ def test_the_format_of_the_log():
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
+        '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(3.0, 7, (8, 9), ("next", "up")),
+        '["Staffed",3.0,16]': Staffed(3.0, 16),
     }
     for line, event in lines.items():
         assert encode(event) == line
         assert decode(line) == event
 
 
-@pytest.mark.parametrize("fields", ["7,1.5,1,null,null,1.0", "7,1.5,1,null,null,1.0,false"])
+@pytest.mark.parametrize(
+    "fields",
+    ["7,1.5,1,null,null,1.0", "7,1.5,1,null,null,1.0,false", "7,1.5,1,null,null,1.0,false,null"],
+)
 def test_lines_of_earlier_versions_are_read(fields):
     polled = decode(f'["Polled",2.0,[[{fields}]]]')
     assert polled == Polled(2.0, (Observation(7, 1.5, Outcome.CHANGED),))
@@ -131,7 +158,7 @@ def test_lines_of_earlier_versions_are_read(fields):
         '["Polled",1.0,5]',
         '["Polled",1.0,[[]]]',
         '["Polled",1.0,[[7,1.0,99]]]',
-        '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,null,1.0]]]',
+        '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,null,null,1.0]]]',
         '["Polled",1.0,[{"page_id":7}]]',
         '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,5]]]',
         '["Polled",1.0,[[7,1.0,1,null,null,1.0,false,[7]]]]',

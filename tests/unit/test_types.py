@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 
 from pollwise import types
-from pollwise.types import Budget, Item, Observation, Outcome, Page, PageMemory, Selection, Version
+from pollwise.types import (
+    Budget,
+    Item,
+    Links,
+    Observation,
+    Outcome,
+    Page,
+    PageMemory,
+    Selection,
+    Version,
+)
 
 VALUES = [
     Page(3),
     Item(0.5, 4.0),
     Observation(3, 5.0, Outcome.CHANGED),
+    Links(np.array([1, 2]), ("next", "up")),
     Selection(np.array([1, 2])),
     Budget(0.5),
     PageMemory(),

@@ -9,7 +9,7 @@ from pollwise.experiments.experiment import Experiment
 
 __all__ = ["experiment_named", "experiment_names"]
 
-_PAPERS = ("lakg", "htraa", "gpoks", "ephemeral")
+_PAPERS = ("lakg", "htraa", "gpoks", "ephemeral", "robot")
 _MODULE = re.compile(rf"({'|'.join(_PAPERS)})_(figure|table)_(\d+(?:_\d+)?)")
 
 
