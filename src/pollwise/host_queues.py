@@ -38,9 +38,9 @@ class HostQueues:
 
     def join(self, host: str, page_id: int, free_at: float) -> bool:
         """Let a page wait for its host, free at the time given; whether there was room."""
-        line = self._lines.setdefault(host, deque())
-        if len(line) >= self._places:
+        if len(self._lines.get(host, ())) >= self._places:
             return False
+        line = self._lines.setdefault(host, deque())
         line.append(page_id)
         self._waiting.add(page_id)
         self.expect(host, free_at)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+import numpy as np
+
 from pollwise import politeness
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
@@ -21,16 +23,19 @@ from pollwise.events import (
     Event,
     HostBlocked,
     HostPaced,
+    Linked,
     Poll,
     Polled,
     Removed,
+    Staffed,
     Tick,
     WakeAt,
 )
 from pollwise.host_queues import HostQueues
 from pollwise.policies.base import Policy
+from pollwise.policies.request_controller import RequestController
 from pollwise.politeness import Host
-from pollwise.types import Budget, Observation, Outcome, Page
+from pollwise.types import Budget, Links, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
 
@@ -39,9 +44,6 @@ _MOST_PASSED_OVER = 16
 _PAUSE = 0.01
 """Seconds after which a call that passed over so many pages goes on: time must move, or a caller
 that obeys `WakeAt` would never come to anything else."""
-_PLACES = 64
-"""Pages that may wait for one busy host; a page that comes later goes back to the policy. Where the
-line is shorter, chance decides who comes when there is room, and some pages hardly ever do."""
 _NEW_HOST = Host()
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""
@@ -84,7 +86,11 @@ class Scheduler:
     under way, and between the end of one and the start of the next at least `crawl_delay` seconds
     pass, or as many as the host asked for (`HostPaced`, at most `longest_pace`); none starts before
     a `HostBlocked` has ended. Pages that are selected at the wrong time wait in line for their
-    host; when 64 do so, the others go back to the policy.
+    host; when `line` do so, the others go back to the policy. Where the line is short, chance
+    decides who comes when there is room, and some pages hardly ever do, unless the policy itself
+    chooses among the pages of a host.
+
+    *Staffing.* At most as many polls are under way as `Staffed` said last (at first any number).
 
     *Leases.* A poll that was not observed within `lease` seconds counts as failed. The observation
     is welcome later all the same.
@@ -94,8 +100,8 @@ class Scheduler:
     by the page's id, so that the pages of a host that was down do not come back all at once. It
     is never given up for good. Any answer ends the rest and makes the next one short again.
 
-    `policy` must be without pages: they come as `Added`. `InputError` for a budget or an option
-    out of its range.
+    `policy` must be without pages: they come as `Added`. Where `Linked` comes, it is a
+    `RequestController`. `InputError` for a budget or an option out of its range.
     """
 
     def __init__(
@@ -108,6 +114,7 @@ class Scheduler:
         longest_pace: float = 3600.0,
         retry_after: float = 60.0,
         retry_ceiling: float = 7 * 86400.0,
+        line: int = 64,
     ) -> None:
         _require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
@@ -118,6 +125,7 @@ class Scheduler:
         fits = retry_after <= retry_ceiling < math.inf
         demand = f"finite and at least retry_after ({retry_after})"
         _require("Scheduler: retry_ceiling", retry_ceiling, fits, demand)
+        _require("Scheduler: line", line, line >= 0, "at least 0")
         self.policy = policy
         self.budget = budget
         self._lease = lease
@@ -131,7 +139,8 @@ class Scheduler:
         self._hosts: dict[str, Host] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
-        self._queues = HostQueues(places=_PLACES)
+        self._staff = math.inf
+        self._queues = HostQueues(places=line)
         self._back_offs: dict[int, _BackOff] = {}
         # A heap of (until, page id), in which the rests that ended early are dropped late.
         self._resting: list[tuple[float, int]] = []
@@ -161,7 +170,7 @@ class Scheduler:
         unknown, pages that are watched already and observations told twice are ignored; so is an
         observation of a poll before the one under way: the latter, which compares with the same
         copy, tells more. `InputError`, with nothing taken in but the time, for a time or cost that
-        is no finite number, or a page whose polls cost nothing.
+        is no finite number, a page whose polls cost nothing, or links that the policy cannot take.
         """
         _check(event)
         if self._now == -math.inf:
@@ -179,6 +188,10 @@ class Scheduler:
             case HostPaced():
                 delay = min(event.delay, self._longest_pace)
                 self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
+            case Linked():
+                self._link(event)
+            case Staffed():
+                self._staff = event.polls
             case Tick():
                 pass
         self._expire(now)
@@ -257,6 +270,15 @@ class Scheduler:
         self._pages.update(new)
         self.policy.add(list(new.values()))
 
+    def _link(self, event: Linked) -> None:
+        if not isinstance(self.policy, RequestController):
+            raise InputError(
+                f"Linked: {type(self.policy).__name__} takes no links;"
+                " give the scheduler a policy that collects, such as Robot"
+            )
+        targets = np.array(event.targets, dtype=np.int64)
+        self.policy.link(event.page_id, Links(targets, event.anchors, event.places))
+
     def _remove(self, page_ids: Iterable[int]) -> None:
         """Forget pages; a poll under way stays, for its host is busy with it until it ends."""
         for page_id in page_ids:
@@ -333,6 +355,8 @@ class Scheduler:
         polls: list[Poll] = []
         passed_over = 0
         while now >= self._next_at:
+            if len(self._leases) >= self._staff:
+                return polls, math.inf
             page_id = self._queues.next_page(now, lambda scope: self._free_at(scope, now))
             if page_id is None:
                 if passed_over == _MOST_PASSED_OVER:
@@ -413,6 +437,8 @@ def _check(event: Event) -> None:
         for one in event.observations:
             fits = 0 <= one.cost < math.inf
             _require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
+    if isinstance(event, Staffed):
+        _require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
 
 
 def _restored(
