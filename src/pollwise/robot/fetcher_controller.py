@@ -1,0 +1,100 @@
+"""How many polls may be under way at a time: the fetcher controller of a topic-specific robot.
+
+The response processor is what a crawl waits for in the end, so it should never wait itself; yet
+the longer the responses queue before it, the older are the choices that led to them. To keep one
+worker busy that needs p seconds for a page while a fetch takes l, there must be m = l / p pages
+being fetched on average. Their number varies like that of customers in a system with ever enough
+servers, by about the square root of m; so with
+
+    polls under way = m + z √m + workers
+
+(fetched, queued and processed together) about z √m responses wait in the queue, and the queue runs
+empty as rarely as a normal variable exceeds z. It is the square-root staffing rule.
+
+Sources: S. Halfin, W. Whitt: Heavy-traffic limits for queues with many exponential servers,
+Operations Research 29(3), 1981, the rule; T. O'Meara, A. Patel: A topic-specific Web robot model
+based on restless bandits, IEEE Internet Computing 5(2), 2001, the controller's task.
+"""
+
+import math
+
+from pollwise.errors import InputError
+
+__all__ = ["FetcherController"]
+
+_MEMORY = 200
+"""Pages over which the measured times are averaged, exponentially weighted."""
+_FIRST_STAFF = 8
+"""Polls under way while nothing was measured yet."""
+
+
+class FetcherController:
+    """Staffs the document fetchers by the square-root rule from the times that it is told.
+
+    `workers` is the number of response processors, `safety` the z of the rule, `most_polls` a
+    bound on the answer. `InputError` for values out of range.
+
+    >>> controller = FetcherController()
+    >>> controller.fetched(1.6)
+    >>> controller.processed(0.016)
+    >>> controller.staff(hosts_ready=1000)
+    121
+    >>> controller.staff(hosts_ready=35)
+    35
+    """
+
+    def __init__(self, *, workers: int = 1, safety: float = 2.0, most_polls: int = 1000) -> None:
+        for name, value in (("workers", workers), ("most_polls", most_polls)):
+            if value < 1:
+                raise InputError(f"FetcherController: {name}={value} must be at least 1")
+        if not 0 <= safety < math.inf:
+            raise InputError(f"FetcherController: safety={safety} must be finite and at least 0")
+        self._workers = workers
+        self._safety = safety
+        self._most_polls = most_polls
+        self._latency = _Average()
+        self._processing_time = _Average()
+
+    @property
+    def latency(self) -> float:
+        """Seconds that a page takes outside queue and processor; not a number: none was told."""
+        return self._latency.mean
+
+    @property
+    def processing_time(self) -> float:
+        """Seconds that the processor works on a page; not a number: none was told."""
+        return self._processing_time.mean
+
+    def fetched(self, seconds: float) -> None:
+        """A poll took so long, without its time in the response queue and the processor."""
+        self._latency.add(seconds)
+
+    def processed(self, seconds: float) -> None:
+        """The response processor worked so long on a page."""
+        self._processing_time.add(seconds)
+
+    def staff(self, hosts_ready: int) -> int:
+        """The number of polls that may be under way, at least 1.
+
+        `hosts_ready`: the number of hosts with pages to poll; of each, one poll at a time is
+        under way, so more are of no use.
+        """
+        fetchers = self._latency.mean / max(self._processing_time.mean, 1e-9) * self._workers
+        if math.isnan(fetchers):
+            wanted = _FIRST_STAFF
+        else:
+            fetchers = min(fetchers, self._most_polls)
+            wanted = math.ceil(fetchers + self._safety * math.sqrt(fetchers) + self._workers)
+        return max(1, min(wanted, hosts_ready, self._most_polls))
+
+
+class _Average:
+    """A mean of the latest values: exact while they are few, exponentially weighted later."""
+
+    def __init__(self) -> None:
+        self.mean = math.nan
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        self._count = min(self._count + 1, _MEMORY)
+        self.mean = value if self._count == 1 else self.mean + (value - self.mean) / self._count
