@@ -54,7 +54,8 @@ class Graph:
         `InputError` for lengths that do not match, and for numbers out of range.
         """
         pages = len(hosts)
-        begin, end = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
+        begin: Ints = np.asarray(sources, np.int64)
+        end: Ints = np.asarray(targets, np.int64)
         if len(paths) != pages or not len(begin) == len(end) == len(anchors):
             raise InputError(
                 f"graph: {pages} hosts, {len(paths)} paths; {len(begin)} sources, {len(end)}"
@@ -68,14 +69,14 @@ class Graph:
         kept = np.sort(first)
         order = kept[np.argsort(begin[kept], kind="stable")]
         texts = list(dict.fromkeys(anchors))
-        ids = {text: number for number, text in enumerate(texts)}
+        anchor_of = {text: number for number, text in enumerate(texts)}
         self._take(
             GraphFiles(
                 hosts=hosts,
                 paths=paths,
                 offsets=np.searchsorted(begin[order], np.arange(pages + 1)),
                 targets=end[order],
-                anchor_ids=np.array([ids[text] for text in anchors], np.int64)[order],
+                anchor_ids=np.array([anchor_of[text] for text in anchors], np.int64)[order],
                 anchors=texts,
                 relevance={name: _relevance(name, r, pages) for name, r in relevance.items()},
             ),
