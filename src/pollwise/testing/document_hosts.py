@@ -1,0 +1,174 @@
+"""Folders of documents, each served from a loopback address of its own, with a log of visits.
+
+Run as a program it serves until its standard input ends, so that a crawler under test has its
+processor to itself:
+
+    python -m pollwise.testing.document_hosts --latency 0.2 --log visits.json FOLDER...
+
+prints one JSON list, the URLs of the folders, when it is ready, and writes the log at the end.
+"""
+
+import argparse
+import asyncio
+import html
+import json
+import math
+import mimetypes
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import astuple, dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import numpy as np
+from aiohttp import web
+
+from pollwise.testing.webserver import listen
+
+__all__ = ["DocumentHosts", "Visit", "rapid_fire", "read_visits"]
+
+_TOLERANCE = 0.005
+"""Seconds by which client and server may see the end of an answer at different times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request and its answer; times in seconds of the server's clock."""
+
+    host: str
+    path: str
+    begun_at: float
+    ended_at: float
+
+
+class DocumentHosts:
+    """Serves each folder from its own loopback address (127.0.1.1, 127.0.1.2, ...).
+
+    Answers take `latency` seconds on average, drawn from a log-normal distribution (of sigma 0.5)
+    by `generator`. A folder is answered with its `index.html`, or else with a list of what is in
+    it. robots.txt, where there is none, asks for `crawl_delay` seconds between requests, and
+    counts as a visit like every other path. Use it with `async with`; `urls` are there then, in
+    the order of the folders.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        generator: np.random.Generator,
+        latency: float = 0.0,
+        crawl_delay: float = 0.0,
+    ) -> None:
+        self._folders = [folder.resolve() for folder in folders]
+        self._generator = generator
+        self._latency = latency
+        self._crawl_delay = crawl_delay
+        self._runners: list[web.BaseRunner] = []
+        self.urls: list[str] = []
+        self.visits: list[Visit] = []
+
+    async def __aenter__(self) -> Self:
+        for number, folder in enumerate(self._folders):
+            host = f"127.0.{1 + number // 250}.{1 + number % 250}"
+            server = web.Server(self._answering(host, folder), access_log=None)
+            runner = web.ServerRunner(server, shutdown_timeout=0.1)
+            self._runners.append(runner)
+            self.urls.append(f"http://{host}:{await listen(runner, host)}/")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
+
+    def _answering(
+        self, host: str, folder: Path
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        async def answer(request: web.BaseRequest) -> web.StreamResponse:
+            begun_at = time.monotonic()
+            if self._latency:
+                await asyncio.sleep(self._latency * self._generator.lognormal(-0.125, 0.5))
+            response = self._response(folder, request.path)
+            self.visits.append(Visit(host, request.path, begun_at, time.monotonic()))
+            return response
+
+        return answer
+
+    def _response(self, folder: Path, path: str) -> web.Response:
+        file = (folder / path.lstrip("/")).resolve()
+        if not file.is_relative_to(folder) or not file.exists():
+            if path == "/robots.txt":
+                return web.Response(text=f"User-agent: *\nCrawl-delay: {self._crawl_delay:g}\n")
+            return web.Response(status=404, text="no such document")
+        if file.is_dir():
+            if not path.endswith("/"):
+                return web.Response(status=301, headers={"Location": quote(f"{path}/")})
+            if not (file / "index.html").is_file():
+                return web.Response(text=_listing(file, path), content_type="text/html")
+            file = file / "index.html"
+        kind, encoding = mimetypes.guess_type(file.name)
+        if kind is None or encoding is not None:
+            kind = "application/octet-stream"
+        headers = {"Content-Type": kind}
+        return web.Response(body=file.read_bytes(), headers=headers)
+
+
+def _listing(folder: Path, path: str) -> str:
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in folder.iterdir())
+    links = "\n".join(f'<li><a href="{quote(name)}">{html.escape(name)}</a>' for name in names)
+    title = html.escape(f"Index of {path}")
+    return f"<!DOCTYPE html>\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n{links}\n</ul>\n"
+
+
+def rapid_fire(visits: Sequence[Visit], delay: float) -> list[tuple[Visit, Visit]]:
+    """The pairs of visits to one host between which there were less than `delay` seconds.
+
+    From the end of the one to the begin of the other: overlapping visits are among them.
+    """
+    by_host: dict[str, list[Visit]] = {}
+    for visit in sorted(visits, key=lambda visit: visit.begun_at):
+        by_host.setdefault(visit.host, []).append(visit)
+    return [
+        (first, second)
+        for of_host in by_host.values()
+        for first, second in pairwise(of_host)
+        if second.begun_at - first.ended_at < delay - _TOLERANCE
+    ]
+
+
+def read_visits(path: Path) -> list[Visit]:
+    """The log that the program wrote."""
+    return [Visit(*row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+async def _serve(folders: Sequence[Path], latency: float, crawl_delay: float, log: Path) -> None:
+    generator = np.random.default_rng(0)
+    hosts = DocumentHosts(folders, generator=generator, latency=latency, crawl_delay=crawl_delay)
+    async with hosts:
+        print(json.dumps(hosts.urls), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+    log.write_text(json.dumps([astuple(visit) for visit in hosts.visits]), encoding="utf-8")
+
+
+def main() -> None:
+    """Serve the folders of the command line until standard input ends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds")
+    parser.add_argument("--crawl-delay", type=float, default=0.0, help="seconds")
+    parser.add_argument("--log", type=Path, required=True)
+    told = parser.parse_args()
+    if not math.isfinite(told.latency) or told.latency < 0:
+        parser.error(f"--latency {told.latency} must be a number of seconds, at least 0")
+    asyncio.run(_serve(told.folders, told.latency, told.crawl_delay, told.log))
+
+
+if __name__ == "__main__":
+    main()
