@@ -1,4 +1,4 @@
-"""What the live daemon keeps from one start to the next, in one SQLite file.
+"""What the robot keeps from one start to the next, in one SQLite file.
 
 >>> import tempfile, pathlib
 >>> folder = tempfile.TemporaryDirectory()
@@ -11,6 +11,11 @@ True
 
 from pollwise.store.records import (
     Batch,
+    Collected,
+    Discovery,
+    Document,
+    Fetched,
+    Hit,
     NewPage,
     PageRecord,
     PollResult,
@@ -22,6 +27,11 @@ from pollwise.store.sqlite import Store
 
 __all__ = [
     "Batch",
+    "Collected",
+    "Discovery",
+    "Document",
+    "Fetched",
+    "Hit",
     "NewPage",
     "PageRecord",
     "PollResult",

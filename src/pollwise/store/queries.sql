@@ -7,8 +7,8 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 
 -- name: insert_page
 -- Begin to watch a page.
-INSERT INTO pages (id, url, scope, weight, cost, added_at)
-VALUES (:id, :url, :scope, :weight, :cost, :added_at);
+INSERT INTO pages (id, url, scope, weight, cost, added_at, depth)
+VALUES (:id, :url, :scope, :weight, :cost, :added_at, :depth);
 
 -- name: update_page
 -- A page that is watched already was added again: what was said last holds.
@@ -26,14 +26,16 @@ DELETE FROM learned_pages WHERE page_id = :id;
 -- All watched pages, in the order of their ids.
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
-       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
+       depth, relevance, title, duplicate_of
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
 -- One watched page (the same columns as live_pages).
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
-       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
+       depth, relevance, title, duplicate_of
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
@@ -66,8 +68,14 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: insert_poll
 -- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.
-INSERT INTO polls (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted)
-VALUES (:page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost, :reverted)
+INSERT INTO polls
+    (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted, identical)
+SELECT :page_id, :polled_at, :outcome, :last_changed_at, :n_items, :cost, :reverted,
+    :unchanged AND COALESCE(:body_hash = (
+        SELECT body_hash FROM versions WHERE page_id = :page_id AND seen_at <= :polled_at
+        ORDER BY seen_at DESC LIMIT 1
+    ), 0)
+WHERE TRUE
 ON CONFLICT DO NOTHING;
 
 -- name: prune_polls
@@ -192,3 +200,99 @@ ON CONFLICT DO NOTHING;
 SELECT v.seen_at, v.content_type, v.body_hash, c.size
 FROM versions AS v JOIN contents AS c ON c.hash = v.body_hash
 WHERE v.page_id = :page_id ORDER BY v.seen_at;
+
+-- name: revisits
+-- The kept polls of a page that found the body of the version before, byte for byte.
+SELECT polled_at FROM polls WHERE page_id = :page_id AND identical ORDER BY polled_at;
+
+-- name: collect_page
+-- What the present content of a page tells; the first time, it also takes the next place.
+UPDATE pages SET
+    relevance = :relevance, title = :title, duplicate_of = :duplicate_of,
+    fetch_number = COALESCE(fetch_number, (
+        SELECT COALESCE(MAX(fetch_number) + 1, 0) FROM pages WHERE fetch_number IS NOT NULL
+    ))
+WHERE id = :page_id;
+
+-- name: rescore_page
+-- The relevance of a collected page, as it is seen now.
+UPDATE pages SET relevance = :relevance WHERE id = :page_id AND fetch_number IS NOT NULL;
+
+-- name: save_document
+-- The present content of a page.
+INSERT INTO documents (page_id, indexed, searchable, terms, text)
+VALUES (:page_id, :indexed, :searchable, :terms, :text)
+ON CONFLICT (page_id) DO UPDATE SET indexed = excluded.indexed,
+    searchable = excluded.searchable, terms = excluded.terms, text = excluded.text;
+
+-- name: search_state
+-- Whether the full-text index has a page, and whether it should have it (outcome 2: gone).
+SELECT d.searchable,
+       d.indexed AND p.duplicate_of IS NULL AND p.removed_at IS NULL AND p.outcome IS NOT 2
+FROM documents AS d JOIN pages AS p ON p.id = d.page_id WHERE d.page_id = :page_id;
+
+-- name: document
+-- The texts of a page by which it is found, and whether it is.
+SELECT p.title, d.text, d.searchable FROM documents AS d JOIN pages AS p ON p.id = d.page_id
+WHERE d.page_id = :page_id;
+
+-- name: set_searchable
+-- Note whether the full-text index has a page.
+UPDATE documents SET searchable = :searchable WHERE page_id = :page_id;
+
+-- name: index_text
+-- Have a page found by its texts.
+INSERT INTO full_text (rowid, title, text) VALUES (:page_id, :title, :text);
+
+-- name: drop_text
+-- Have a page found no longer by these texts, which must be those of index_text.
+INSERT INTO full_text (full_text, rowid, title, text) VALUES ('delete', :page_id, :title, :text);
+
+-- name: save_links
+-- The links of a page in place of those it had.
+INSERT INTO links (page_id, data) VALUES (:page_id, :data)
+ON CONFLICT (page_id) DO UPDATE SET data = excluded.data;
+
+-- name: history_after
+-- Collected pages with their links, in the order of their first fetches.
+SELECT p.fetch_number, p.id, p.relevance, l.data
+FROM pages AS p LEFT JOIN links AS l ON l.page_id = p.id
+WHERE p.fetch_number > :after AND p.removed_at IS NULL ORDER BY p.fetch_number LIMIT :limit;
+
+-- name: terms_after
+-- The packed terms of collected pages.
+SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIMIT :limit;
+
+-- name: documents_after
+-- Pages that were seen, with their texts (outcome 2: gone).
+SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
+       (SELECT MIN(seen_at) FROM versions WHERE page_id = p.id), p.seen_at, p.last_changed_at,
+       p.polls, p.changes, p.outcome = 2, o.url
+FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
+LEFT JOIN pages AS o ON o.id = p.duplicate_of
+WHERE p.id > :after AND p.removed_at IS NULL AND p.seen_at IS NOT NULL
+    AND (:least IS NULL OR p.relevance >= :least)
+ORDER BY p.id LIMIT :limit;
+
+-- name: search
+-- The pages that fit an expression of FTS5, by bm25 against the best and by relevance.
+SELECT hit.*, d.text FROM (
+    SELECT p.id, p.url, p.title, fit, COALESCE(p.relevance, 0) AS relevance,
+           (1 - :topic_share) * fit / MAX(fit) OVER ()
+               + :topic_share * COALESCE(p.relevance, 0) AS score
+    FROM (
+        SELECT rowid, -bm25(full_text, :title_weight, 1) AS fit
+        FROM full_text WHERE full_text MATCH :expression
+    ) AS found JOIN pages AS p ON p.id = found.rowid
+    ORDER BY score DESC, p.id LIMIT :limit OFFSET :offset
+) AS hit JOIN documents AS d ON d.page_id = hit.id
+ORDER BY hit.score DESC, hit.id;
+
+-- name: save_state
+-- Keep bytes by a name.
+INSERT INTO states (name, data) VALUES (:name, :data)
+ON CONFLICT (name) DO UPDATE SET data = excluded.data;
+
+-- name: state
+-- The bytes kept by a name.
+SELECT data FROM states WHERE name = :name;

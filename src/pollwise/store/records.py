@@ -1,12 +1,25 @@
 """The values that go into the store and come out of it: frozen, without behaviour."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pollwise.events import Event
-from pollwise.types import Observation, Outcome, Page, PageMemory, StateDict, Version
+from pollwise.types import Links, Observation, Outcome, Page, PageMemory, StateDict, Version
 
-__all__ = ["Batch", "NewPage", "PageRecord", "PollResult", "Run", "StoredVersion", "Totals"]
+__all__ = [
+    "Batch",
+    "Collected",
+    "Discovery",
+    "Document",
+    "Fetched",
+    "Hit",
+    "NewPage",
+    "PageRecord",
+    "PollResult",
+    "Run",
+    "StoredVersion",
+    "Totals",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,9 @@ class PageRecord:
     `memory` are those of the latest poll, `failures` counts the FAILED ones in a row up to it.
     `changes` counts the polls that found a change against an earlier copy. `last_changed_at` is
     the time of the latest change as the server told it, else the time of the poll that found it.
+
+    `depth` is the number of links between a seed (0) and the page. `relevance` (0 to 1), `title`
+    and `duplicate_of` are those of `Collected`; None: the page was not collected.
     """
 
     page: Page
@@ -41,6 +57,10 @@ class PageRecord:
     error: str | None
     last_changed_at: float | None
     last_cost: float | None
+    depth: int = 0
+    relevance: float | None = None
+    title: str | None = None
+    duplicate_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +75,40 @@ class PollResult:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """A page that was found at `found_at` (UTC seconds), `depth` links away from a seed.
+
+    `page.id` is given by the caller: the ids of all discoveries, in their order, go on from
+    `Store.next_page_id` without a gap.
+    """
+
+    page: Page
+    found_at: float
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """What the response processor made of the present content of a page.
+
+    `relevance` says how much it is about the topic, from 0 to 1 (None: nobody can tell). `terms`
+    is the page's packed term vector, by which it can be scored again when the topic is known
+    better. `links` replace those of the page's earlier content (None: those stay). A page that is
+    not `indexed` (it asks not to be), or has the content of the page `duplicate_of`, is not found
+    by `Store.search`.
+    """
+
+    page_id: int
+    relevance: float | None
+    title: str
+    text: str
+    terms: bytes = b""
+    links: Links | None = None
+    indexed: bool = True
+    duplicate_of: int | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """What belongs together: it is in the store as a whole or not at all.
@@ -62,12 +116,21 @@ class Batch:
     `events` go to the log of the current run. `learned` is the policy's state of just the pages
     polled, and every array that all pages share. `scheduler` is the scheduler's state as a JSON
     text. None: as it was.
+
+    For a collection: `new_pages` are written first, so that all else may refer to them.
+    `rescored` is the new relevance of pages that were collected before, by id. `states` are
+    bytes to keep by name, such as the state of the topic filter, which `Store.state` gives back;
+    those not named stay as they were.
     """
 
     events: tuple[Event, ...] = ()
     polls: tuple[PollResult, ...] = ()
     learned: StateDict | None = None
     scheduler: str | None = None
+    new_pages: tuple[Discovery, ...] = ()
+    collected: tuple[Collected, ...] = ()
+    rescored: Mapping[int, float] = field(default_factory=dict)
+    states: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +165,55 @@ class Totals:
     failing: int
     versions: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fetched:
+    """A page of the collection as the request controller knew it; see `Store.history`."""
+
+    page_id: int
+    relevance: float | None
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page that was seen, as it is exported.
+
+    Times are UTC seconds; `first_seen_at` is None where no version was kept. `changes` counts as
+    in `PageRecord`. `relevance`, `title` and `text` are None where the page was not collected.
+    `duplicate_of` is a URL. `gone`: the latest poll found that there is no such page any more.
+    """
+
+    page_id: int
+    url: str
+    title: str | None
+    text: str | None
+    relevance: float | None
+    depth: int
+    first_seen_at: float | None
+    last_seen_at: float
+    last_changed_at: float | None
+    polls: int
+    changes: int
+    gone: bool
+    duplicate_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page found by `Store.search`.
+
+    `snippet` is the part of the text that fits best, on one line; `marks` are start and end of
+    the words in it that were asked for. `bm25` is above 0 and grows with the fit of the words,
+    `relevance` (0 to 1) says how much the page is about the topic, `score` (0 to 1) blends both.
+    """
+
+    page_id: int
+    url: str
+    title: str
+    snippet: str
+    marks: tuple[tuple[int, int], ...]
+    bm25: float
+    relevance: float
+    score: float

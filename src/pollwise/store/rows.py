@@ -1,12 +1,22 @@
 """The rows of the tables as values, and the other way round."""
 
+import math
 from typing import Any
 
+from pollwise.errors import InputError
 from pollwise.kinds import kind_of
-from pollwise.store.records import PageRecord, PollResult, StoredVersion
+from pollwise.store.records import NewPage, PageRecord, PollResult, StoredVersion
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
-__all__ = ["observation", "page_record", "poll_values", "storable", "stored_version"]
+__all__ = [
+    "Row",
+    "observation",
+    "page_record",
+    "page_values",
+    "poll_values",
+    "storable",
+    "stored_version",
+]
 
 Row = tuple[Any, ...]
 
@@ -18,7 +28,8 @@ def page_record(row: Row) -> PageRecord:
     """
     page_id, url, scope, weight, cost, seen_at = row[:6]
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
-    added_at, polled_at, outcome, polls, changes, failures, error, changed_at, last_cost = row[11:]
+    added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
+    changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:]
     return PageRecord(
         page=Page(page_id, url, scope, weight, cost, seen_at, site=scope, kind=kind_of(url)),
         memory=PageMemory(
@@ -33,7 +44,28 @@ def page_record(row: Row) -> PageRecord:
         error=_text(error),
         last_changed_at=changed_at,
         last_cost=last_cost,
+        depth=depth,
+        relevance=relevance,
+        title=title,
+        duplicate_of=duplicate_of,
     )
+
+
+def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
+    """The parameters of the query `insert_page` but for the id, of a seed.
+
+    `InputError` where weight or cost is not finite.
+    """
+    if not (math.isfinite(page.weight) and math.isfinite(page.cost)):
+        raise InputError(f"{page.url}: weight {page.weight} and cost {page.cost} must be finite")
+    return {
+        "url": page.url,
+        "scope": page.scope,
+        "weight": page.weight,
+        "cost": page.cost,
+        "added_at": added_at,
+        "depth": 0,
+    }
 
 
 def observation(row: Row) -> Observation:
@@ -64,6 +96,7 @@ def poll_values(poll: PollResult) -> dict[str, object]:
         "polled_at": seen.polled_at,
         "outcome": int(seen.outcome),
         "changed": seen.outcome is Outcome.CHANGED,
+        "unchanged": seen.outcome is Outcome.UNCHANGED,
         "seen": seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
         "failed": seen.outcome is Outcome.FAILED,
         "last_changed_at": seen.last_changed_at,

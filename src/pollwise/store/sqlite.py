@@ -5,19 +5,28 @@ survives both the death of the process and a power loss. A commit that did not r
 a whole or not at all.
 """
 
-import contextlib
 import json
-import math
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from pollwise.errors import InputError, StateError, StoreError
+from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode, encode
-from pollwise.store.bodies import pack_body, unpack_body
+from pollwise.store.bodies import unpack_body
+from pollwise.store.collection import (
+    read_documents,
+    read_history,
+    read_terms,
+    save_collected,
+    save_discoveries,
+    save_relevance,
+    settle,
+)
+from pollwise.store.connection import Connection
 from pollwise.store.database import (
     check_usable,
     lock_for_writing,
@@ -25,24 +34,25 @@ from pollwise.store.database import (
     open_for_writing,
     reported,
 )
-from pollwise.store.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
+from pollwise.store.learning import read_learned, save_learned
+from pollwise.store.polls import save_poll
 from pollwise.store.queries import SQL
 from pollwise.store.records import (
     Batch,
+    Document,
+    Fetched,
+    Hit,
     NewPage,
     PageRecord,
-    PollResult,
     Run,
     StoredVersion,
     Totals,
 )
-from pollwise.store.rows import observation, page_record, poll_values, storable, stored_version
-from pollwise.types import Observation, Page, StateDict, Version
+from pollwise.store.rows import observation, page_record, page_values, stored_version
+from pollwise.store.search import search
+from pollwise.types import Observation, Page, StateDict
 
 __all__ = ["Store"]
-
-_KEPT_POLLS = 50
-"""Polls of each page that are kept for explanations; the event log has them all."""
 
 _EVENTS_AT_ONCE = 1000
 
@@ -62,7 +72,7 @@ class Store:
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         self._path = path
-        self._connection = connection
+        self._connection = Connection(path, connection)
         self._lock = lock
         self._run_id: int | None = None
 
@@ -104,11 +114,10 @@ class Store:
 
     def close(self) -> None:
         """End the use of the file; closing twice is no error."""
-        with reported(self._path):
-            self._connection.close()
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+        self._connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,20 +138,10 @@ class Store:
         not finite.
         """
         added = []
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
             for new in pages:
-                if not (math.isfinite(new.weight) and math.isfinite(new.cost)):
-                    raise InputError(
-                        f"{new.url}: weight {new.weight} and cost {new.cost} must be finite"
-                    )
-                values = {
-                    "url": new.url,
-                    "scope": new.scope,
-                    "weight": new.weight,
-                    "cost": new.cost,
-                    "added_at": now,
-                }
+                values = page_values(new, now)
                 known = connection.execute(SQL["live_page_by_url"], values).fetchone()
                 page_id = next_id if known is None else page_record(known).page.id
                 next_id += known is None
@@ -157,38 +156,53 @@ class Store:
 
         Ids that are unknown or removed already are ignored.
         """
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             for page_id in page_ids:
                 connection.execute(SQL["remove_page"], {"id": page_id, "removed_at": now})
                 connection.execute(SQL["forget_page"], {"id": page_id})
+                settle(connection, page_id)
 
     def pages(self) -> list[PageRecord]:
         """All watched pages, by id."""
-        return [page_record(row) for row in self._rows("live_pages")]
+        return [page_record(row) for row in self._connection.rows("live_pages")]
 
     def find_page(self, url: str) -> PageRecord | None:
         """The watched page of exactly this url, if there is one."""
-        rows = self._rows("live_page_by_url", url=url)
+        rows = self._connection.rows("live_page_by_url", url=url)
         return page_record(rows[0]) if rows else None
+
+    def next_page_id(self) -> int:
+        """The id of the next new page: one more than the largest ever given."""
+        page_id: int = self._connection.rows("next_page_id")[0][0]
+        return page_id
 
     def totals(self) -> Totals:
         """What the store holds, counted in one query that reads the table of pages once."""
-        return Totals(*self._rows("totals")[0])
+        return Totals(*self._connection.rows("totals")[0])
 
     def commit(self, batch: Batch) -> None:
         """Keep a batch in one transaction: when this returns, all of it is on the disk.
 
         An observation older than the latest one of its page is counted and changes nothing else
-        of the page. Learned rows of pages that are removed, or unknown, are left out.
-        `InputError` for a poll of a page that was never added, a version that is another page's,
+        of the page. Learned rows of pages that are removed, or unknown, are left out. A page that
+        is gone is found by `search` no longer, until a poll finds it again.
+        `InputError` for a poll or the content of a page that was never added, a version that is
+        another page's, a new page whose id is not the next one or whose url is watched already,
         or events before `start_run`; `StateError` for learned arrays that do not fit together.
         Then nothing is kept.
         """
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
+            save_discoveries(connection, batch.new_pages)
             for poll in batch.polls:
-                self._save_poll(connection, poll)
+                save_poll(connection, self._path, poll)
+                settle(connection, poll.observation.page_id)
+            for collected in batch.collected:
+                save_collected(connection, self._path, collected)
+            save_relevance(connection, batch.rescored)
+            for name, data in batch.states.items():
+                connection.execute(SQL["save_state"], {"name": name, "data": data})
             if batch.learned is not None:
-                self._save_learned(connection, batch.learned)
+                save_learned(connection, batch.learned)
             if batch.scheduler is not None:
                 connection.execute(SQL["save_scheduler"], {"state": batch.scheduler})
             if batch.events:
@@ -199,6 +213,53 @@ class Store:
                     [{"run_id": self._run_id, "line": encode(event)} for event in batch.events],
                 )
 
+    def history(self) -> Iterator[Fetched]:
+        """The collected pages, in the order in which they were collected first, with their
+        present relevance and links; without removed pages.
+
+        With `pages`, it is what a request controller needs to go on after a restart. A link may
+        lead to a removed page. Read bit by bit.
+        """
+        return read_history(self._connection)
+
+    def terms(self) -> Iterator[tuple[int, bytes]]:
+        """The packed terms of all collected pages with their ids, read bit by bit."""
+        return read_terms(self._connection)
+
+    def state(self, name: str) -> bytes | None:
+        """What the latest batch that had a state of this name kept; None: there was none."""
+        rows = self._connection.rows("state", name=name)
+        return rows[0][0] if rows else None
+
+    def search(self, query: str, limit: int = 10, offset: int = 0) -> list[Hit]:
+        """The collected pages that hold these words, best first, from the `offset`-th (from 0) on.
+
+        What a query may say, and how hits are ranked: see `pollwise.store.search`. `InputError`
+        for a query without a word to look for.
+        """
+        return search(self._connection, query, limit, offset)
+
+    def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
+        """The pages that were seen, by id, for an export; without removed pages.
+
+        With `min_relevance`, only those that are so relevant. Read bit by bit.
+        """
+        return read_documents(self._connection, min_relevance)
+
+    def revisits(self, page_id: int) -> list[float]:
+        """When polls found the body of the version before, byte for byte, oldest first.
+
+        Of the 50 latest polls of the page, as for `recent_outcomes`.
+        """
+        return [time for (time,) in self._connection.rows("revisits", page_id=page_id)]
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Within this context all that is read is of one state of the file.
+
+        A writer may be at work meanwhile; its `-wal` file grows until the context ends.
+        """
+        return self._connection.snapshot()
+
     def load_learned(self) -> StateDict | None:
         """What was learned of all watched pages that were ever committed, for
         `Policy.load_state_dict`; None where nothing was.
@@ -206,39 +267,22 @@ class Store:
         `StateError` where pages were learned by policies with different arrays: the mend is
         `forget_learned`.
         """
-        with self._snapshot():
-            layouts = dict(self._rows("learned_layouts"))
-            rows = self._rows("learned_pages")
-            shared = self._rows("learned_shared")
-        if not layouts:
-            return None
-        used = {layout_id for _, layout_id, _ in rows} or {max(layouts)}
-        if len(used) > 1:
-            names = "; ".join(
-                ", ".join(column[0] for column in json.loads(layouts[layout_id]))
-                for layout_id in sorted(used)
-            )
-            raise StateError(
-                f"{self._path} holds what {len(used)} different policies learned ({names}):"
-                " forget it and learn anew, or go back to a copy of the file"
-            )
-        state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
-        return state | unpack_shared(shared)
+        return read_learned(self._connection)
 
     def has_learned(self) -> bool:
         """Whether anything was learned, by whatever policy."""
-        return bool(self._rows("learned_layouts"))
+        return bool(self._connection.rows("learned_layouts"))
 
     def forget_learned(self) -> None:
         """Drop all that was learned, such as before another policy takes over."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             connection.execute(SQL["clear_learned_pages"])
             connection.execute(SQL["clear_learned_layouts"])
             connection.execute(SQL["clear_learned_shared"])
 
     def scheduler_state(self) -> str | None:
         """The scheduler's state in the latest batch that gave one (a JSON text)."""
-        rows = self._rows("scheduler_state")
+        rows = self._connection.rows("scheduler_state")
         return rows[0][0] if rows else None
 
     def start_run(self, now: float, settings: Mapping[str, object], initial_state: bytes) -> int:
@@ -253,7 +297,7 @@ class Store:
             "settings": json.dumps(dict(settings)),
             "initial_state": initial_state,
         }
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             run_id = connection.execute(SQL["insert_run"], values).lastrowid
         assert run_id is not None  # it was an INSERT
         self._run_id = run_id
@@ -263,12 +307,12 @@ class Store:
         """All runs, oldest first, also those whose events were pruned."""
         return [
             Run(run_id, started_at, json.loads(settings))
-            for run_id, started_at, settings in self._rows("runs")
+            for run_id, started_at, settings in self._connection.rows("runs")
         ]
 
     def initial_state(self, run_id: int) -> bytes:
         """The state that `start_run` was given; `InputError` where the run is unknown or pruned."""
-        for (state,) in self._rows("initial_state", run_id=run_id):
+        for (state,) in self._connection.rows("initial_state", run_id=run_id):
             if state is not None:
                 return bytes(state)
         raise InputError(f"{self._path} has no run {run_id}, or its event log was pruned")
@@ -280,7 +324,9 @@ class Store:
         event.
         """
         seq = -1
-        while rows := self._rows("events_after", run_id=run_id, seq=seq, limit=_EVENTS_AT_ONCE):
+        while rows := self._connection.rows(
+            "events_after", run_id=run_id, seq=seq, limit=_EVENTS_AT_ONCE
+        ):
             yield from (decode(line) for _, line in rows)
             seq = rows[-1][0]
 
@@ -288,14 +334,14 @@ class Store:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""
         if keep_runs < 1:
             raise InputError(f"keep_runs is {keep_runs}; expected at least 1, the current run")
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             oldest = connection.execute(SQL["oldest_kept_run"], {"kept": keep_runs}).fetchone()[0]
             connection.execute(SQL["prune_events"], {"run_id": oldest})
             connection.execute(SQL["prune_initial_states"], {"run_id": oldest})
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         """The latest polls of a page, newest first; the store keeps 50 of each page."""
-        rows = self._rows("recent_polls", page_id=page_id, limit=limit)
+        rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)
         return [observation(row) for row in rows]
 
     def outcomes(self) -> list[tuple[int, float, bool]]:
@@ -303,15 +349,17 @@ class Store:
 
         Of the watched pages, by page and time.
         """
-        return [(page, time, bool(changed)) for page, time, changed in self._rows("outcomes")]
+        return [
+            (page, time, bool(changed)) for page, time, changed in self._connection.rows("outcomes")
+        ]
 
     def versions(self, page_id: int) -> list[StoredVersion]:
         """The versions of a page, also a removed one, oldest first."""
-        return [stored_version(row) for row in self._rows("versions", page_id=page_id)]
+        return [stored_version(row) for row in self._connection.rows("versions", page_id=page_id)]
 
     def body(self, body_hash: str) -> bytes:
         """The body of a version; `InputError` where there is none of this hash."""
-        rows = self._rows("content", hash=body_hash)
+        rows = self._connection.rows("content", hash=body_hash)
         if not rows:
             raise InputError(f"{self._path} has no body with the hash {body_hash!r}")
         try:
@@ -320,78 +368,3 @@ class Store:
             raise StoreError(
                 f"{self._path}: the body {body_hash} is damaged ({error}): restore a copy"
             ) from error
-
-    def _save_poll(self, connection: sqlite3.Connection, poll: PollResult) -> None:
-        seen = poll.observation
-        values = poll_values(poll)
-        if not connection.execute(SQL["count_poll"], values).rowcount:
-            raise InputError(f"a poll of page {seen.page_id}, which {self._path} never had")
-        connection.execute(SQL["update_polled_page"], values)
-        connection.execute(SQL["insert_poll"], values)
-        connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": _KEPT_POLLS})
-        if poll.version is not None:
-            if poll.version.page_id != seen.page_id:
-                raise InputError(
-                    f"a version of page {poll.version.page_id} in a poll of page {seen.page_id}"
-                )
-            self._save_version(connection, poll.version)
-
-    def _save_version(self, connection: sqlite3.Connection, version: Version) -> None:
-        values = {"hash": version.body_hash}
-        if connection.execute(SQL["content_exists"], values).fetchone() is None:
-            codec, data = pack_body(version.body)
-            connection.execute(
-                SQL["insert_content"],
-                {**values, "codec": codec, "size": len(version.body), "data": data},
-            )
-        connection.execute(
-            SQL["insert_version"],
-            {
-                "page_id": version.page_id,
-                "seen_at": version.seen_at,
-                "content_type": storable(version.content_type),
-                "body_hash": version.body_hash,
-            },
-        )
-
-    def _save_learned(self, connection: sqlite3.Connection, state: StateDict) -> None:
-        layout, rows = pack_rows(state)
-        connection.execute(SQL["insert_layout"], {"layout": layout})
-        connection.executemany(
-            SQL["save_learned_page"],
-            [{"page_id": page_id, "layout": layout, "data": data} for page_id, data in rows],
-        )
-        connection.execute(SQL["clear_learned_shared"])
-        connection.executemany(
-            SQL["save_learned_shared"],
-            [
-                {"name": name, "dtype": dtype, "shape": shape, "data": data}
-                for name, dtype, shape, data in pack_shared(state)
-            ],
-        )
-
-    def _rows(self, query: str, **values: object) -> list[Any]:
-        with reported(self._path):
-            return self._connection.execute(SQL[query], values).fetchall()
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with reported(self._path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # After a full disk or an I/O error SQLite has rolled back already.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    @contextlib.contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        with reported(self._path):
-            self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._connection.execute("COMMIT")

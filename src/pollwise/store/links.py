@@ -1,0 +1,39 @@
+"""The links of a page as one packed row: about 12 bytes a link on pages of documentation.
+
+In zlib: the number of links (4 bytes, little-endian), the targets as differences (4 bytes each),
+then anchors and places as a JSON text.
+"""
+
+import json
+import zlib
+
+import numpy as np
+
+from pollwise.types import Links
+
+__all__ = ["NO_LINKS", "pack_links", "unpack_links"]
+
+_INTEGER = np.dtype("<i4")
+
+NO_LINKS = Links(np.empty(0, np.int64), ())
+
+
+def pack_links(links: Links) -> bytes:
+    """As bytes, which `unpack_links` reads."""
+    count = np.array(len(links.targets), _INTEGER).tobytes()
+    targets = np.diff(links.targets, prepend=0).astype(_INTEGER).tobytes()
+    texts = json.dumps([list(links.anchors), list(links.places)], separators=(",", ":"))
+    return zlib.compress(count + targets + texts.encode())
+
+
+def unpack_links(data: bytes) -> Links:
+    """What `pack_links` packed; `ValueError` where it is damaged."""
+    try:
+        plain = zlib.decompress(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    size = _INTEGER.itemsize
+    count = int(np.frombuffer(plain, _INTEGER, 1)[0])
+    differences = np.frombuffer(plain, _INTEGER, count, size)
+    anchors, places = json.loads(plain[size * (1 + count) :])
+    return Links(np.cumsum(differences, dtype=np.int64), tuple(anchors), tuple(places))
