@@ -1,0 +1,120 @@
+"""Places of the Web without end, told by the addresses alone.
+
+Three are known by their form or by their number: a path that repeats itself (relative links on
+pages that answer under any address), a calendar that has always one more month, and a page that
+is served for any query or number. No clock is needed: of what is endless, the first so many are
+as good as any others.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator
+from enum import Enum
+
+import xxhash
+
+__all__ = ["Trap", "Traps", "is_endless"]
+
+_MOST_SEGMENTS = 20
+_MOST_REPEATS = 3
+_NUMBER = re.compile(r"\b[0-9a-f]{8,}\b|\d+")
+_DATED_PATH = re.compile(r"/\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?/?$")
+_DATED_QUERY = re.compile(r"(?:year|month|week|day|date)=\d|=\d{4}-\d{1,2}(?:-\d{1,2})?(?:&|$)")
+_ROWS = 4
+_WIDTH = 1 << 20
+
+
+class Trap(Enum):
+    """A kind of trap by number, with the words that name it."""
+
+    CALENDAR = "too many dates of one path"
+    NUMBERS = "too many numbers in one pattern"
+    QUERIES = "too many queries of one path"
+
+
+class Traps:
+    """How many URLs of a host have the same pattern, for any number of hosts and URLs.
+
+    In a pattern `#` stands for any number. `dates_per_path` URLs of one path pattern may end in a
+    date or have one in their query; `urls_per_pattern` may differ in nothing but numbers;
+    `queries_per_path` queries may belong to one path pattern. (A news site numbers its articles,
+    and a wiki can have all its pages under one path, so the latter two are large by default.)
+
+    The numbers are kept in a count-min sketch (Cormode and Muthukrishnan 2005) with conservative
+    update: 16 MB whatever comes, never too small, and too large by more than 3 for few patterns
+    among a million.
+    """
+
+    def __init__(
+        self,
+        *,
+        dates_per_path: int = 1000,
+        urls_per_pattern: int = 10_000,
+        queries_per_path: int = 5000,
+    ) -> None:
+        self._most = {
+            Trap.CALENDAR: dates_per_path,
+            Trap.NUMBERS: urls_per_pattern,
+            Trap.QUERIES: queries_per_path,
+        }
+        self._counts = array("I", bytes(4 * _ROWS * _WIDTH))
+
+    def enter(self, url: str) -> Trap | None:
+        """The trap that a new URL (canonical) belongs to; if there is none, it is counted."""
+        counts = self._counts
+        places = []
+        for trap, pattern in _patterns(url):
+            cells = _cells(f"{trap.name} {pattern}")
+            least = min([counts[cell] for cell in cells])
+            if least >= self._most[trap]:
+                return trap
+            places.append((cells, least))
+        for cells, least in places:
+            for cell in cells:
+                if counts[cell] == least:
+                    counts[cell] = least + 1
+        return None
+
+
+def is_endless(path: str) -> bool:
+    """Whether a path looks like one that goes on for ever.
+
+    It has more than 20 segments, some run of them three times in a row, or one of them four
+    times. Numbers may repeat.
+
+    >>> is_endless("/a/b/a/b/a/b/c.html"), is_endless("/docs/1/1/1/a/docs/")
+    (True, False)
+    """
+    segments = path.split("/")[1:]
+    if len(segments) > _MOST_SEGMENTS:
+        return True
+    words = [segment for segment in segments if not segment.isdigit()]
+    if len(set(words)) == len(words):
+        return False
+    return any(words.count(word) > _MOST_REPEATS for word in words) or any(
+        segments[start : start + 2 * period] == segments[start + period : start + 3 * period]
+        and not all(segment.isdigit() for segment in segments[start : start + period])
+        for period in range(1, len(segments) // 3 + 1)
+        for start in range(len(segments) - 3 * period + 1)
+    )
+
+
+def _patterns(url: str) -> Iterator[tuple[Trap, str]]:
+    """The patterns that a URL counts for; one that no second URL can have is left out."""
+    origin_end = url.index("/", 8)
+    origin, rest = url[:origin_end], url[origin_end:]
+    path, _, query = rest.partition("?")
+    numberless = origin + _NUMBER.sub("#", path)
+    if _DATED_PATH.search(path) or (query and _DATED_QUERY.search(query)):
+        yield Trap.CALENDAR, numberless
+    if query:
+        yield Trap.QUERIES, numberless
+    pattern = f"{numberless}?{_NUMBER.sub('#', query)}" if query else numberless
+    if pattern != url:
+        yield Trap.NUMBERS, pattern
+
+
+def _cells(key: str) -> list[int]:
+    """One cell in each row of the sketch."""
+    digest = xxhash.xxh3_128_intdigest(key.encode())
+    return [row * _WIDTH + ((digest >> 32 * row) & (_WIDTH - 1)) for row in range(_ROWS)]
