@@ -8,7 +8,7 @@ and the live collection loop drive it by the same calls:
 1.  Pages come by `add` when their URLs are first seen: first the seeds, then those that a page
     links to, which come before the `link` that names them.
 2.  What a poll found comes by `observe`, with `Observation.relevance` where the page has content;
-    the links of that content come by `link` right after it, before the next `select`.
+    the links of that content come by `link` soon after, perhaps with a `select` in between.
 3.  `link` of a page that was linked before replaces its links.
 4.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
     fringe are the pages added next. What was learned stays, and ids keep their meaning.
@@ -30,7 +30,7 @@ class RequestController(Policy, Protocol):
     """What collecting needs of a policy; the rules are in the module's docstring."""
 
     def link(self, page_id: int, links: Links) -> None:
-        """Learn what a page links to, right after it was observed."""
+        """Learn what a page links to, after it was observed."""
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and keep what was learned."""

@@ -73,7 +73,8 @@ class FetchResult:
     answer carried, decompressed, and empty for every other status; `wire_bytes` is its length
     before that. `etag`, `last_modified` and `content_type` are header values, verbatim;
     `retry_after` is in seconds from now, at most a day; `date` is the time that the server gave
-    as its own.
+    as its own. `robots_tag` are the values of X-Robots-Tag, joined by commas. `redirected_to` is
+    the canonical URL that a redirect led to which was not followed.
     """
 
     url: str
@@ -87,6 +88,8 @@ class FetchResult:
     body: bytes = b""
     wire_bytes: int = 0
     error: str | None = None
+    robots_tag: str | None = None
+    redirected_to: str | None = None
 
 
 class Fetcher(Protocol):
@@ -187,7 +190,8 @@ class HttpFetcher:
             except InputError as error:
                 return replace(result, error=f"redirected to nowhere: {error}")
             if may_follow is not None and not await may_follow(target):
-                return replace(result, error=f"redirected to {target}, refused by its robots.txt")
+                why = f"redirected to {target}, refused by its robots.txt"
+                return replace(result, error=why, redirected_to=target)
             conditions["If-Modified-Since"] = None
         return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
 
@@ -212,6 +216,7 @@ class HttpFetcher:
                 content_type=_readable(headers.get("Content-Type")),
                 retry_after=parse_retry_after(headers.get("Retry-After"), self._clock()),
                 date=parse_http_date(headers.get("Date")),
+                robots_tag=_readable(", ".join(headers.getall("X-Robots-Tag", ())) or None),
             )
             if status in _REDIRECTS:
                 return result, headers.get("Location")

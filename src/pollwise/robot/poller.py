@@ -9,6 +9,7 @@ answer                             outcome    besides
 304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
 404, 410                           GONE
 429, 503                           FAILED     with Retry-After: `HostBlocked`
+a redirect, if none is followed    UNCHANGED  `redirected_to`; it is a page without content
 robots.txt disallows the page      FAILED     the page is not fetched
 robots.txt cannot be had           FAILED     the same, and `HostBlocked` until it is asked again
 everything else                    FAILED
@@ -23,7 +24,8 @@ from pollwise.robot.change import fingerprint, is_changed, remembered
 from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, parse_http_date
 from pollwise.robot.robots import Robots, Rules
 from pollwise.robot.urls import origin_of
-from pollwise.types import Observation, Outcome, Page, PageMemory, Version
+from pollwise.store.records import Collected, Discovery
+from pollwise.types import Links, Observation, Outcome, Page, PageMemory, Version
 
 __all__ = ["Notice", "PollReport", "Poller", "WebPoller"]
 
@@ -36,7 +38,11 @@ class PollReport:
     """Everything that one poll brought.
 
     `memory` goes into the page's next poll. `version` is there exactly if the outcome is CHANGED,
-    `error` (one line, in words) exactly if it is FAILED.
+    `error` (one line, in words) exactly if it is FAILED. `robots_tag` is the X-Robots-Tag of the
+    answer, `redirected_to` the canonical URL of a redirect that was not followed.
+
+    Of a collection: `new_pages` came to light by this poll, `collected` is what was made of the
+    content, `links` are those that the page has now.
     """
 
     observation: Observation
@@ -44,6 +50,11 @@ class PollReport:
     version: Version | None = None
     notices: tuple[Notice, ...] = ()
     error: str | None = None
+    robots_tag: str | None = None
+    redirected_to: str | None = None
+    new_pages: tuple[Discovery, ...] = ()
+    collected: Collected | None = None
+    links: Links | None = None
 
 
 class Poller(Protocol):
@@ -64,16 +75,24 @@ class WebPoller:
     A crawl delay is told as `HostPaced` by the first report that follows each reading of the
     robots.txt (once a day and origin, and once in a new process), if it asks for a delay or no
     longer asks for one. A failed poll costs as much as any other, even if nothing was fetched: what
-    is free would be tried for ever.
+    is free would be tried for ever. Redirects are followed, where robots.txt allows, if
+    `follow_redirects`; if not, each request of this poller is a poll of its own.
     """
 
     def __init__(
-        self, fetcher: Fetcher, robots: Robots, *, clock: Clock, not_modified_cost: float = 1.0
+        self,
+        fetcher: Fetcher,
+        robots: Robots,
+        *,
+        clock: Clock,
+        not_modified_cost: float = 1.0,
+        follow_redirects: bool = True,
     ) -> None:
         self._fetcher = fetcher
         self._robots = robots
         self._clock = clock
         self._not_modified_cost = not_modified_cost
+        self._may_follow = robots.allows if follow_redirects else _never
         # By scope and origin: until when the robots.txt read last holds, and its crawl delay.
         self._told: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -82,12 +101,13 @@ class WebPoller:
         rules = await self._robots.rules(page.url)
         if not rules.allows(page.url):
             return self._refused(page, memory, rules)
-        result = await self._fetcher.fetch(page.url, memory, may_follow=self._robots.allows)
+        result = await self._fetcher.fetch(page.url, memory, may_follow=self._may_follow)
         now = self._clock()
         notices = self._paced(page, rules, now)
         if result.status in (429, 503) and result.retry_after:
             notices += (HostBlocked(now, page.scope, now + result.retry_after),)
-        return replace(self._judged(page, memory, result, now), notices=notices)
+        report = self._judged(page, memory, result, now)
+        return replace(report, notices=notices, robots_tag=result.robots_tag)
 
     def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
         now = self._clock()
@@ -111,6 +131,9 @@ class WebPoller:
     def _judged(
         self, page: Page, memory: PageMemory, result: FetchResult, now: float
     ) -> PollReport:
+        if result.redirected_to is not None and self._may_follow is _never:
+            observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
+            return PollReport(observation, PageMemory(), redirected_to=result.redirected_to)
         if result.error is not None:
             return _failed(page, memory, now, result.error)
         if result.status in (404, 410):
@@ -122,6 +145,10 @@ class WebPoller:
         if result.status in (200, 203):
             return _compared(page, memory, result, now)
         return _failed(page, memory, now, f"status {result.status}")
+
+
+async def _never(url: str) -> bool:
+    return False
 
 
 def _failed(

@@ -6,11 +6,18 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pollwise.events import Event, Poll, Polled, Tick, WakeAt
+from pollwise.events import Added, Event, Linked, Poll, Polled, Staffed, Tick, WakeAt
 from pollwise.robot.poller import Poller, PollReport
 from pollwise.scheduler import Scheduler
 from pollwise.types import Outcome, Page, PageMemory
@@ -76,6 +83,7 @@ async def serve(
     record: Callable[[Progress], Awaitable[None]],
     stop: asyncio.Event,
     first_events: Sequence[Event] = (),
+    staff: Callable[[], int] | None = None,
 ) -> None:
     """Poll the pages that the scheduler names until `stop` is set.
 
@@ -83,16 +91,21 @@ async def serve(
     awaited with what happened in each turn before the next, and once more at the end: whoever
     writes down what it is given, together with the state of scheduler and policy at that moment,
     loses nothing that was observed. `first_events` are told to the scheduler at the begin (the
-    pages as `Added`, say). Polls under way at the end are dropped. What `record` or a poll raises
-    ends the loop.
+    pages as `Added`, say). `staff` is asked in each turn how many polls may be under way (None:
+    any number). Polls under way at the end are dropped. What `record` or a poll raises ends the
+    loop.
     """
     polls: list[asyncio.Task[PollReport]] = []  # in the order of their start
     stopping = asyncio.ensure_future(stop.wait())
     events: list[Event] = [*first_events]
     reports: list[PollReport] = []
     first_copies: frozenset[int] = frozenset()
+    staffed: int | None = None
     try:
         while not stop.is_set():
+            if staff is not None and (wanted := staff()) != staffed:
+                staffed = wanted
+                events.insert(0, Staffed(clock(), wanted))
             events = events or [Tick(clock())]
             wake_at = 0.0
             for event in events:
@@ -123,7 +136,24 @@ def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
     if not reports:
         return []
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
-    return [*notices, Polled(now, tuple(report.observation for report in reports))]
+    polled = Polled(now, tuple(report.observation for report in reports))
+    discovered = [event for report in reports for event in _discovered(report, now)]
+    return [*notices, polled, *discovered]
+
+
+def _discovered(report: PollReport, now: float) -> Iterator[Event]:
+    """The pages that a poll brought to light, and then the links that may lead to them."""
+    if report.new_pages:
+        yield Added(now, tuple(found.page for found in report.new_pages))
+    if report.links is not None:
+        links = report.links
+        yield Linked(
+            now,
+            report.observation.page_id,
+            tuple(links.targets.tolist()),
+            tuple(links.anchors),
+            tuple(links.places),
+        )
 
 
 def _remember(
@@ -132,6 +162,7 @@ def _remember(
     """Keep what reports tell for the next polls of their pages; the pages now first seen."""
     first_copies = set()
     for report in reports:
+        watched.update({f.page.id: Watched(f.page, PageMemory()) for f in report.new_pages})
         observation = report.observation
         own = watched.get(observation.page_id)
         if own is None:  # removed while it was polled
