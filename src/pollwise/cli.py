@@ -273,6 +273,60 @@ def plan(
 
 
 @app.command()
+def search(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="""Such as 'whale OR dolphin "marine biology" -shark'."""),
+    ],
+    db: Db = _DB,
+    limit: Annotated[int, typer.Option(min=1, help="Pages to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Find pages of the collection by the words in them, those about its topic first."""
+    from pollwise.search_console import print_hits
+    from pollwise.store import Store
+
+    query = " ".join(words)
+    with Store.open_readonly(db) as store:
+        hits = store.search(query, limit)
+    if as_json:
+        from dataclasses import asdict
+
+        _print_json({"query": query, "results": [asdict(hit) for hit in hits]})
+    else:
+        print_hits(db, query, hits)
+
+
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="Such as pages.jsonl, .parquet or .warc.gz.")],
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", help="jsonl, parquet or warc, where the name does not tell."),
+    ] = None,
+    db: Db = _DB,
+    min_relevance: Annotated[
+        float | None, typer.Option(help="Only pages so much about the topic (0 to 1).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Write the pages that were seen into a file for other programs."""
+    import time
+
+    from pollwise.export import export_collection
+
+    count = export_collection(
+        db,
+        file,
+        now=time.time(),
+        format_name=format_name,
+        min_relevance=min_relevance,
+        force=force,
+    )
+    print(f"{count:,d} pages written to {file}", file=sys.stderr)
+
+
+@app.command()
 def simulate(
     world: Annotated[
         str, typer.Option(help="zipf: pages to poll. knapsack: amounts to offer.")

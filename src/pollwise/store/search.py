@@ -101,14 +101,9 @@ def expression_of(query: str) -> tuple[str, str]:
 
 def _words(text: str) -> str:
     """A string of FTS5: the words of the text, one after the other; empty: there are none."""
-    # What unicode61 takes for a part of a word: letters, numbers, marks, private use.
-    letters = (c if unicodedata.category(c)[0] in "LNM" or _is_private(c) else " " for c in text)
+    letters = (c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
     words = " ".join("".join(letters).split())
     return f'"{words}"' if words else ""
-
-
-def _is_private(character: str) -> bool:
-    return unicodedata.category(character) == "Co"
 
 
 def _snippets(

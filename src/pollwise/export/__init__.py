@@ -1,0 +1,5 @@
+"""A collection as one file for other programs: JSON lines, Parquet or WARC."""
+
+from pollwise.export.collection import FORMATS, export_collection
+
+__all__ = ["FORMATS", "export_collection"]

@@ -1,0 +1,80 @@
+"""Writing the pages of a store into a file of another format."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from pollwise.errors import InputError
+from pollwise.export.draft import draft
+from pollwise.export.jsonl import write_jsonl
+from pollwise.export.parquet import write_parquet
+from pollwise.export.warc import write_warc
+from pollwise.store import Store
+
+__all__ = ["FORMATS", "export_collection"]
+
+_Writer = Callable[[BinaryIO, Store, float | None], int]
+
+FORMATS = ("jsonl", "parquet", "warc")
+
+_SUFFIXES = {".jsonl": "jsonl", ".parquet": "parquet", ".warc.gz": "warc"}
+_NEEDS = {"parquet": "pyarrow", "warc": "warcio"}
+
+
+def export_collection(
+    db: Path,
+    path: Path,
+    *,
+    now: float,
+    format_name: str | None = None,
+    min_relevance: float | None = None,
+    force: bool = False,
+) -> int:
+    """Write the pages of a database that were seen into a file; the number of pages.
+
+    `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
+    pages that are so relevant. Without `format_name`, the name of the file tells the format:
+    .jsonl, .parquet or .warc.gz. The file shows the database as it was at one moment; a writer may
+    be at work meanwhile. It is there as a whole or not at all.
+    `InputError` where there is a file already (unless `force`), where it cannot be written, and
+    where a library is missing; `StoreError` where the database cannot be read.
+    """
+    name = format_name or _format_of(path)
+    write = _writer(name, now)
+    if min_relevance is not None and not 0 <= min_relevance <= 1:
+        raise InputError(f"the least relevance is {min_relevance}; expected a number from 0 to 1")
+    if path.exists() and not (force and path.is_file()):
+        mend = "--force replaces it" if path.is_file() else "it is no regular file"
+        raise InputError(f"{path} exists already: give another name ({mend})")
+    with Store.open_readonly(db) as store, store.snapshot(), draft(path) as file:
+        return write(file, store, min_relevance)
+
+
+def _writer(name: str, now: float) -> _Writer:
+    """What writes a format; `InputError` where it is unknown or its library is missing."""
+    if name not in FORMATS:
+        raise InputError(f"the format {name!r} is unknown: give one of {', '.join(FORMATS)}")
+    library = _NEEDS.get(name)
+    if library is not None and find_spec(library) is None:
+        raise InputError(
+            f"the format {name} needs {library}: run pip install 'pollwise[{name}]',"
+            " or choose jsonl"
+        )
+    writers: dict[str, _Writer] = {
+        "jsonl": write_jsonl,
+        "parquet": write_parquet,
+        "warc": partial(write_warc, now=now),
+    }
+    return writers[name]
+
+
+def _format_of(path: Path) -> str:
+    for suffix, name in _SUFFIXES.items():
+        if path.name.casefold().endswith(suffix):
+            return name
+    raise InputError(
+        f"{path}: its name does not tell the format: end it in {', '.join(_SUFFIXES)},"
+        " or give --format"
+    )

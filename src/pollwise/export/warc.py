@@ -1,0 +1,106 @@
+"""A collection as a WARC file (ISO 28500:2017, WARC 1.1), each record in a gzip member of its own.
+
+Each stored version is a `resource` record: the store keeps bodies, decompressed, and their
+Content-Type, but neither status lines nor other headers, and a `response` record would have to
+make those up. A poll that found the same body again is a `revisit` record with the profile
+identical-payload-digest (section 6.7.2) and no block, which refers to the version before. Only
+those polls are recorded of which the store knows that the body was the same, byte for byte: not
+those that found other bytes with the same visible text, and of each page only its latest polls.
+"""
+
+import uuid
+from bisect import bisect_right
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from pollwise.store import Document, Store, StoredVersion
+
+if TYPE_CHECKING:
+    from warcio.warcwriter import WARCWriter
+
+__all__ = ["write_warc"]
+
+_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+_CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+
+def write_warc(file: BinaryIO, store: Store, min_relevance: float | None, *, now: float) -> int:
+    """Write versions and revisits, page by page; the number of pages.
+
+    `now` (UTC seconds) is the time of the file itself. The same store gives the same records.
+    """
+    from warcio.warcwriter import WARCWriter
+
+    writer = WARCWriter(file, gzip=True, warc_version="WARC/1.1")
+    info = f"software: pollwise\r\nformat: WARC File Format 1.1\r\nconformsTo: {_CONFORMS_TO}\r\n"
+    _write(writer, "warcinfo", "", now, info.encode(), "application/warc-fields", {})
+    count = 0
+    for document in store.documents(min_relevance):
+        _write_page(writer, store, document)
+        count += 1
+    return count
+
+
+def _write_page(writer: "WARCWriter", store: Store, document: Document) -> None:
+    versions = store.versions(document.page_id)
+    revisits = store.revisits(document.page_id)
+    times = [version.seen_at for version in versions]
+    url = document.url
+    for number, version in enumerate(versions):
+        body = store.body(version.body_hash)
+        kind = _content_type(version)
+        digest = _write(writer, "resource", url, version.seen_at, body, kind, {})
+        headers = {
+            "WARC-Profile": _PROFILE,
+            "WARC-Payload-Digest": digest,
+            "WARC-Refers-To": _record_id("resource", url, version.seen_at),
+            "WARC-Refers-To-Target-URI": url,
+            "WARC-Refers-To-Date": _date(version.seen_at),
+        }
+        for time in revisits:
+            if bisect_right(times, time) == number + 1:
+                _write(writer, "revisit", url, time, b"", None, headers)
+
+
+def _write(
+    writer: "WARCWriter",
+    kind: str,
+    url: str,
+    time: float,
+    block: bytes,
+    content_type: str | None,
+    headers: dict[str, str],
+) -> str:
+    """Write a record; the digest of its payload (empty for a warcinfo record)."""
+    record: Any = writer.create_warc_record(
+        url,
+        kind,
+        payload=BytesIO(block),
+        length=len(block),
+        warc_content_type=content_type,
+        warc_headers_dict={
+            "WARC-Record-ID": _record_id(kind, url, time),
+            "WARC-Date": _date(time),
+            **headers,
+        },
+    )
+    record.content_type = content_type  # warcio has its own for a record without a block
+    writer.write_record(record)
+    digest: str = record.rec_headers.get_header("WARC-Payload-Digest", "")
+    return digest
+
+
+def _record_id(kind: str, url: str, time: float) -> str:
+    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{kind} {_date(time)} {url}')}>"
+
+
+def _date(time: float) -> str:
+    """With microseconds, as WARC 1.1 allows (section 5.4)."""
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _content_type(version: StoredVersion) -> str:
+    """As the server told it, if it can stand in a header."""
+    told = version.content_type
+    return told if told and told.isascii() and told.isprintable() else "application/octet-stream"
