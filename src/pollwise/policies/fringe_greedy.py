@@ -28,6 +28,10 @@ class FringeGreedy(FrontierPolicy):
         super().__init__("fringe-greedy", generator)
         self._relevance: list[float] = np.asarray(relevance, np.float64).tolist()
 
-    def _priorities(self, pages: Sequence[Page]) -> Iterable[float]:
+    def _groups(self, pages: Sequence[Page]) -> Iterable[float]:
+        """Those of one relevance."""
         known = len(self._relevance)
-        return [self._relevance[page.id] if page.id < known else 0.0 for page in pages]
+        groups = [self._relevance[page.id] if page.id < known else 0.0 for page in pages]
+        for group in set(groups):
+            self._frontier.prioritise(group, group)
+        return groups

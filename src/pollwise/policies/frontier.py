@@ -1,8 +1,9 @@
 """Which pages a request controller may request next: the fringe first, then those polled before.
 
-A page of the fringe is known by links only. The fringe goes by priority, highest first, and by
-chance where priorities are equal; after it come the pages that were polled, longest ago first.
-A decision costs the logarithm of the number of pages.
+A page of the fringe is known by links only. It belongs to a group, and all pages of a group have
+one priority, which may change at any time. The fringe goes by priority, highest first, and by
+chance where priorities are equal, whatever the group; after it come the pages that were polled,
+longest ago first. A decision costs the logarithm of the number of pages.
 """
 
 import heapq
@@ -19,14 +20,14 @@ from pollwise.types import Links, Observation, Page, Selection
 
 __all__ = ["Frontier", "FrontierPolicy"]
 
-_Entry = tuple[bool, float, float, int]
-"""Whether the page was polled; minus its priority, or when it was polled; chance; its id."""
+_UNPOLLED = math.nan
 
 
 class Frontier:
     """The pages of a request controller: free, leased, or held until a time.
 
-    `generator` breaks ties. `polled_at` is by page id, NaN for the fringe.
+    `generator` breaks ties. `polled_at` and `group` are by page id, the former NaN for the fringe.
+    A group has the priority 0 until it is given another one.
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
@@ -34,15 +35,20 @@ class Frontier:
         self.begin()
 
     def begin(self) -> None:
-        """Be without pages, as for a new traversal."""
+        """Be without pages and priorities, as for a new traversal."""
         self.polled_at: dict[int, float] = {}
-        self._priority: dict[int, float] = {}
-        self._entries: dict[int, _Entry] = {}  # of free pages; what else is in the heap is stale
-        self._heap: list[_Entry] = []
+        self.group: dict[int, float] = {}
+        # Of free pages a random number each, by which ties are broken. Heaps may hold more: an
+        # entry counts only if it has the number that is here.
+        self._chance: dict[int, float] = {}
+        self._bags: dict[float, list[tuple[float, int]]] = {}
+        self._priority: dict[float, float] = {}
+        self._fringe: list[tuple[float, float, float]] = []
+        self._polled: list[tuple[float, float, int]] = []
         self._until: dict[int, float] = {}
         self._held: list[tuple[float, int]] = []
 
-    def add(self, pages: Sequence[Page], priorities: Iterable[float]) -> None:
+    def add(self, pages: Sequence[Page], groups: Iterable[float]) -> None:
         """Take up pages as fringe; `InputError` for an id that is negative or known already."""
         ids = [page.id for page in pages]
         if len(set(ids)) < len(ids) or any(i < 0 or i in self.polled_at for i in ids):
@@ -50,24 +56,28 @@ class Frontier:
                 "add: a page id is negative, given twice or known already; give every page an id"
                 " of its own (0, 1, 2, ...)"
             )
-        for page_id, priority in zip(ids, priorities, strict=True):
-            self.polled_at[page_id] = math.nan
-            self._priority[page_id] = priority
+        for page_id, group in zip(ids, groups, strict=True):
+            self.polled_at[page_id] = _UNPOLLED
+            self.group[page_id] = group
             self._free(page_id)
 
     def discard(self, page_ids: Iterable[int]) -> None:
         """Forget pages; unknown ids are ignored."""
         for page_id in page_ids:
-            for known in (self.polled_at, self._priority, self._entries, self._until):
+            for known in (self.polled_at, self.group, self._chance, self._until):
                 known.pop(page_id, None)
 
-    def prioritise(self, page_ids: Iterable[int], priority: float) -> None:
-        """Give pages another priority, of which those that were polled take no notice."""
-        for page_id in page_ids:
-            self._priority[page_id] = priority
-            entry = self._entries.get(page_id)
-            if entry is not None and not entry[0]:
-                self._push((False, -priority, entry[2], page_id))
+    def regroup(self, page_id: int, group: float) -> None:
+        """Put a page into another group."""
+        self.group[page_id] = group
+        if page_id in self._chance:
+            self._free(page_id)
+
+    def prioritise(self, group: float, priority: float) -> None:
+        """Give the pages of a group, now and later, another priority."""
+        if self._priority.get(group, 0.0) != priority:
+            self._priority[group] = priority
+            self._offer(group)
 
     def take(self, now: float, limit: int) -> Selection:
         """Lease at most `limit` free pages, best first."""
@@ -76,13 +86,27 @@ class Frontier:
             if self._until.get(page_id) == until:
                 self._free(page_id)
         taken: list[int] = []
-        while len(taken) < limit and self._heap:
-            entry = heapq.heappop(self._heap)
-            page_id = entry[3]
-            if self._entries.get(page_id) is entry:
-                del self._entries[page_id]
-                taken.append(page_id)
+        while len(taken) < limit and (best := self._next()) is not None:
+            del self._chance[best]
+            taken.append(best)
         return Selection(np.array(taken, np.int64), self._held[0][0] if self._held else math.inf)
+
+    def _next(self) -> int | None:
+        """The best free page."""
+        while self._fringe:
+            negative, chance, group = heapq.heappop(self._fringe)
+            bag = self._bags[group]
+            if not bag or bag[0][0] != chance or -negative != self._priority.get(group, 0.0):
+                continue
+            page_id = heapq.heappop(bag)[1]
+            self._offer(group)
+            if self._chance.get(page_id) == chance:
+                return page_id
+        while self._polled:
+            _, chance, page_id = heapq.heappop(self._polled)
+            if self._chance.get(page_id) == chance:
+                return page_id
+        return None
 
     def observe(self, observation: Observation) -> bool:
         """End the lease of a page; whether the observation is news."""
@@ -100,7 +124,7 @@ class Frontier:
         """Hold pages until a time."""
         for page_id in page_ids:
             if page_id in self.polled_at:
-                self._entries.pop(page_id, None)
+                self._chance.pop(page_id, None)
                 self._until[page_id] = until
                 heapq.heappush(self._held, (until, page_id))
 
@@ -108,23 +132,33 @@ class Frontier:
         """Put back when a page was polled; leases and holds stay as they are."""
         if page_id in self.polled_at:
             self.polled_at[page_id] = polled_at
-            if page_id in self._entries:
+            if page_id in self._chance:
                 self._free(page_id)
 
     def _free(self, page_id: int) -> None:
+        """Let a page be taken, by what is known of it now."""
         self._until.pop(page_id, None)
+        chance = self._chance[page_id] = self._generator.random()
         polled_at = self.polled_at[page_id]
-        polled = not math.isnan(polled_at)
-        key = polled_at if polled else -self._priority[page_id]
-        self._push((polled, key, self._generator.random(), page_id))
+        if not math.isnan(polled_at):
+            heapq.heappush(self._polled, (polled_at, chance, page_id))
+            return
+        group = self.group[page_id]
+        bag = self._bags.setdefault(group, [])
+        heapq.heappush(bag, (chance, page_id))
+        if bag[0][1] == page_id:
+            self._offer(group)
 
-    def _push(self, entry: _Entry) -> None:
-        self._entries[entry[3]] = entry
-        heapq.heappush(self._heap, entry)
+    def _offer(self, group: float) -> None:
+        """Queue the group by its priority now and its first page."""
+        bag = self._bags.get(group)
+        if bag:
+            entry = (-self._priority.get(group, 0.0), bag[0][0], group)
+            heapq.heappush(self._fringe, entry)
 
 
 class FrontierPolicy:
-    """A request controller that goes by priorities; the subclasses say what these are.
+    """A request controller that goes by groups; the subclasses say what these are.
 
     What it finds makes no difference to it; see `RequestController` for its methods.
     """
@@ -134,13 +168,13 @@ class FrontierPolicy:
         require_generator(owner, generator)
         self._frontier = Frontier(generator)
 
-    def _priorities(self, pages: Sequence[Page]) -> Iterable[float]:
-        """The priorities of new pages."""
+    def _groups(self, pages: Sequence[Page]) -> Iterable[float]:
+        """The groups of new pages."""
         raise NotImplementedError
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or known already."""
-        self._frontier.add(pages, self._priorities(pages))
+        self._frontier.add(pages, self._groups(pages))
 
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages; unknown ids are ignored."""
@@ -178,6 +212,10 @@ class FrontierPolicy:
     def load_state_dict(self, state: StateDict) -> None:
         """Put back when pages were polled; `StateError` if it does not fit."""
         check_state(state, self.state_dict([]))
+        self._restore(state)
+
+    def _restore(self, state: StateDict) -> None:
+        """Put back when pages were polled, from state that fits."""
         times = state["page.polled_at"].tolist()
         for page_id, polled_at in zip(state["page_ids"].tolist(), times, strict=True):
             self._frontier.restore(page_id, polled_at)

@@ -24,5 +24,5 @@ class RandomOrder(FrontierPolicy):
     def __init__(self, *, generator: np.random.Generator) -> None:
         super().__init__("random", generator)
 
-    def _priorities(self, pages: Sequence[Page]) -> Iterable[float]:
+    def _groups(self, pages: Sequence[Page]) -> Iterable[float]:
         return [0.0] * len(pages)

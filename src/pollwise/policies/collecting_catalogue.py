@@ -1,0 +1,85 @@
+"""Request controllers by the names that the command line, the tables and the documents use."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+from pollwise.policies.fringe_greedy import FringeGreedy
+from pollwise.policies.random_order import RandomOrder
+from pollwise.policies.request_controller import RequestController
+from pollwise.policies.robot_q import RobotQ
+from pollwise.policies.upper_bound import UpperBound
+
+__all__ = [
+    "COLLECTING_POLICY_NAMES",
+    "DEFAULT_COLLECTING_POLICIES",
+    "make_controller",
+    "require_collecting_policies",
+    "starts_with_all",
+]
+
+Floats = NDArray[np.float64]
+Maker = Callable[[Floats, np.random.Generator], RequestController]
+
+
+_ROBOT = "pollwise.policies.robot"
+
+
+def _robot(relevance: Floats, generator: np.random.Generator) -> RequestController:
+    controller: RequestController = import_module(_ROBOT).Robot(generator=generator)
+    return controller
+
+
+_UPPER_BOUND = "upper-bound"
+
+_CONTROLLERS: dict[str, Maker] = {
+    "robot": _robot,
+    "robot-q": lambda relevance, generator: RobotQ(generator=generator),
+    "fringe-greedy": lambda relevance, generator: FringeGreedy(
+        relevance=relevance, generator=generator
+    ),
+    "random": lambda relevance, generator: RandomOrder(generator=generator),
+    _UPPER_BOUND: lambda relevance, generator: UpperBound(relevance=relevance, generator=generator),
+}
+
+if find_spec(_ROBOT) is None:
+    del _CONTROLLERS["robot"]
+
+COLLECTING_POLICY_NAMES = tuple(_CONTROLLERS)
+"""The names, the default first."""
+
+DEFAULT_COLLECTING_POLICIES = tuple(
+    name for name in ("robot", "fringe-greedy", "random") if name in _CONTROLLERS
+)
+"""Those that are compared where nobody says which."""
+
+
+def require_collecting_policies(names: Sequence[str]) -> None:
+    """`InputError` lists the names if there is no request controller of one of these."""
+    for name in names:
+        if name not in _CONTROLLERS:
+            raise InputError(
+                f"no such policy of collecting: {name!r}; choose one of"
+                f" {', '.join(COLLECTING_POLICY_NAMES)}"
+            )
+
+
+def make_controller(
+    name: str, relevance: Floats, generator: np.random.Generator
+) -> RequestController:
+    """The controller of this name; `InputError` lists the names if there is none.
+
+    `relevance` by page id is what the oracles among them are told, `generator` what they draw
+    random numbers from.
+    """
+    require_collecting_policies([name])
+    return _CONTROLLERS[name](relevance, generator)
+
+
+def starts_with_all(name: str) -> bool:
+    """Whether this controller is to know all pages before the first request."""
+    return name == _UPPER_BOUND
