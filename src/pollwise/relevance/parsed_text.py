@@ -1,0 +1,88 @@
+"""A page's text as the topic filter takes it: terms by block, made where the page is parsed.
+
+A block is the text of one block-level element (a paragraph, a list item, a table cell, a heading;
+the title of the page, too). What a site repeats on page after page, it repeats by blocks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from pollwise.relevance.terms import MAX_TERMS, terms
+
+__all__ = ["ParsedText", "parse_text", "term_hashes"]
+
+_MAX_CHARACTERS = 400_000
+_MAX_BLOCKS = 10_000
+
+UInts = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedText:
+    """The terms of a page and the blocks they stand in; small, and quick to pickle.
+
+    `terms` are the distinct terms of the page, `hashes` their 32-bit hashes, `blocks` the hashes
+    of its distinct blocks. The entries `block_of`, `term_of`, `counts`, one for each different
+    term of a block, say how often the term `terms[term_of[i]]` stands in the block
+    `blocks[block_of[i]]`. `judgement` is what the callable of a topic said of the page, if the
+    topic is one.
+    """
+
+    terms: tuple[str, ...]
+    hashes: UInts
+    blocks: UInts
+    block_of: NDArray[np.uint16]
+    term_of: NDArray[np.uint16]
+    counts: NDArray[np.uint16]
+    judgement: float | None = None
+
+    def term_counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """How often each term stands in the blocks that are `kept` (None: in all of them)."""
+        weights = self.counts if kept is None else self.counts * kept[self.block_of]
+        return np.bincount(self.term_of, weights, minlength=len(self.terms))
+
+
+def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedText:
+    """The terms of a page's blocks, in document order.
+
+    Reads up to 400,000 characters and 10,000 blocks; terms beyond the first `MAX_TERMS` distinct
+    ones are left out.
+    """
+    numbers: dict[str, int] = {}
+    block_numbers: dict[int, int] = {}
+    counted: dict[int, int] = {}
+    room = _MAX_CHARACTERS
+    for block in blocks[:_MAX_BLOCKS]:
+        if room <= 0:
+            break
+        found = terms(block[:room])
+        room -= len(block)
+        if not found:
+            continue
+        block_hash = xxhash.xxh32_intdigest(" ".join(found).encode())
+        entry = block_numbers.setdefault(block_hash, len(block_numbers)) * MAX_TERMS
+        for term in found:
+            number = numbers.setdefault(term, len(numbers))
+            if number < MAX_TERMS:
+                counted[entry + number] = counted.get(entry + number, 0) + 1
+    keys = np.fromiter(counted, np.int64, len(counted))
+    counts = np.fromiter(counted.values(), np.int64, len(counted))
+    distinct = tuple(numbers)[:MAX_TERMS]
+    return ParsedText(
+        terms=distinct,
+        hashes=term_hashes(distinct),
+        blocks=np.fromiter(block_numbers, np.uint32, len(block_numbers)),
+        block_of=(keys // MAX_TERMS).astype(np.uint16),
+        term_of=(keys % MAX_TERMS).astype(np.uint16),
+        counts=np.minimum(counts, 65535).astype(np.uint16),
+        judgement=judgement,
+    )
+
+
+def term_hashes(terms: Sequence[str]) -> UInts:
+    """The 32-bit hashes by which terms are counted, packed and compared."""
+    return np.fromiter((xxhash.xxh32_intdigest(t.encode()) for t in terms), np.uint32, len(terms))
