@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.padding import Padding
 from rich.text import Text
 
 from pollwise.console import stdout
@@ -26,7 +25,9 @@ def print_hits(db: Path, query: str, hits: Sequence[Hit]) -> None:
             snippet.stylize("bold yellow", start, end)
         console.print(heading)
         console.print(Text(f"   {hit.url}", style="cyan"))
-        console.print(Padding(snippet, (0, 0, 1, 3), expand=False), soft_wrap=False)
+        for line in snippet.wrap(console, console.width - 3):
+            console.print(Text("   ") + line)
+        console.print()
 
 
 def _printable(text: str) -> str:

@@ -57,6 +57,11 @@ def reported(path: Path) -> Iterator[None]:
     except StoreError:
         raise
     except sqlite3.DatabaseError as error:
+        if "no such module" in str(error):
+            raise StoreError(
+                f"{path} needs SQLite with its full-text index ({error}): use another build of"
+                " Python, such as those of python.org"
+            ) from error
         # Text that is no UTF-8 is the one damage that the module finds itself, without a code.
         undecodable = sqlite3.SQLITE_CORRUPT if "decode to UTF-8" in str(error) else 0
         code = getattr(error, "sqlite_errorcode", undecodable)

@@ -63,7 +63,8 @@ UPDATE pages SET
         CASE WHEN :changed AND seen_at IS NOT NULL THEN :polled_at END,
         last_changed_at
     ),
-    failures = CASE WHEN :failed THEN failures + 1 ELSE 0 END
+    failures = CASE WHEN :failed THEN failures + 1 ELSE 0 END,
+    gone = CASE WHEN :failed THEN gone ELSE :gone END
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: insert_poll
@@ -226,9 +227,9 @@ ON CONFLICT (page_id) DO UPDATE SET indexed = excluded.indexed,
     searchable = excluded.searchable, terms = excluded.terms, text = excluded.text;
 
 -- name: search_state
--- Whether the full-text index has a page, and whether it should have it (outcome 2: gone).
+-- Whether the full-text index has a page, and whether it should have it.
 SELECT d.searchable,
-       d.indexed AND p.duplicate_of IS NULL AND p.removed_at IS NULL AND p.outcome IS NOT 2
+       d.indexed AND p.duplicate_of IS NULL AND p.removed_at IS NULL AND NOT p.gone
 FROM documents AS d JOIN pages AS p ON p.id = d.page_id WHERE d.page_id = :page_id;
 
 -- name: document
@@ -264,10 +265,10 @@ WHERE p.fetch_number > :after AND p.removed_at IS NULL ORDER BY p.fetch_number L
 SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIMIT :limit;
 
 -- name: documents_after
--- Pages that were seen, with their texts (outcome 2: gone).
+-- Pages that were seen, with their texts.
 SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
        (SELECT MIN(seen_at) FROM versions WHERE page_id = p.id), p.seen_at, p.last_changed_at,
-       p.polls, p.changes, p.outcome = 2, o.url
+       p.polls, p.changes, p.gone, o.url
 FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
 LEFT JOIN pages AS o ON o.id = p.duplicate_of
 WHERE p.id > :after AND p.removed_at IS NULL AND p.seen_at IS NOT NULL

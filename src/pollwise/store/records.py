@@ -182,7 +182,7 @@ class Document:
 
     Times are UTC seconds; `first_seen_at` is None where no version was kept. `changes` counts as
     in `PageRecord`. `relevance`, `title` and `text` are None where the page was not collected.
-    `duplicate_of` is a URL. `gone`: the latest poll found that there is no such page any more.
+    `duplicate_of` is a URL. `gone`: the latest poll that did not fail found no such page any more.
     """
 
     page_id: int

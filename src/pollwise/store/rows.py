@@ -98,6 +98,7 @@ def poll_values(poll: PollResult) -> dict[str, object]:
         "changed": seen.outcome is Outcome.CHANGED,
         "unchanged": seen.outcome is Outcome.UNCHANGED,
         "seen": seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
+        "gone": seen.outcome is Outcome.GONE,
         "failed": seen.outcome is Outcome.FAILED,
         "last_changed_at": seen.last_changed_at,
         "n_items": seen.n_items,

@@ -228,6 +228,16 @@ def test_a_conversion_that_fails_leaves_the_older_format(
         assert len(store.pages()) == 1
 
 
+def test_a_sqlite_without_the_full_text_index_is_one_line(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "CREATE VIRTUAL TABLE more USING fts99 (a);"
+    monkeypatch.setattr(database, "migrations", lambda: [*migrations(), script])
+    with pytest.raises(StoreError) as caught:
+        Store.open(ours)
+    assert_one_line(caught.value, ours, "no such module: fts99", "another build of Python")
+
+
 def dump(path: Path) -> list[str]:
     with closing(sqlite3.connect(path)) as connection:
         return [*connection.iterdump(), str(connection.execute("PRAGMA user_version").fetchone())]

@@ -7,6 +7,9 @@ ALTER TABLE pages ADD COLUMN fetch_number INTEGER;
 ALTER TABLE pages ADD COLUMN relevance REAL;
 ALTER TABLE pages ADD COLUMN title TEXT;
 ALTER TABLE pages ADD COLUMN duplicate_of INTEGER;
+-- Whether the latest poll that did not fail found no such page.
+ALTER TABLE pages ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+UPDATE pages SET gone = 1 WHERE outcome = 2;
 CREATE UNIQUE INDEX pages_by_fetch ON pages (fetch_number) WHERE fetch_number IS NOT NULL;
 
 -- Whether the poll found the body of the latest version, byte for byte (NULL: nobody noted it).
