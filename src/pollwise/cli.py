@@ -326,10 +326,60 @@ def export(
     print(f"{count:,d} pages written to {file}", file=sys.stderr)
 
 
+_GRAPH_ONLY = ("graph", "topic", "traversals")
+_NOT_FOR_GRAPHS = (
+    *("pages", "alpha", "beta", "noise", "swap_every", "perturbations", "polls"),
+    *("objective", "half_life"),
+)
+
+
+def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> None:
+    """`InputError` if one of the options was given, which are of no use in this world."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is not for the world {world}: leave it out")
+
+
+def _traverse(
+    graph: Path | None,
+    topic: str | None,
+    policies: list[str] | None,
+    traversals: int,
+    seeds: int,
+    as_json: bool,
+) -> None:
+    """What `simulate --world graph` does."""
+    from pollwise.console import progress_line
+    from pollwise.policies.collecting_catalogue import (
+        DEFAULT_COLLECTING_POLICIES,
+        require_collecting_policies,
+    )
+    from pollwise.simulation.graph import Graph
+    from pollwise.study import TRAVERSAL_COLUMNS, traversal_rows, traverse_policies
+
+    names = policies or list(DEFAULT_COLLECTING_POLICIES)
+    require_collecting_policies(names)
+    if graph is None:
+        raise InputError(
+            "--world graph needs --graph, the place of its files without their endings, such as"
+            " DIR/debdocs"
+        )
+    world = Graph.read(graph, topic)
+    with progress_line() as report:
+        results = traverse_policies(world, names, traversals=traversals, seeds=seeds, report=report)
+    _answer(results if as_json else traversal_rows(results), TRAVERSAL_COLUMNS, as_json)
+
+
 @app.command()
 def simulate(
+    context: typer.Context,
     world: Annotated[
-        str, typer.Option(help="zipf: pages to poll. knapsack: amounts to offer.")
+        str,
+        typer.Option(
+            help="zipf: pages to poll. knapsack: amounts to offer. graph: pages to discover."
+        ),
     ] = "zipf",
     pages: Annotated[int, typer.Option(min=1)] = 500,
     alpha: Annotated[float, typer.Option(help="Change probability of the first page.")] = 0.9,
@@ -347,10 +397,23 @@ def simulate(
     policy: PolicyOption = None,
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,
+    graph: Annotated[
+        Path | None, typer.Option(help="A recorded graph, DIR/NAME (world graph).")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")
+    ] = None,
+    traversals: Annotated[
+        int, typer.Option(min=1, help="How often to traverse it (world graph).")
+    ] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="Worlds to average over.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Compare policies in simulated worlds, one poll a step."""
+    if world == "graph":
+        _refuse(context, world, _NOT_FOR_GRAPHS)
+        return _traverse(graph, topic, policy, traversals, seeds, as_json)
+    _refuse(context, world, _GRAPH_ONLY)
     from pollwise.console import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies

@@ -12,7 +12,9 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import PolicyChoice, Setting
+from pollwise.policies.collecting_catalogue import make_controller, starts_with_all
 from pollwise.simulation.calibration import calibration_of
+from pollwise.simulation.graph import Graph
 from pollwise.simulation.items import ItemReplay, ephemeral_figures
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.paired import paired_differences
@@ -27,10 +29,12 @@ from pollwise.simulation.summary import (
     weights_of,
     zipf_figures,
 )
+from pollwise.simulation.traversal import SHARES, Traversal, traverse
 from pollwise.simulation.zipf import Zipf
 from pollwise.types import Budget
 
 __all__ = [
+    "TRAVERSAL_COLUMNS",
     "Report",
     "calibrate_policies",
     "made_world",
@@ -38,6 +42,8 @@ __all__ = [
     "replay_policies",
     "require_predictions",
     "simulate_policies",
+    "traversal_rows",
+    "traverse_policies",
 ]
 
 Report = Callable[[str], None]
@@ -70,7 +76,7 @@ def made_world(
     if kind == "knapsack":
         return StochasticKnapsack.ranked(**ranks, noise=noise)
     if kind != "zipf":
-        raise InputError(f"no such world: {kind!r}; choose zipf or knapsack")
+        raise InputError(f"no such world: {kind!r}; choose zipf, knapsack or graph")
     if noise != 0.0:
         raise InputError(f"noise={noise} is for the world knapsack: leave it out")
     return Zipf(**ranks)
@@ -121,6 +127,74 @@ def _figures(
     world.reset(seed, duration=polls + 1.0)
     setting = Setting(objective, 1.0, pages=len(world.pages), rates=world.rates, seed=seed)
     return zipf_figures(world, simulate(policy.make(setting), world, polls=polls, seed=seed))
+
+
+def traverse_policies(
+    graph: Graph, policies: Sequence[str], *, traversals: int, seeds: int, report: Report
+) -> list[Figures]:
+    """Have request controllers traverse a graph; one entry per policy, seeds 0, 1, ...
+
+    Each entry has a list `traversals` with the performance as a share of that of the upper bound
+    (`of_upper_bound`) and the `recall` by share of the crawl.
+    """
+    results = []
+    for policy in policies:
+        runs = []
+        for seed in range(seeds):
+            report(f"{policy}, seed {seed + 1} of {seeds}")
+            controller = make_controller(policy, graph.relevance, np.random.default_rng(seed))
+            known = range(len(graph)) if starts_with_all(policy) else [graph.START]
+            runs.append(traverse(graph, controller, traversals, known=known))
+        figures = [_traversal_figures(each) for each in zip(*runs, strict=True)]
+        results.append({"policy": policy, "topic": graph.topic, "traversals": figures})
+    return results
+
+
+def _traversal_figures(seeds: Sequence[Traversal]) -> Figures:
+    """Of the same traversal of several seeds."""
+    figures = _means([{_BOUND: t.of_upper_bound} | _recalls(t) for t in seeds])
+    errors = figures.pop("stderr", None)
+    result = _with_recall(figures)
+    if errors is not None:
+        result["stderr"] = _with_recall(errors)
+    return result
+
+
+_BOUND = "of_upper_bound"
+
+
+def _recalls(traversal: Traversal) -> dict[str, float]:
+    return {str(share): traversal.recall(share) for share in SHARES}
+
+
+def _with_recall(figures: Figures) -> Figures:
+    recall = {name: value for name, value in figures.items() if name != _BOUND}
+    return {_BOUND: figures[_BOUND], "recall": recall}
+
+
+TRAVERSAL_COLUMNS = {
+    "policy": ("policy", "s"),
+    "traversal": ("no.", ",d"),
+    _BOUND: ("of upper bound", ".4f"),
+    "0.01": ("recall at 1 %", ".4f"),
+    "0.05": ("recall at 5 %", ".4f"),
+}
+"""Those of the table that people see; see `pollwise.console.Columns`."""
+
+
+def traversal_rows(results: Sequence[Figures]) -> list[Figures]:
+    """What `traverse_policies` gives, with a row for each traversal."""
+    return [
+        {"policy": result["policy"], "traversal": number}
+        | _flat(figures)
+        | ({"stderr": _flat(figures["stderr"])} if "stderr" in figures else {})
+        for result in results
+        for number, figures in enumerate(result["traversals"], start=1)
+    ]
+
+
+def _flat(figures: Figures) -> Figures:
+    return {_BOUND: figures[_BOUND], **figures["recall"]}
 
 
 def read_history(

@@ -114,7 +114,9 @@ class TestWorlds:
         assert result["of_ideal"] == pytest.approx(played.expected[800:].mean() / world.ideal)
 
     def test_what_is_no_world(self):
-        with pytest.raises(InputError, match="no such world: 'web'; choose zipf or knapsack"):
+        with pytest.raises(
+            InputError, match="no such world: 'web'; choose zipf, knapsack or graph"
+        ):
             made_world("web", noise=0.0, **self.RANKS)
         with pytest.raises(InputError, match=r"noise=0\.1 is for the world knapsack"):
             made_world("zipf", noise=0.1, **self.RANKS)
