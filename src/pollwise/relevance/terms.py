@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
@@ -21,8 +22,7 @@ MAX_TERMS = 2000
 
 _LONGEST_WORD = 40
 
-STOP_WORDS = frozenset(
-    """
+_STOP_TEXT = """
     about above after again all also although always am among an and another any are as at be
     because been before being below between both but by can cannot could did do does doing done
     down during each either else etc even ever every few for from further get had has have having
@@ -35,8 +35,8 @@ STOP_WORDS = frozenset(
     without would yes yet you your yours yourself
     don doesn didn isn aren wasn weren hasn haven hadn wouldn shouldn couldn ain ll ve re
     http https www html
-    """.split()
-)
+"""
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 """English words that say nothing of a topic, what is left of don't and the like, parts of URLs."""
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul.
@@ -89,7 +89,7 @@ _STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]").match
 def _pairs(word: str) -> Iterable[str]:
     if len(word) < 3 or not _STARTS_UNSPACED(word):
         return (word,)
-    return map("".join, zip(word, word[1:], strict=False))
+    return map("".join, pairwise(word))
 
 
 @lru_cache(maxsize=2**17)

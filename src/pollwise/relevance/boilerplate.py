@@ -1,0 +1,177 @@
+"""What a site repeats on its pages, so that its frame does not pass for its content.
+
+Two kinds of evidence, gathered host by host. A *block* that stands word for word on several pages
+of a host is part of the frame: menus, footers, licences. This is the better evidence, and enough
+pages to tell come soon. A *term* that stands in many of the pages of a host, outside such blocks,
+is part of frames that vary a little; that takes more pages to tell, and what a small host is about
+must not be lost by it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.relevance.parsed_text import ParsedText
+
+__all__ = ["Boilerplate", "FrequentItems"]
+
+Hashes = NDArray[np.uint32]
+Mask = NDArray[np.bool_]
+
+# A block is boilerplate on more than this many pages, and this share of the host's pages.
+_BLOCK_PAGES = 3
+_BLOCK_SHARE = 0.05
+# A term on more than this share of the host's pages, and this many pages more.
+_TERM_SHARE = 0.3
+_TERM_PAGES = 6
+
+_BLOCKS_KEPT = 1024
+_TERMS_KEPT = 512
+_MAX_HOSTS = 10_000
+
+
+class FrequentItems:
+    """How often each item came, exact for those that come often, in bounded memory.
+
+    Keeps the items that may be the most frequent ones, at least `capacity` of them and at most a
+    quarter more (the Space-Saving summary of Metwally et al. 2005, in batches). `count` is what
+    was counted since an item was last taken in: never too much, and exact for an item that was
+    never dropped. Any item with a share of more than 1 / `capacity` of all that came is kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._dropped = 0
+        self._items: Hashes = np.empty(0, np.uint32)
+        self._counts: NDArray[np.int32] = np.empty(0, np.int32)
+        # What may have been counted before the item was taken in: as much as any dropped item had.
+        self._missed: NDArray[np.int32] = np.empty(0, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, items: Hashes) -> None:
+        """Count each of these items (distinct, sorted) once more."""
+        places, found = self._find(items)
+        self._counts[places[found]] += 1
+        new = items[~found]
+        if not len(new):
+            return
+        at = places[~found]
+        self._items = np.insert(self._items, at, new)
+        self._counts = np.insert(self._counts, at, 1)
+        self._missed = np.insert(self._missed, at, self._dropped)
+        if len(self._items) > self._capacity + self._capacity // 4:
+            self._drop()
+
+    def count(self, items: Hashes) -> NDArray[np.int64]:
+        """How often each of these items came."""
+        places, found = self._find(items)
+        counts = np.zeros(len(items), np.int64)
+        counts[found] = self._counts[places[found]]
+        return counts
+
+    def state(self) -> NDArray[np.int64]:
+        """All of it as rows of numbers, for `from_state`."""
+        head = [[len(self), self._dropped, self._capacity]]
+        rows = np.column_stack([self._items, self._counts, self._missed])
+        return np.concatenate([np.array(head, np.int64), rows.astype(np.int64)])
+
+    @classmethod
+    def from_state(cls, rows: NDArray[np.int64]) -> "FrequentItems":
+        """Back from the rows of `state`."""
+        summary = cls(int(rows[0, 2]))
+        summary._dropped = int(rows[0, 1])
+        summary._items = rows[1:, 0].astype(np.uint32)
+        summary._counts = rows[1:, 1].astype(np.int32)
+        summary._missed = rows[1:, 2].astype(np.int32)
+        return summary
+
+    def _find(self, items: Hashes) -> tuple[NDArray[np.intp], Mask]:
+        places = np.searchsorted(self._items, items)
+        if not len(self._items):
+            return places, np.zeros(len(items), bool)
+        inside = np.minimum(places, len(self._items) - 1)
+        return places, self._items[inside] == items
+
+    def _drop(self) -> None:
+        """Leave the items that may be the most frequent; the rest may have had `_dropped`."""
+        most = self._counts + self._missed
+        order = np.argsort(most, kind="stable")
+        kept = np.sort(order[-self._capacity :])
+        self._dropped = int(most[order[-self._capacity - 1]])
+        self._items = self._items[kept]
+        self._counts = self._counts[kept]
+        self._missed = self._missed[kept]
+
+
+class _Host:
+    """What is known of the pages of one host."""
+
+    __slots__ = ("blocks", "pages", "terms")
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.blocks = FrequentItems(_BLOCKS_KEPT)
+        self.terms = FrequentItems(_TERMS_KEPT)
+
+
+class Boilerplate:
+    """The frames of up to 10,000 hosts; of more, those that were not seen for longest are dropped.
+
+    Takes up to 25 kB for a host of many pages.
+    """
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, _Host] = {}
+
+    def observe(self, host: str, page: ParsedText) -> NDArray[np.float64]:
+        """Learn from a page not seen before; what `counts` says of it then."""
+        known = self._hosts.pop(host, None) or _Host()
+        self._hosts[host] = known
+        if len(self._hosts) > _MAX_HOSTS:
+            del self._hosts[next(iter(self._hosts))]
+        known.pages += 1
+        known.blocks.add(np.sort(page.blocks))
+        counts = self.counts(host, page)
+        known.terms.add(np.unique(page.hashes[counts > 0]))
+        return counts
+
+    def counts(self, host: str, page: ParsedText) -> NDArray[np.float64]:
+        """How often each term of a page stands outside the blocks that its host repeats."""
+        known = self._hosts.get(host)
+        if known is None or known.pages <= _BLOCK_PAGES:
+            return page.term_counts()
+        most = max(_BLOCK_PAGES, _BLOCK_SHARE * known.pages)
+        return page.term_counts(known.blocks.count(page.blocks) <= most)
+
+    def common(self, host: str, terms: Hashes) -> Mask:
+        """Which terms stand in so many pages of the host that they tell nothing of one page."""
+        known = self._hosts.get(host)
+        if known is None or known.pages <= _TERM_PAGES:
+            return np.zeros(len(terms), bool)
+        return known.terms.count(terms) > _TERM_SHARE * known.pages + _TERM_PAGES
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """All of it as flat arrays by name."""
+        hosts = list(self._hosts.values())
+        summaries = [rows for host in hosts for rows in (host.blocks.state(), host.terms.state())]
+        return {
+            "host_names": np.frombuffer("\n".join(self._hosts).encode(), np.uint8),
+            "host_pages": np.array([host.pages for host in hosts], np.int64),
+            "host_items": np.concatenate([np.empty((0, 3), np.int64), *summaries]),
+        }
+
+    def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+        """Put back what `state_dict` gave."""
+        self._hosts = {}
+        names = state["host_names"].tobytes().decode().split("\n")
+        rows, at = state["host_items"].astype(np.int64), 0
+        for name, pages in zip(names, state["host_pages"].tolist(), strict=False):
+            host = self._hosts[name] = _Host()
+            host.pages = pages
+            for part in ("blocks", "terms"):
+                end = at + 1 + int(rows[at, 0])
+                setattr(host, part, FrequentItems.from_state(rows[at:end]))
+                at = end

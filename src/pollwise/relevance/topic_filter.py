@@ -1,0 +1,245 @@
+"""How much a page is about a topic, learned while pages come in.
+
+The vector-space model: a page is the vector of its terms, weighted (1 + ln count) idf; it is as
+near to the topic as the cosine between its vector and the topic's. Relevance is what that cosine
+has above the floor, the mean + 2.5 standard deviations of pages at large, scaled to 0..1.
+
+A robot that looks for its topic sees more of it than there is: left to themselves, idf and floor
+would rise against the very pages that it finds. So pages that match count, all together, as at
+most a thirtieth of those that do not.
+"""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError, StateError
+from pollwise.relevance.boilerplate import Boilerplate
+from pollwise.relevance.packing import pack_terms, unpack_terms
+from pollwise.relevance.page_sample import MATCHED_SHARE, PageSample, floor
+from pollwise.relevance.parsed_text import ParsedText, term_hashes
+from pollwise.relevance.topic import Topic
+from pollwise.relevance.topic_vector import BestPages, LikelyPage, feedback, own_vector, tf_idf
+from pollwise.types import StateDict
+
+__all__ = ["TopicFilter"]
+
+_BUCKETS = 2**20
+_GROWTH = 1.25
+_FIRST_VECTOR = 8
+# Until pages have come, floor and top are guessed; the guess counts as much as these many pages.
+_GUESS_PAGES = 20
+_GUESSED_FLOOR = 0.05
+_GUESSED_TOP = 0.4
+# The relevance of 1 is the cosine of the page of this rank, and at least the lowest top.
+_TOP_RANK = 10
+_LOWEST_TOP = 0.2
+
+Floats = NDArray[np.float64]
+Hashes = NDArray[np.uint32]
+
+
+class TopicFilter:
+    """Scores pages by a topic; `observe` learns from each new page, `score` does not.
+
+    `version` grows whenever the topic vector, floor and scale are made anew, each time a quarter
+    more pages have come: scores of the past can then be brought up to date by `rescore`, from
+    what `pack` gave. Where the topic has a judge, its judgement is the relevance, and the vector
+    is made of the pages that it likes. Memory: about 20 MB, and up to 25 kB for each host.
+
+    >>> from pollwise.relevance.parsed_text import parse_text
+    >>> from pollwise.relevance.topic import topic
+    >>> whales = TopicFilter(topic("whales"))
+    >>> whales.observe("sea.org", parse_text(["Whales", "The whale sings to other whales."])) > 0.5
+    True
+    >>> whales.observe("sea.org", parse_text(["Ships", "The ship sails to other ports."]))
+    0.0
+    """
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._own_words = term_hashes(topic.words)
+        self._boilerplate = Boilerplate()
+        self._pages = 0
+        self._matched = 0
+        # Document frequencies by the low bits of the term's hash: bounded, collisions are rare.
+        self._frequencies = np.zeros(_BUCKETS, np.float32)
+        self._weighed_pages = 0.0
+        self._best = BestPages()
+        self._sample = PageSample()
+        self._next_vector = _FIRST_VECTOR
+        self._floor, self._top = _GUESSED_FLOOR, _GUESSED_TOP
+        self.version = 0
+        self._set_vectors({})
+
+    @property
+    def topic_vector(self) -> dict[str, float]:
+        """The weight of each term of the topic vector, which has length 1."""
+        return dict(self._vector)
+
+    @property
+    def pages(self) -> int:
+        """The number of pages observed."""
+        return self._pages
+
+    def observe(self, host: str, page: ParsedText) -> float:
+        """Learn from a page that was not observed before; its relevance from 0 to 1."""
+        counts = self._boilerplate.observe(host, page)
+        self._sample.offer(host, page, counts)
+        counts = self._specific(host, page.hashes, counts)
+        weights = self._weights(page.hashes, counts)
+        relevance = self._relevance(page, weights)
+        self._count(page.hashes[counts > 0], relevance)
+        if page.judgement is None:
+            nearness = _cosine(weights, self._dense_own[_bucket(page.hashes)])
+        else:
+            nearness = page.judgement
+        self._best.offer(host, page.terms, counts, nearness)
+        if self._pages >= self._next_vector:
+            self._renew()
+        return relevance
+
+    def score(self, host: str, page: ParsedText) -> float:
+        """The relevance of a page from 0 to 1, by what was learned so far."""
+        counts = self._boilerplate.counts(host, page)
+        weights = self._weights(page.hashes, self._specific(host, page.hashes, counts))
+        return self._relevance(page, weights)
+
+    def pack(self, host: str, page: ParsedText) -> bytes:
+        """The page's terms outside of the blocks that its host repeats, for `rescore`."""
+        return pack_terms(page.hashes, self._boilerplate.counts(host, page))
+
+    def rescore(self, host: str, packed: bytes) -> float:
+        """The relevance of a page by its packed terms; `InputError` where a judge is needed."""
+        if self._topic.judge:
+            raise InputError(
+                f"topic: {self._topic.judge} judges texts, not packed terms; keep its judgement"
+            )
+        return self._scaled(self._cosine_of_packed(host, packed))
+
+    def state_dict(self) -> StateDict:
+        """All that was learned, as flat arrays by name."""
+        there = np.flatnonzero(self._frequencies)
+        numbers = [self._pages, self._matched, self._weighed_pages, self._next_vector]
+        numbers += [self._floor, self._top, self.version]
+        best = [[page.host, dict(page.counts), page.nearness] for page in self._best.pages]
+        words = json.dumps([self._vector, best]).encode()
+        return {
+            **self._boilerplate.state_dict(),
+            **self._sample.state_dict(),
+            "numbers": np.array(numbers, np.float64),
+            "buckets": there.astype(np.uint32),
+            "frequencies": self._frequencies[there],
+            "vector_and_best_pages": np.frombuffer(words, np.uint8),
+        }
+
+    def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+        """Put back what `state_dict` gave to a filter of the same topic; `StateError` otherwise."""
+        try:
+            numbers = state["numbers"].astype(np.float64).tolist()
+            pages, matched, self._weighed_pages, next_vector, floor, top, version = numbers
+            vector, best = json.loads(state["vector_and_best_pages"].tobytes())
+            self._best.pages = [LikelyPage(*row) for row in best]
+            self._sample.load_state_dict(state)
+            self._boilerplate.load_state_dict(state)
+            self._frequencies[:] = 0
+            self._frequencies[state["buckets"].astype(np.int64)] = state["frequencies"]
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            raise StateError(
+                f"topic filter: the state does not fit ({error!r}); start the collection anew, or"
+                " use the version of pollwise that wrote it"
+            ) from error
+        self._pages, self._matched = int(pages), int(matched)
+        self._next_vector, self.version = int(next_vector), int(version)
+        self._floor, self._top = floor, top
+        self._set_vectors(vector)
+
+    def _relevance(self, page: ParsedText, weights: Floats) -> float:
+        if self._topic.judge is None:
+            return self._scaled(_cosine(weights, self._dense[_bucket(page.hashes)]))
+        if page.judgement is None:
+            raise InputError(
+                f"topic: {self._topic.judge} has not judged the page; hand its judgement to"
+                " parse_text"
+            )
+        return page.judgement
+
+    def _scaled(self, cosine: float) -> float:
+        return min(max((cosine - self._floor) / (self._top - self._floor), 0.0), 1.0)
+
+    def _specific(self, host: str, hashes: Hashes, counts: Floats) -> Floats:
+        """The counts without terms that the host has nearly everywhere.
+
+        A host may be all about the topic. So the topic's own words stay where they are used more
+        than once; one use is put down to the frame (as in "Tides - Journal of Marine Biology").
+        """
+        common = self._boilerplate.common(host, hashes)
+        if not common.any():
+            return counts
+        own = np.isin(hashes, self._own_words)
+        return np.where(common, np.where(own, np.maximum(counts - 1, 0), 0), counts)
+
+    def _weights(self, hashes: Hashes, counts: Floats) -> Floats:
+        return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * self._inverse(hashes)
+
+    def _inverse(self, hashes: Hashes) -> Floats:
+        """idf; a term that was not seen yet counts as half a page's."""
+        frequencies = self._frequencies[_bucket(hashes)].astype(np.float64)
+        # More pages than there are: two terms in one bucket.
+        frequencies = np.minimum(frequencies, self._weighed_pages)
+        return np.log((self._weighed_pages + 2) / (frequencies + 0.5))
+
+    def _count(self, hashes: Hashes, relevance: float) -> None:
+        self._pages += 1
+        weight = 1.0
+        if relevance > 0:
+            self._matched += 1
+            weight = min(1.0, MATCHED_SHARE * self._pages / self._matched)
+        self._weighed_pages += weight
+        self._frequencies[_bucket(hashes)] += np.float32(weight)
+
+    def _renew(self) -> None:
+        """A new topic vector, floor and scale."""
+        self._next_vector = int(self._pages * _GROWTH) + 1
+        self.version += 1
+        own = own_vector(self._topic, self._inverse)
+        self._set_vectors(feedback(own, self._best.pages, self._inverse))
+        cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
+        known = len(cosines) / (len(cosines) + _GUESS_PAGES)
+        self._floor = known * floor(cosines) + (1 - known) * _GUESSED_FLOOR
+        best = sorted([*cosines.tolist(), *map(self._cosine_of_best, self._best.pages)])
+        top = known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP
+        self._top = max(top, 2 * self._floor, _LOWEST_TOP)
+
+    def _cosine_of_packed(self, host: str, packed: bytes) -> float:
+        hashes, counts = unpack_terms(packed)
+        weights = self._weights(hashes, self._specific(host, hashes, counts))
+        return _cosine(weights, self._dense[_bucket(hashes)])
+
+    def _cosine_of_best(self, page: LikelyPage) -> float:
+        weights = tf_idf(page.counts, self._inverse)
+        return sum(weight * self._vector.get(term, 0.0) for term, weight in weights.items())
+
+    def _set_vectors(self, vector: Mapping[str, float]) -> None:
+        """Take `vector` for the topic vector; if it is empty, the topic's own terms."""
+        own = own_vector(self._topic, self._inverse)
+        self._vector = dict(vector or own)
+        self._dense_own, self._dense = _dense(own), _dense(self._vector)
+
+
+def _bucket(hashes: Hashes) -> Hashes:
+    return hashes & np.uint32(_BUCKETS - 1)
+
+
+def _dense(vector: Mapping[str, float]) -> NDArray[np.float32]:
+    dense = np.zeros(_BUCKETS, np.float32)
+    np.add.at(dense, _bucket(term_hashes(tuple(vector))), list(vector.values()))
+    return dense
+
+
+def _cosine(weights: Floats, vector: NDArray[np.float32]) -> float:
+    """Of a page's weights and the weights of its terms in a vector of length 1."""
+    length = float(np.sqrt(weights @ weights))
+    return float(weights @ vector) / length if length > 0 else 0.0

@@ -1,0 +1,111 @@
+"""The topic vector: the topic's own terms, and those of the best pages so far.
+
+One round of pseudo-relevance feedback in the manner of Rocchio (1971): the pages nearest to the
+own terms are taken for relevant, and the terms that they share join the vector. What keeps it on
+the topic: the own terms hold a fixed share of the vector; each round starts from the own terms,
+not from the vector before; one host can give but a few of the pages; and a term joins only if it
+stands in pages of several hosts, where there are several.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.relevance.parsed_text import term_hashes
+from pollwise.relevance.topic import Topic
+
+__all__ = ["BestPages", "LikelyPage", "feedback", "own_vector", "tf_idf"]
+
+_PAGES = 40
+_PAGES_PER_HOST = 5
+_TERMS_OF_PAGE = 400
+_FEEDBACK_TERMS = 40
+_HOSTS = 3
+_OWN_SHARE = 0.5
+_EXAMPLE_TERMS = 100
+
+Floats = NDArray[np.float64]
+Inverse = Callable[[NDArray[np.uint32]], Floats]
+"""From term hashes to inverse document frequencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyPage:
+    """A page near the own terms of the topic: its host, term counts, and how near it is."""
+
+    host: str
+    counts: Mapping[str, float]
+    nearness: float
+
+
+class BestPages:
+    """The pages nearest to the topic, few of each host."""
+
+    def __init__(self) -> None:
+        self.pages: list[LikelyPage] = []
+
+    def offer(self, host: str, terms: Sequence[str], counts: Floats, nearness: float) -> None:
+        """Take the page in if it is near enough."""
+        if nearness <= 0:
+            return
+        siblings = [page for page in self.pages if page.host == host]
+        rivals = siblings if len(siblings) >= _PAGES_PER_HOST else self.pages
+        if rivals is siblings or len(rivals) >= _PAGES:
+            farthest = min(rivals, key=lambda page: page.nearness)
+            if farthest.nearness >= nearness:
+                return
+            self.pages.remove(farthest)
+        order = np.argsort(-counts, kind="stable")[:_TERMS_OF_PAGE]
+        kept = {terms[i]: float(counts[i]) for i in order if counts[i] > 0}
+        self.pages.append(LikelyPage(host, kept, nearness))
+
+
+def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:
+    """The topic's own terms: its words, what its examples have most of, or half and half."""
+    words = tf_idf(dict.fromkeys(topic.words, 1), inverse)
+    centre: dict[str, float] = {}
+    for counts in topic.examples:
+        for term, weight in tf_idf(counts, inverse).items():
+            centre[term] = centre.get(term, 0.0) + weight
+    most = sorted(centre, key=lambda term: (-centre[term], term))[:_EXAMPLE_TERMS]
+    examples = _unit({term: centre[term] for term in most})
+    return _unit({t: words.get(t, 0.0) + examples.get(t, 0.0) for t in [*words, *examples]})
+
+
+def feedback(
+    own: Mapping[str, float], pages: Sequence[LikelyPage], inverse: Inverse
+) -> dict[str, float]:
+    """The topic vector of length 1: `own` terms (such as those of `own_vector`) with those that
+    the `pages` share.
+    """
+    centre: dict[str, float] = {}
+    hosts: dict[str, set[str]] = {}
+    for page in pages:
+        for term, weight in tf_idf(page.counts, inverse).items():
+            centre[term] = centre.get(term, 0.0) + weight
+            hosts.setdefault(term, set()).add(page.host)
+    needed = min(_HOSTS, len({page.host for page in pages}))
+    shared = [term for term in centre if len(hosts[term]) >= needed and term not in own]
+    best = sorted(shared, key=lambda term: (-centre[term], term))[:_FEEDBACK_TERMS]
+    learned = _unit({term: centre[term] for term in best})
+    if not own or not learned:
+        return dict(own) or learned
+    vector = {term: math.sqrt(_OWN_SHARE) * weight for term, weight in own.items()}
+    return vector | {term: math.sqrt(1 - _OWN_SHARE) * w for term, w in learned.items()}
+
+
+def tf_idf(counts: Mapping[str, float], inverse: Inverse) -> dict[str, float]:
+    """The weights (1 + ln count) idf of terms, scaled to length 1."""
+    idf = inverse(term_hashes(tuple(counts)))
+    return _unit(
+        {term: (1 + math.log(n)) * w for (term, n), w in zip(counts.items(), idf, strict=True)}
+    )
+
+
+def _unit(vector: Mapping[str, float]) -> dict[str, float]:
+    """Scaled to length 1."""
+    length = math.sqrt(sum(weight * weight for weight in vector.values()))
+    return {term: weight / length for term, weight in vector.items()} if length > 0 else {}
