@@ -74,7 +74,7 @@ class Duplicates:
     """The pages of a collection by what they say; finds the original of a new copy.
 
     An original is a page that said something new when it was seen, and only originals are kept: a
-    hundred thousand copies of one page cost nothing. A million originals take about 150 MB (ids
+    hundred thousand copies of one page cost nothing. A million originals take about 110 MB (ids
     are dense integers). A look-up compares with the originals that share a quarter of the SimHash,
     about one in 16,000.
     """

@@ -7,12 +7,15 @@ minutes. 429 counts with the latter, as it says "not now" and not "none".
 
 import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from protego import Protego
 
+from pollwise.errors import InputError
 from pollwise.robot.fetcher import USER_AGENT, Clock, Fetcher, FetchResult
-from pollwise.robot.urls import origin_of
+from pollwise.robot.urls import canonical, origin_of
 from pollwise.types import PageMemory
 
 __all__ = ["Robots", "Rules"]
@@ -20,6 +23,7 @@ __all__ = ["Robots", "Rules"]
 _KEPT_FOR = 86400.0  # RFC 9309 section 2.4: not longer than 24 hours
 _ASKED_AGAIN_AFTER = 600.0
 _LONGEST_DELAY = 86400.0
+_MAX_SITEMAPS = 1000
 _MAX_BYTES = 500 * 1024  # section 2.5: at least this much is read; the rest is ignored
 # Redirects may name origins without end; the oldest is forgotten first.
 _MAX_ORIGINS = 100_000
@@ -46,6 +50,18 @@ class Rules:
         if self.unreachable is not None:
             return False
         return self.parsed is None or self.parsed.can_fetch(url, self.product)
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The sitemaps that the file names (canonical URLs), each once, at most 1,000.
+
+        They hold for all robots. A line that names no http or https URL is left out.
+        """
+        found: dict[str, None] = {}
+        for line in () if self.parsed is None else islice(self.parsed.sitemaps, _MAX_SITEMAPS):
+            with suppress(InputError):
+                found[canonical(line)] = None
+        return tuple(found)
 
 
 @dataclass(slots=True)

@@ -73,6 +73,31 @@ async def test_a_user_agent_without_a_product_token_obeys_the_rules_for_all():
     assert not (await rules_of(text, product="7seas/1")).allows(PAGE)
 
 
+@pytest.mark.parametrize(
+    ("text", "sitemaps"),
+    [
+        ("", ()),
+        (
+            "Sitemap: https://H.example/a.xml\nUser-agent: other\nDisallow: /\n"
+            "sitemap: http://g/b.xml.gz # all\nSitemap: https://h.example/a.xml",
+            ("https://h.example/a.xml", "http://g/b.xml.gz"),
+        ),
+        ("Sitemap: /a.xml\nSitemap:\nSitemap: ftp://h/a\nSitemap: http://h/b", ("http://h/b",)),
+    ],
+)
+async def test_sitemaps(text, sitemaps):
+    assert (await rules_of(text)).sitemaps == sitemaps
+
+
+async def test_a_file_of_nothing_but_sitemaps():
+    text = "\n".join(f"Sitemap: http://h/{n}" for n in range(20_000))
+    assert len((await rules_of(text)).sitemaps) == 1000
+
+
+def test_without_a_file_there_are_no_sitemaps():
+    assert Rules(0.0, "pollwise", unreachable="status 503").sitemaps == ()
+
+
 LINES = st.sampled_from(
     [
         "User-agent: *",
@@ -80,6 +105,7 @@ LINES = st.sampled_from(
         "Disallow: /%",
         "Allow: *$",
         "Crawl-delay: x",
+        "Sitemap: http://",
         "#",
         ":",
     ]
@@ -92,6 +118,7 @@ async def test_garbage_never_raises(body):
     rules = await rules_of(data)
     assert rules.allows(PAGE) in (True, False)
     assert 0 <= rules.crawl_delay <= 86400
+    assert isinstance(rules.sitemaps, tuple)
 
 
 async def test_many_robots_in_one_group_are_no_burden():
