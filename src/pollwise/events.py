@@ -22,6 +22,7 @@ __all__ = [
     "Poll",
     "Polled",
     "Removed",
+    "Rescored",
     "Staffed",
     "Tick",
     "WakeAt",
@@ -91,6 +92,15 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True)
+class Rescored:
+    """The relevance of pages is judged otherwise than at their latest polls."""
+
+    now: float
+    page_ids: tuple[int, ...]
+    relevances: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Staffed:
     """From now on at most this many polls may be under way at a time."""
 
@@ -98,7 +108,7 @@ class Staffed:
     polls: int
 
 
-Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced | Linked | Staffed
+Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced | Linked | Rescored | Staffed
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,9 @@ def decode(line: str) -> Event:
         if kind == "Linked":
             now, page_id, *columns = fields
             return Linked(now, page_id, *map(tuple, columns))
+        if kind == "Rescored":
+            now, page_ids, relevances = fields
+            return Rescored(now, tuple(page_ids), tuple(relevances))
         return _KINDS[kind](*fields)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise InputError(

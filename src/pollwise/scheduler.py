@@ -27,6 +27,7 @@ from pollwise.events import (
     Poll,
     Polled,
     Removed,
+    Rescored,
     Staffed,
     Tick,
     WakeAt,
@@ -100,8 +101,8 @@ class Scheduler:
     by the page's id, so that the pages of a host that was down do not come back all at once. It
     is never given up for good. Any answer ends the rest and makes the next one short again.
 
-    `policy` must be without pages: they come as `Added`. Where `Linked` comes, it is a
-    `RequestController`. `InputError` for a budget or an option out of its range.
+    `policy` must be without pages: they come as `Added`. Where `Linked` or `Rescored`
+    comes, it is a `RequestController`. `InputError` for a budget or an option out of its range.
     """
 
     def __init__(
@@ -190,6 +191,8 @@ class Scheduler:
                 self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
             case Linked():
                 self._link(event)
+            case Rescored():
+                self._collecting(event).rescore(event.page_ids, event.relevances)
             case Staffed():
                 self._staff = event.polls
             case Tick():
@@ -271,13 +274,17 @@ class Scheduler:
         self.policy.add(list(new.values()))
 
     def _link(self, event: Linked) -> None:
+        targets = np.array(event.targets, dtype=np.int64)
+        links = Links(targets, event.anchors, event.places)
+        self._collecting(event).link(event.page_id, links)
+
+    def _collecting(self, event: Event) -> RequestController:
         if not isinstance(self.policy, RequestController):
             raise InputError(
-                f"Linked: {type(self.policy).__name__} takes no links;"
+                f"{type(event).__name__}: {type(self.policy).__name__} discovers no pages;"
                 " give the scheduler a policy that collects, such as Robot"
             )
-        targets = np.array(event.targets, dtype=np.int64)
-        self.policy.link(event.page_id, Links(targets, event.anchors, event.places))
+        return self.policy
 
     def _remove(self, page_ids: Iterable[int]) -> None:
         """Forget pages; a poll under way stays, for its host is busy with it until it ends."""

@@ -17,6 +17,7 @@ from pollwise.events import (
     Linked,
     Polled,
     Removed,
+    Rescored,
     Staffed,
     Tick,
     decode,
@@ -70,6 +71,12 @@ BY_KIND = {
         st.lists(st.text(), max_size=4).map(tuple),
         st.lists(st.text(), max_size=4).map(tuple),
     ),
+    Rescored: st.builds(
+        Rescored,
+        times,
+        st.lists(ids, max_size=4).map(tuple),
+        st.lists(numbers, max_size=4).map(tuple),
+    ),
     Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
 }
 
@@ -122,6 +129,7 @@ def test_the_format_of_the_log():
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
         '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(3.0, 7, (8, 9), ("next", "up")),
+        '["Rescored",3.0,[7,8],[0.5,0.25]]': Rescored(3.0, (7, 8), (0.5, 0.25)),
         '["Staffed",3.0,16]': Staffed(3.0, 16),
     }
     for line, event in lines.items():

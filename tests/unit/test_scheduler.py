@@ -24,6 +24,7 @@ from pollwise.events import (
     Poll,
     Polled,
     Removed,
+    Rescored,
     Staffed,
     Tick,
     WakeAt,
@@ -882,6 +883,9 @@ class Collecting(RoundRobin):
     def link(self, page_id: int, links: Links) -> None:
         self.links.append((page_id, links.targets.tolist(), links.anchors, links.places))
 
+    def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
+        self.rescored = list(zip(page_ids, relevances, strict=True))
+
     def begin_traversal(self) -> None:
         raise AssertionError("a scheduler never begins a traversal")
 
@@ -910,8 +914,13 @@ class TestCollecting:
         some.handle(Linked(1.0, 0, (1, 2), ("next", "up"), ("body/a", "body/a")))
         assert some.policy.links == [(0, [1, 2], ("next", "up"), ("body/a", "body/a"))]
 
+    def test_new_scores_go_to_the_policy(self):
+        some = Scheduler(Collecting(), Budget(1.0))
+        some.handle(Rescored(1.0, (0, 2), (0.5, 0.0)))
+        assert some.policy.rescored == [(0, 0.5), (2, 0.0)]
+
     def test_links_for_another_policy_are_refused(self):
-        with pytest.raises(InputError, match="RoundRobin takes no links"):
+        with pytest.raises(InputError, match="RoundRobin discovers no pages"):
             scheduler().handle(Linked(0.0, 0, (1,), ("next",)))
 
     def test_the_line_before_a_host_can_be_short(self):

@@ -196,6 +196,9 @@ class FrontierPolicy:
     def link(self, page_id: int, links: Links) -> None:
         """Links make no difference, but for the pages that are added."""
 
+    def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
+        """Nothing of it: what counts is known, or does not matter, or counted when it came."""
+
     def begin_traversal(self) -> None:
         """Forget all pages; the fringe are those added next."""
         self._frontier.begin()

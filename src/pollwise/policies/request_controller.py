@@ -9,14 +9,16 @@ and the live collection loop drive it by the same calls:
     links to, which come before the `link` that names them.
 2.  What a poll found comes by `observe`, with `Observation.relevance` where the page has content;
     the links of that content come by `link` soon after, perhaps with a `select` in between.
-3.  `link` of a page that was linked before replaces its links.
-4.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
+3.  What is known of the topic grows: `rescore` tells the relevance of fetched pages anew.
+4.  `link` of a page that was linked before replaces its links.
+5.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
     fringe are the pages added next. What was learned stays, and ids keep their meaning.
 
 Source: T. O'Meara, A. Patel: A topic-specific Web robot model based on restless bandits, IEEE
 Internet Computing 5(2), 2001.
 """
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from pollwise.policies.base import Policy
@@ -31,6 +33,10 @@ class RequestController(Policy, Protocol):
 
     def link(self, page_id: int, links: Links) -> None:
         """Learn what a page links to, after it was observed."""
+
+    def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
+        """Take the relevance of fetched pages to be another than `observe` told; unknown ids are
+        ignored."""
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and keep what was learned."""

@@ -35,6 +35,7 @@ __all__ = [
     "HttpFetcher",
     "MayFollow",
     "decompress",
+    "follow_none",
     "parse_http_date",
     "parse_retry_after",
 ]
@@ -44,6 +45,12 @@ Clock = Callable[[], float]
 
 MayFollow = Callable[[str], Awaitable[bool]]
 """Says of the canonical URL that a redirect leads to whether it may be fetched."""
+
+
+async def follow_none(url: str) -> bool:
+    """A `MayFollow` by which no redirect is followed."""
+    return False
+
 
 _DAY = 86400.0
 _MAX_REDIRECTS = 5
@@ -73,7 +80,7 @@ class FetchResult:
     answer carried, decompressed, and empty for every other status; `wire_bytes` is its length
     before that. `etag`, `last_modified` and `content_type` are header values, verbatim;
     `retry_after` is in seconds from now, at most a day; `date` is the time that the server gave
-    as its own. `robots_tag` are the values of X-Robots-Tag, joined by commas. `redirected_to` is
+    as its own. `robots_tag` are the values of X-Robots-Tag, one a line. `redirected_to` is
     the canonical URL that a redirect led to which was not followed.
     """
 
@@ -216,7 +223,7 @@ class HttpFetcher:
                 content_type=_readable(headers.get("Content-Type")),
                 retry_after=parse_retry_after(headers.get("Retry-After"), self._clock()),
                 date=parse_http_date(headers.get("Date")),
-                robots_tag=_readable(", ".join(headers.getall("X-Robots-Tag", ())) or None),
+                robots_tag=_readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
             )
             if status in _REDIRECTS:
                 return result, headers.get("Location")

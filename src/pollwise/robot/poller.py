@@ -16,12 +16,13 @@ everything else                    FAILED
 =================================  =========  ==================================================
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.robot.change import fingerprint, is_changed, remembered
-from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, parse_http_date
+from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, follow_none, parse_http_date
 from pollwise.robot.robots import Robots, Rules
 from pollwise.robot.urls import origin_of
 from pollwise.store.records import Collected, Discovery
@@ -42,7 +43,8 @@ class PollReport:
     answer, `redirected_to` the canonical URL of a redirect that was not followed.
 
     Of a collection: `new_pages` came to light by this poll, `collected` is what was made of the
-    content, `links` are those that the page has now.
+    content, `links` are those that the page has now, `rescored` the relevance of other pages by
+    their ids, as far as it is judged otherwise now.
     """
 
     observation: Observation
@@ -55,6 +57,7 @@ class PollReport:
     new_pages: tuple[Discovery, ...] = ()
     collected: Collected | None = None
     links: Links | None = None
+    rescored: Mapping[int, float] = field(default_factory=dict)
 
 
 class Poller(Protocol):
@@ -92,7 +95,7 @@ class WebPoller:
         self._robots = robots
         self._clock = clock
         self._not_modified_cost = not_modified_cost
-        self._may_follow = robots.allows if follow_redirects else _never
+        self._may_follow = robots.allows if follow_redirects else follow_none
         # By scope and origin: until when the robots.txt read last holds, and its crawl delay.
         self._told: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -131,7 +134,7 @@ class WebPoller:
     def _judged(
         self, page: Page, memory: PageMemory, result: FetchResult, now: float
     ) -> PollReport:
-        if result.redirected_to is not None and self._may_follow is _never:
+        if result.redirected_to is not None and self._may_follow is follow_none:
             observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
             return PollReport(observation, PageMemory(), redirected_to=result.redirected_to)
         if result.error is not None:
@@ -145,10 +148,6 @@ class WebPoller:
         if result.status in (200, 203):
             return _compared(page, memory, result, now)
         return _failed(page, memory, now, f"status {result.status}")
-
-
-async def _never(url: str) -> bool:
-    return False
 
 
 def _failed(

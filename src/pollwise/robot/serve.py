@@ -17,7 +17,7 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pollwise.events import Added, Event, Linked, Poll, Polled, Staffed, Tick, WakeAt
+from pollwise.events import Added, Event, Linked, Poll, Polled, Rescored, Staffed, Tick, WakeAt
 from pollwise.robot.poller import Poller, PollReport
 from pollwise.scheduler import Scheduler
 from pollwise.types import Outcome, Page, PageMemory
@@ -142,7 +142,7 @@ def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
 
 
 def _discovered(report: PollReport, now: float) -> Iterator[Event]:
-    """The pages that a poll brought to light, and then the links that may lead to them."""
+    """The pages that a poll brought to light, then the links that may lead to them, new scores."""
     if report.new_pages:
         yield Added(now, tuple(found.page for found in report.new_pages))
     if report.links is not None:
@@ -154,6 +154,8 @@ def _discovered(report: PollReport, now: float) -> Iterator[Event]:
             tuple(links.anchors),
             tuple(links.places),
         )
+    if report.rescored:
+        yield Rescored(now, tuple(report.rescored), tuple(report.rescored.values()))
 
 
 def _remember(
