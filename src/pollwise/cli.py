@@ -323,7 +323,7 @@ def export(
         min_relevance=min_relevance,
         force=force,
     )
-    print(f"{count:,d} pages written to {file}", file=sys.stderr)
+    print(f"pages written to {file}: {count:,d}", file=sys.stderr)
 
 
 _GRAPH_ONLY = ("graph", "topic", "traversals")

@@ -1,0 +1,128 @@
+"""Which file is written in which format, and what is refused."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pollwise.errors import InputError, StoreError
+from pollwise.export import FORMATS, export_collection
+from pollwise.store import Batch, Collected, NewPage, PollResult, Store
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+SIGNATURES = {"jsonl": b'{"page_id":0', "parquet": b"PAR1", "warc": b"\x1f\x8b"}
+NAMES = {"jsonl": "X.JSONL", "parquet": "x.parquet", "warc": "x.warc.gz"}
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """What would make a file larger than so many bytes fails, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_name_of_the_file_tells_the_format(db: Path, name: str) -> None:
+    path = db.with_name(NAMES[name])
+    assert export_collection(db, path, now=0.0) == 3
+    assert path.read_bytes().startswith(SIGNATURES[name])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_format_can_be_named(db: Path, name: str) -> None:
+    path = db.with_name("x.jsonl")
+    assert export_collection(db, path, now=0.0, format_name=name) == 3
+    assert path.read_bytes().startswith(SIGNATURES[name])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_only_relevant_pages(db: Path, name: str) -> None:
+    path = db.with_name(NAMES[name])
+    for relevance, count in ((0.0, 2), (0.5, 1), (0.9, 0)):
+        got = export_collection(db, path, now=0.0, min_relevance=relevance, force=True)
+        assert got == count
+
+
+def test_a_file_that_is_there_is_kept_unless_forced(db: Path) -> None:
+    path = db.with_name("x.jsonl")
+    path.write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"x\.jsonl exists already: .* \(--force replaces it\)"):
+        export_collection(db, path, now=0.0)
+    assert path.read_bytes() == b"mine"
+    export_collection(db, path, now=0.0, force=True)
+    assert path.read_bytes().startswith(SIGNATURES["jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("x.csv", {}, r"x\.csv: its name does not tell the format: end it in \.jsonl"),
+        ("x.jsonl", {"format_name": "csv"}, "'csv' is unknown: give one of jsonl, parquet, warc"),
+        ("x.jsonl", {"min_relevance": 1.5}, "relevance is 1.5; expected a number from 0 to 1"),
+        ("x.jsonl", {"min_relevance": np.nan}, "relevance is nan"),
+        (".", {"format_name": "jsonl", "force": True}, "it is no regular file"),
+        ("none/x.jsonl", {}, "cannot be written .*: choose another place"),
+    ],
+)
+def test_what_cannot_be_used(db: Path, name: str, options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        export_collection(db, db.parent / name, now=0.0, **options)
+    assert not [path for path in db.parent.iterdir() if not path.name.startswith(db.name)]
+
+
+def test_a_library_that_is_missing_is_one_line(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pollwise.export.collection.find_spec", lambda name: None)
+    for name, library in (("parquet", "pyarrow"), ("warc", "warcio")):
+        with pytest.raises(InputError, match=rf"needs {library}: run pip .*pollwise\[{name}\]"):
+            export_collection(db, db.with_name("x"), now=0.0, format_name=name)
+    assert export_collection(db, db.with_name("x.jsonl"), now=0.0) == 3
+
+
+def test_no_database_is_one_line_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="does not exist"):
+        export_collection(tmp_path / "x.db", tmp_path / "x.jsonl", now=0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, name: str) -> None:
+    db, path = tmp_path / "pollwise.db", tmp_path / NAMES[name]
+    rng = np.random.default_rng(5)
+    bodies = [rng.bytes(5_000) for _ in range(40)]
+    with Store.open(db) as store:
+        store.add_pages([NewPage(f"https://a.example/{n}") for n in range(40)], now=0.0)
+        store.commit(
+            Batch(
+                polls=tuple(
+                    PollResult(
+                        Observation(n, 1.0, Outcome.CHANGED),
+                        PageMemory(),
+                        Version(n, 1.0, "text/plain", body, str(n)),
+                    )
+                    for n, body in enumerate(bodies)
+                ),
+                collected=tuple(
+                    Collected(n, 0.5, "", body.hex(), indexed=False)
+                    for n, body in enumerate(bodies)
+                ),
+            )
+        )
+    path.write_bytes(b"before")
+    with full_disk(60_000), pytest.raises(InputError, match=r"cannot be written .*free some space"):
+        export_collection(db, path, now=0.0, force=True)
+    assert path.read_bytes() == b"before"
+    assert not [left for left in tmp_path.iterdir() if left.name.endswith(".part")]
+    assert export_collection(db, path, now=0.0, force=True) == 40
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_writer_may_be_at_work(db: Path, name: str) -> None:
+    with Store.open(db):
+        assert export_collection(db, db.with_name(NAMES[name]), now=0.0) == 3

@@ -1,0 +1,41 @@
+"""A file is there as a whole, or what was there before is."""
+
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError, StoreError
+from pollwise.export.draft import draft
+
+
+def test_the_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"before")
+    with draft(path) as file:
+        file.write(b"after")
+        assert path.read_bytes() == b"before"
+    assert path.read_bytes() == b"after"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [StoreError("damaged"), ValueError("x"), KeyboardInterrupt()])
+def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) -> None:
+    def write() -> None:
+        with draft(tmp_path / "x.jsonl") as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        write()
+    assert caught.value is error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_system_refuses_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "x.jsonl"
+    with (
+        pytest.raises(InputError, match=r"x\.jsonl cannot be written \(No such file .*: choose"),
+        draft(path),
+    ):
+        raise AssertionError
+    assert list(tmp_path.iterdir()) == []

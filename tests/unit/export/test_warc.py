@@ -1,0 +1,84 @@
+"""WARC: what other programs read is what was kept."""
+
+import base64
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from warcio.archiveiterator import ArchiveIterator
+
+from pollwise.export import export_collection
+
+SITE = "https://a.example/"
+PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+
+
+class Record(NamedTuple):
+    headers: dict[str, str]
+    block: bytes
+
+    @property
+    def summary(self) -> tuple[str, str, str]:
+        headers = self.headers
+        return headers["WARC-Type"], headers["WARC-Target-URI"], headers["WARC-Date"][-10:]
+
+
+def records(path: Path) -> list[Record]:
+    with open(path, "rb") as file:
+        found = []
+        for record in ArchiveIterator(file, check_digests="raise"):
+            block = record.content_stream().read()
+            assert record.rec_headers.protocol == "WARC/1.1"
+            found.append(Record(dict(record.rec_headers.headers), block))
+        return found
+
+
+def digest(body: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
+
+
+def test_versions_are_resources_and_equal_bodies_revisits(db: Path) -> None:
+    path = db.with_name("x.warc.gz")
+    assert export_collection(db, path, now=86_400.5) == 3
+    info, *rest = records(path)
+    assert info.headers["WARC-Type"] == "warcinfo"
+    assert info.headers["WARC-Date"] == "1970-01-02T00:00:00.500000Z"
+    assert b"software: pollwise" in info.block
+    assert [record.summary for record in rest] == [
+        ("resource", SITE, "01.250000Z"),
+        ("revisit", SITE, "02.000000Z"),  # not at 3: other bytes with the same text
+        ("resource", SITE, "04.000000Z"),
+        ("revisit", SITE, "05.000000Z"),
+        ("resource", f"{SITE}1", "03.000000Z"),
+        ("resource", f"{SITE}2", "03.000000Z"),
+    ]
+    first, again, second, _, _, odd = rest
+    assert (first.block, second.block, odd.block) == (b"<p>one", b"<p>two \xc3\xa9", b"\0\xff")
+    assert first.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert odd.headers["Content-Type"] == "application/octet-stream"
+    assert first.headers["WARC-Payload-Digest"] == digest(b"<p>one")
+    assert again.block == b""
+    assert "Content-Type" not in again.headers
+    assert again.headers["WARC-Profile"] == PROFILE
+    assert again.headers["WARC-Payload-Digest"] == digest(b"<p>one")
+    assert again.headers["WARC-Refers-To"] == first.headers["WARC-Record-ID"]
+    assert again.headers["WARC-Refers-To-Target-URI"] == SITE
+    assert again.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
+    assert len({record.headers["WARC-Record-ID"] for record in (info, *rest)}) == 7
+
+
+def test_warcio_finds_nothing_wrong(db: Path) -> None:
+    path = db.with_name("x.warc.gz")
+    export_collection(db, path, now=0.0)
+    check = [sys.executable, "-c", "from warcio.cli import main; main()", "check", str(path)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_same_store_gives_the_same_file(db: Path) -> None:
+    paths = [db.with_name(f"{name}.warc.gz") for name in "ab"]
+    for path in paths:
+        export_collection(db, path, now=1.0)
+    assert paths[0].read_bytes() == paths[1].read_bytes()

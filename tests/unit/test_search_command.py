@@ -1,0 +1,120 @@
+"""`pollwise search` and `pollwise export` in this process: what they answer and refuse."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pollwise import cli
+from pollwise.store import Batch, Collected, NewPage, PollResult, Store
+from pollwise.types import Observation, Outcome, PageMemory
+
+SITE = "https://a.example/"
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Call `pollwise` with these words, in a folder with a collection of two pages."""
+    monkeypatch.chdir(tmp_path)
+    with Store.open("pollwise.db") as store:
+        store.add_pages([NewPage(f"{SITE}whales"), NewPage(f"{SITE}[bold]")], now=0.0)
+        texts = {0: ("Whales", "A blue whale. " * 20), 1: ("\x1b[2J\nOdd", "A [red]whale[/] \x1b")}
+        store.commit(
+            Batch(
+                polls=tuple(
+                    PollResult(Observation(n, 1.0, Outcome.CHANGED), PageMemory()) for n in texts
+                ),
+                collected=tuple(Collected(n, 0.5 + n / 4, *text) for n, text in texts.items()),
+            )
+        )
+
+    def run(*words: object) -> Answer:
+        monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert isinstance(end.value.code, int)
+        return Answer(end.value.code, *capsys.readouterr())
+
+    return run
+
+
+def assert_refused(answer: Answer, *parts: str) -> None:
+    assert (answer.status, answer.out) == (2, "")
+    [line] = answer.err.splitlines()
+    assert all(part in line for part in parts), line
+
+
+def test_hits_for_people(run: Run) -> None:
+    answer = run("search", "whale")
+    assert (answer.status, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert "1. Whales  relevance 0.50" in lines
+    assert f"   {SITE}whales" in lines
+    assert any(line.startswith("   A blue whale. A blue whale.") for line in lines)
+    # What a page says is shown as it is, but moves no cursor.
+    assert "2.  [2J Odd  relevance 0.75" in lines
+    assert f"   {SITE}[bold]" in lines
+    assert "   A [red]whale[/]" in lines
+    assert all(line.isprintable() for line in lines)
+
+
+def test_hits_for_programs(run: Run) -> None:
+    answer = run("search", "blue", "whale", "--json")
+    assert (answer.status, answer.err) == (0, "")
+    document = json.loads(answer.out)
+    [hit] = document["results"]
+    assert (document["query"], hit["url"], hit["title"]) == (
+        "blue whale",
+        SITE + "whales",
+        "Whales",
+    )
+    assert hit["marks"][0] == [2, 6]
+    assert hit["snippet"][2:6] == "blue"
+    assert hit["relevance"] == 0.5
+    assert 0 < hit["score"] <= 1
+
+
+def test_so_many_hits_and_what_must_not_be_there(run: Run) -> None:
+    assert len(json.loads(run("search", "whale", "--limit", "1", "--json").out)["results"]) == 1
+    [hit] = json.loads(run("search", "whale -blue", "--json").out)["results"]
+    assert hit["page_id"] == 1
+
+
+def test_no_hit_is_said(run: Run) -> None:
+    assert run("search", "squid") == (0, "no page of pollwise.db fits 'squid'\n", "")
+    assert json.loads(run("search", "squid", "--json").out) == {"query": "squid", "results": []}
+
+
+def test_what_cannot_be_searched(run: Run) -> None:
+    assert_refused(run("search", "+++"), "nothing to look for", "'+++'", "give a word")
+    assert_refused(run("search", "whale", "--db", "none.db"), "none.db does not exist")
+    assert_refused(run("search"), "Missing argument", "'pollwise search --help'")
+    assert_refused(run("search", "whale", "--limit", "0"), "--limit", "1")
+
+
+def test_an_export(run: Run, tmp_path: Path) -> None:
+    answer = run("export", "x.jsonl", "--min-relevance", "0.6")
+    assert answer == (0, "", "pages written to x.jsonl: 1\n")
+    assert json.loads((tmp_path / "x.jsonl").read_text())["url"] == f"{SITE}[bold]"
+    assert_refused(run("export", "x.jsonl"), "x.jsonl exists already", "--force")
+    assert run("export", "x.jsonl", "--force").status == 0
+    assert run("export", "y", "--format", "parquet").status == 0
+    assert (tmp_path / "y").read_bytes().startswith(b"PAR1")
+
+
+def test_what_cannot_be_exported(run: Run) -> None:
+    assert_refused(run("export", "x.csv"), "x.csv", ".jsonl, .parquet, .warc.gz", "--format")
+    assert_refused(run("export", "x.jsonl", "--db", "none.db"), "none.db does not exist")
+    assert_refused(run("export", "x.jsonl", "--format", "csv"), "'csv'", "jsonl, parquet, warc")
+    assert_refused(run("export"), "Missing argument", "'pollwise export --help'")
