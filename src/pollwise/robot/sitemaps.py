@@ -29,10 +29,11 @@ MAX_BYTES = 50 * 1024 * 1024
 
 _CHUNK = 1 << 20
 # What expat keeps of a file is bounded by what one tag, the open elements, and the names of all
-# elements and attributes can take.
+# elements and attributes can take; the time by the number of elements.
 _LONGEST_TAG = 2 * _CHUNK
 _DEEPEST = 16
 _MOST_NAMES = 1000
+_MOST_ELEMENTS = 20 * MAX_ENTRIES
 _LONGEST_TEXT = 2048  # the protocol's bound for a URL
 _MOST_LINES = 2 * MAX_ENTRIES
 _ENTRY_OF = {"urlset": "url", "sitemapindex": "sitemap"}
@@ -83,6 +84,7 @@ class _Handlers:
     def __init__(self, found: list[SitemapEntry]) -> None:
         self._found = found
         self._open: list[str] = []
+        self._n_elements = 0
         self._names: set[str] = set()
         self._prefix = ""
         self._root = ""
@@ -95,7 +97,12 @@ class _Handlers:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._names.add(name)
         self._names.update(attributes)
-        if len(self._open) == _DEEPEST or len(self._names) > _MOST_NAMES:
+        self._n_elements += 1
+        if (
+            self._n_elements > _MOST_ELEMENTS
+            or len(self._open) == _DEEPEST
+            or len(self._names) > _MOST_NAMES
+        ):
             raise _EnoughError
         if not self._open:
             # By prefix, not by namespace: wrong and undeclared ones are frequent.
@@ -118,7 +125,8 @@ class _Handlers:
         elif len(self._open) == 1:
             if own == _ENTRY_OF[self._root]:
                 is_index = self._root == "sitemapindex"
-                _append(self._found, self._told.get("loc", ""), self._told.get("lastmod"), is_index)
+                told = self._told.get
+                _append(self._found, told("loc", ""), told("lastmod", ""), is_index=is_index)
             self._told.clear()
 
 
@@ -142,10 +150,12 @@ def _read_xml(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) 
 def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
     for line in islice(io.BytesIO(text), _MOST_LINES):
         if len(line) <= _LONGEST_TEXT:
-            _append(found, line.decode(errors="replace").removeprefix("\ufeff"), None, False)
+            _append(found, line.decode(errors="replace").removeprefix("\ufeff"))
 
 
-def _append(found: list[SitemapEntry], location: str, modified: str | None, is_index: bool) -> None:
+def _append(
+    found: list[SitemapEntry], location: str, modified: str = "", *, is_index: bool = False
+) -> None:
     """One entry more, unless it is none; `_EnoughError` where there are too many."""
     location = location.strip()
     if not 0 < len(location) <= _LONGEST_TEXT:
@@ -157,10 +167,8 @@ def _append(found: list[SitemapEntry], location: str, modified: str | None, is_i
         raise _EnoughError
 
 
-def _utc_seconds(told: str | None) -> float | None:
+def _utc_seconds(told: str) -> float | None:
     """The time of a W3C date (a profile of ISO 8601); of a year, a month or a day its beginning."""
-    if told is None:
-        return None
     text = told.strip()
     if _YEAR_OR_MONTH.fullmatch(text):
         text += "-01-01" if len(text) == 4 else "-01"

@@ -154,6 +154,10 @@ def test_bounds_of_the_protocol(monkeypatch):
     monkeypatch.setattr(sitemaps, "MAX_BYTES", 2 * 1024 * 1024)
     bomb = b"<urlset><!--" + b" " * 10_000_000 + b"--><url><loc>http://h/</loc></url></urlset>"
     assert urls(gzip.compress(bomb)) == []
+    monkeypatch.setattr(sitemaps, "_MOST_ELEMENTS", 20)
+    assert urls(f"<urlset>{entries(4)}{16 * '<a/>'}{entries(4)}".encode()) == [
+        f"http://h/{number}" for number in range(4)
+    ]
     assert MAX_ENTRIES == 50_000
 
 
@@ -180,8 +184,15 @@ def test_hostile_files_take_little_memory(body):
         tracemalloc.stop()
 
 
-PARTS = """<urlset> <url> </url> <loc> </loc> http://h/ &amp; <!-- ]]> 2020 ü
-<sitemapindex> <sitemap> </sitemap> <lastmod> </lastmod>""".split()
+TAGS = ["urlset", "sitemapindex", "url", "sitemap", "loc", "lastmod"]
+PARTS = [
+    *map("<{}>".format, TAGS),
+    *map("</{}>".format, TAGS),
+    "http://h/",
+    "&amp;",
+    "<!--",
+    "2020",
+]
 
 
 @given(
