@@ -10,22 +10,25 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from pollwise.events import Command, Event, Polled
+from pollwise.policies.request_controller import RequestController
 from pollwise.robot.poller import Poller
 from pollwise.robot.serve import Clock, Progress, Watched, serve
 from pollwise.scheduler import Scheduler
 from pollwise.store import Batch, PollResult, Store
-from pollwise.types import Page, StateDict
+from pollwise.types import Observation, Outcome, Page, StateDict
 
 __all__ = ["InitialState", "rerun", "watch"]
 
 _STATE_SHARE = 0.01
-"""The share of the time that goes, at most, into writing down the scheduler's state."""
+"""The share of the time that goes, at most, into each thing that is written down now and then."""
 _RUNS_KEPT = 10
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,45 +74,43 @@ async def watch(
     stop: asyncio.Event,
     settings: Mapping[str, object],
     on_progress: Callable[[Progress, Mapping[int, Watched]], None] = lambda progress, watched: None,
+    staff: Callable[[], int] | None = None,
+    states: Callable[[], Mapping[str, bytes]] = dict,
 ) -> None:
     """Watch all pages of the store until `stop` is set, from where the last run left off.
 
-    Events, what was found, learned state and new versions are committed together, turn by turn:
-    after a crash at any moment, the next run goes on with all that was observed. `scheduler` and
-    its policy must be new. `settings` are kept with the run, for whoever looks at it. `on_progress`
-    is told of every turn, after it was committed, with all that is watched. `StoreError` ends it.
+    `settings` are kept with the run, for whoever looks at it. `on_progress` is told of every turn,
+    after it was committed, with all that is watched. `staff`: see `serve`. `states` gives what the
+    caller wants to be kept now and then, by name. `StoreError` ends it.
     """
     watched = {r.page.id: Watched(r.page, r.memory) for r in store.pages()}
     pages = tuple(own.page for own in watched.values())
     initial = InitialState(pages, store.load_learned(), store.scheduler_state())
     initial.begin(scheduler)
+    collected = _recall(store, scheduler)
     begun_at = clock()
-    state_due = -np.inf
+    scheduler_state = _Seldom(scheduler.state, clock, stop)
+    other_states = _Seldom(states, clock, stop)
 
     def begin_run() -> None:
         store.prune_events(keep_runs=_RUNS_KEPT - 1)
-        store.start_run(begun_at, settings, initial.pack())
-
-    def scheduler_state() -> str | None:
-        nonlocal state_due
-        asked_at = clock()
-        if asked_at < state_due and not stop.is_set():
-            return None
-        state = scheduler.state()
-        state_due = asked_at + (clock() - asked_at) / _STATE_SHARE
-        return state
+        # What a collection begins with is what earlier runs collected: nobody keeps that twice.
+        store.start_run(begun_at, settings, None if collected else initial.pack())
 
     def batch(progress: Progress) -> Batch:
         polled = {
             o.page_id for e in progress.events if isinstance(e, Polled) for o in e.observations
         }
+        reports = progress.reports
         return Batch(
             events=progress.events,
-            polls=tuple(
-                PollResult(r.observation, r.memory, r.version, r.error) for r in progress.reports
-            ),
+            polls=tuple(PollResult(r.observation, r.memory, r.version, r.error) for r in reports),
             learned=scheduler.policy.state_dict(sorted(polled)) if polled else None,
             scheduler=scheduler_state(),
+            new_pages=tuple(found for r in reports for found in r.new_pages),
+            collected=tuple(r.collected for r in reports if r.collected is not None),
+            rescored={page: score for r in reports for page, score in r.rescored.items()},
+            states=other_states() or {},
         )
 
     # One thread for all writes: a slow disk holds up the next turn, not the fetches under way.
@@ -123,7 +124,51 @@ async def watch(
             await loop.run_in_executor(writer, store.commit, kept)
             on_progress(progress, watched)
 
-        await serve(scheduler, poller, watched=watched, clock=clock, record=record, stop=stop)
+        await serve(
+            scheduler,
+            poller,
+            watched=watched,
+            clock=clock,
+            record=record,
+            stop=stop,
+            staff=staff,
+        )
+
+
+def _recall(store: Store, scheduler: Scheduler) -> bool:
+    """Tell a policy that collects of what was collected; whether there was any."""
+    policy = scheduler.policy
+    if not isinstance(policy, RequestController):
+        return False
+    polled = {r.page.id: r.polled_at for r in store.pages() if r.polled_at is not None}
+    collected = False
+    for fetched in store.history():
+        at, relevance = polled.get(fetched.page_id), fetched.relevance
+        if at is not None:
+            outcome = Outcome.CHANGED
+            policy.observe([Observation(fetched.page_id, at, outcome, relevance=relevance)])
+            policy.link(fetched.page_id, fetched.links)
+            collected = True
+    return collected
+
+
+class _Seldom(Generic[T]):
+    """Something to write down, but not so often that it takes much of the time."""
+
+    def __init__(self, make: Callable[[], T], clock: Clock, stop: asyncio.Event) -> None:
+        self._make = make
+        self._clock = clock
+        self._stop = stop
+        self._due = -np.inf
+
+    def __call__(self) -> T | None:
+        """What there is to write down; None: not now. At the end it always is."""
+        asked_at = self._clock()
+        if asked_at < self._due and not self._stop.is_set():
+            return None
+        made = self._make()
+        self._due = asked_at + (self._clock() - asked_at) / _STATE_SHARE
+        return made
 
 
 def rerun(

@@ -285,11 +285,13 @@ class Store:
         rows = self._connection.rows("scheduler_state")
         return rows[0][0] if rows else None
 
-    def start_run(self, now: float, settings: Mapping[str, object], initial_state: bytes) -> int:
+    def start_run(
+        self, now: float, settings: Mapping[str, object], initial_state: bytes | None
+    ) -> int:
         """Begin a run, to which the events of the batches from now on belong; its id.
 
         `settings` (values that JSON can hold) and `initial_state` are what it takes to re-run the
-        events; the store does not look into them. A long-lived daemon may begin a new run now and
+        events (None: that is not to be); the store does not look into them. A long-lived daemon may begin a new run now and
         then, so that the log of the older ones can be pruned.
         """
         values = {
