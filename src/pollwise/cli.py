@@ -217,6 +217,69 @@ def watch(
 
 
 @app.command()
+def collect(
+    topic: Annotated[
+        str, typer.Option(help='Words that say what the collection is about ("marine biology").')
+    ] = "",
+    example: Annotated[
+        list[str] | None, typer.Option(help="A page about the topic: a URL or a file.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="A Python callable that takes a page's text and answers its relevance, 0 to 1.",
+        ),
+    ] = None,
+    seed: Annotated[list[str] | None, typer.Option(help="A page to begin with.")] = None,
+    budget: Annotated[
+        str, typer.Option(help="Requests a time, such as 2/second or 5000/hour.")
+    ] = "1/second",
+    db: Db = _DB,
+    crawl_delay: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds between requests to one host, if it asks for no more."),
+    ] = 1.0,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Only URLs in which this expression is found.")
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option(help="No URL in which this expression is found.")
+    ] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, help="The most links between a seed and a page.")
+    ] = None,
+    pages_per_host: Annotated[
+        int | None, typer.Option(min=1, help="The most pages of one host.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for watch
+    gc.disable()
+    from pollwise.collecting import CollectOptions, collect_pages
+
+    options = CollectOptions(
+        crawl_delay=crawl_delay,
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+        max_depth=max_depth,
+        pages_per_host=pages_per_host,
+        requests=requests,
+        workers=workers,
+    )
+    load = collect_pages(
+        topic, example or [], judge, seed or [], budget=budget, db=db, options=options
+    )
+    if as_json:
+        from dataclasses import asdict
+
+        _print_json({"results": [asdict(load)]})
+
+
+@app.command()
 def status(db: Db = _DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
     from pollwise.report_console import print_status

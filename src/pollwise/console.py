@@ -28,7 +28,9 @@ __all__ = [
     "SIMULATION_COLUMNS",
     "Columns",
     "DemoDisplay",
+    "Display",
     "WatchDisplay",
+    "count",
     "folded",
     "moment",
     "pairs",
@@ -38,6 +40,7 @@ __all__ = [
     "print_results",
     "progress_line",
     "stdout",
+    "trouble_of",
 ]
 
 Columns = Mapping[str, tuple[str, str]]
@@ -168,7 +171,7 @@ def _digits(size: float) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(size))))
 
 
-class _Display:
+class Display:
     """Something on stderr that follows what happens: live on a terminal, else a line at times.
 
     Subclasses give the `_picture` and the `_line`, which may be asked for from `__init__` on.
@@ -211,7 +214,7 @@ class _Display:
             self._console.print(self._line(), soft_wrap=True)
 
 
-class DemoDisplay(_Display):
+class DemoDisplay(Display):
     """The two watchers of the demonstration, side by side."""
 
     line_interval = 5.0
@@ -269,7 +272,7 @@ def print_demo(results: "Sequence[DemoResult]") -> None:
     stdout().print(table)
 
 
-class WatchDisplay(_Display):
+class WatchDisplay(Display):
     """What a running `pollwise watch` finds, a line each, and a summary of it."""
 
     line_interval = 60.0
@@ -281,7 +284,7 @@ class WatchDisplay(_Display):
         self._spinner = Spinner("dots")
         super().__init__()
         self._console.print(
-            f"watching {_count(pages, 'page')} at {budget}, database {db};"
+            f"watching {count(pages, 'page')} at {budget}, database {db};"
             " times are UTC; Ctrl-C ends it",
             soft_wrap=True,
         )
@@ -301,7 +304,7 @@ class WatchDisplay(_Display):
             elif observation.outcome is Outcome.CHANGED:
                 self._changes += 1
                 news = "changed"
-            trouble = _trouble(report)
+            trouble = trouble_of(report)
             if trouble is None:
                 self._troubles.pop(observation.page_id, None)
             elif self._troubles.get(observation.page_id) != trouble:
@@ -318,18 +321,20 @@ class WatchDisplay(_Display):
 
     def _line(self) -> str:
         return (
-            f"{_count(self._polls, 'poll')}, {_count(self._changes, 'change')},"
-            f" {_count(len(self._troubles), 'page')} in trouble"
+            f"{count(self._polls, 'poll')}, {count(self._changes, 'change')},"
+            f" {count(len(self._troubles), 'page')} in trouble"
         )
 
 
-def _trouble(report: "PollReport") -> str | None:
+def trouble_of(report: "PollReport") -> str | None:
+    """What was wrong with a poll, in words; None: nothing."""
     if report.observation.outcome is Outcome.GONE:
         return "gone"
     return None if report.error is None else f"failed ({report.error})"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number and what it counts, such as `1 poll` or `2,000 polls`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

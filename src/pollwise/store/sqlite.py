@@ -291,8 +291,8 @@ class Store:
         """Begin a run, to which the events of the batches from now on belong; its id.
 
         `settings` (values that JSON can hold) and `initial_state` are what it takes to re-run the
-        events (None: that is not to be); the store does not look into them. A long-lived daemon may begin a new run now and
-        then, so that the log of the older ones can be pruned.
+        events (None: that is not to be); the store does not look into them. A long-lived daemon
+        may begin a new run now and then, so that the log of the older ones can be pruned.
         """
         values = {
             "started_at": now,

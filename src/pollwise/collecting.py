@@ -1,0 +1,276 @@
+"""`pollwise collect`: from what a user says to a robot that builds a collection."""
+
+import asyncio
+import gc
+import io
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import uvloop
+
+from pollwise.budgets import parse_budget
+from pollwise.collect_console import CollectDisplay
+from pollwise.errors import InputError
+from pollwise.knowledge import learned_by
+from pollwise.policies.random_order import RandomOrder
+from pollwise.relevance.topic import Topic, topic
+from pollwise.relevance.topic_filter import TopicFilter
+from pollwise.robot.collecting_poller import CollectingPoller
+from pollwise.robot.document_collection import DocumentCollection
+from pollwise.robot.fetcher import HttpFetcher
+from pollwise.robot.fetcher_controller import FetcherController
+from pollwise.robot.link_filter import LinkFilter, Rejected
+from pollwise.robot.page_parser import parse_page
+from pollwise.robot.poller import WebPoller
+from pollwise.robot.response_digest import Digest, digest
+from pollwise.robot.response_processor import ProcessorLoad, ResponseProcessor
+from pollwise.robot.robots import Robots
+from pollwise.robot.serve import Progress, WallClock, Watched
+from pollwise.robot.urls import scope_of
+from pollwise.robot.watch import watch
+from pollwise.scheduler import Scheduler
+from pollwise.store import NewPage, Store
+from pollwise.types import Budget, PageMemory, StateDict
+
+__all__ = ["CollectOptions", "collect_pages"]
+
+_FILTER_STATE = "topic-filter"
+_SEED = 0
+_LINE = 1
+"""Pages that may wait for a busy host: the robot chooses anew each time, by what it has learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectOptions:
+    """What a run of `pollwise collect` may be told besides topic, seeds and budget.
+
+    `crawl_delay` is in seconds. `requests` ends the run after so many polls (None: never). `allow`
+    and `deny` are regular expressions on URLs, `max_depth` counts links from a seed. `workers` is
+    the number of processes that read responses.
+    """
+
+    crawl_delay: float = 1.0
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_depth: int | None = None
+    pages_per_host: int | None = None
+    requests: int | None = None
+    workers: int = 1
+
+
+def collect_pages(
+    words: str,
+    examples: Sequence[str],
+    judge: str | None,
+    seeds: Sequence[str],
+    *,
+    budget: str,
+    db: Path,
+    options: CollectOptions,
+) -> ProcessorLoad:
+    """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
+
+    The topic is that of the database where none is named. What the response processor did is the
+    answer. `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run
+    whose database can be written no longer.
+    """
+    amount = parse_budget(budget)
+    if amount.per_page:
+        raise InputError(
+            f"budget {budget!r}: the pages of a collection are not known beforehand; give a budget"
+            " for all of them, such as 2/second"
+        )
+    told = _topic(words, examples, judge)
+    link_filter = partial(
+        LinkFilter,
+        allow=options.allow,
+        deny=options.deny,
+        max_depth=options.max_depth,
+        pages_per_host=options.pages_per_host,
+    )
+    pages = _admitted(seeds, link_filter({}))
+    if not db.exists() and not (told and pages):
+        raise InputError(
+            f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
+            " begin with (--seed)"
+        )
+    clock = WallClock()
+    with Store.open(db) as store:
+        about = _agreed_topic(store, told, db)
+        store.add_pages(pages, now=clock())
+        settings = {"budget": budget, "rate": amount.rate, "topic": asdict(about)}
+        policy = RandomOrder(generator=np.random.default_rng(_SEED))
+        if learned_by(store, policy) is None and store.has_learned():
+            store.forget_learned()
+        scheduler = Scheduler(
+            policy,
+            Budget(amount.rate, burst=max(1.0, amount.rate)),
+            crawl_delay=options.crawl_delay,
+            line=_LINE,
+        )
+        with CollectDisplay(words=words or " ".join(about.words), budget=budget, db=db) as display:
+            return uvloop.run(
+                _collect(store, scheduler, clock, settings, about, link_filter, options, display)
+            )
+
+
+async def _collect(
+    store: Store,
+    scheduler: Scheduler,
+    clock: WallClock,
+    settings: Mapping[str, object],
+    about: Topic,
+    link_filter: Callable[[Collection[str]], LinkFilter],
+    options: CollectOptions,
+    display: CollectDisplay,
+) -> ProcessorLoad:
+    gc.freeze()
+    gc.enable()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    collection = DocumentCollection(
+        _topic_filter(store, about),
+        link_filter,
+        partial(_stored_terms, store.path),
+        records=store.pages(),
+        next_page_id=store.next_page_id(),
+    )
+    controller = FetcherController(workers=options.workers)
+    processor = ResponseProcessor[Digest](
+        partial(digest, judge=about.judge), workers=options.workers
+    )
+    polls = 0
+
+    def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
+        nonlocal polls
+        polls += len(progress.reports)
+        if options.requests is not None and polls >= options.requests:
+            stop.set()
+        display.show(progress, watched, scheduler.in_flight, processor.queued)
+
+    async with HttpFetcher(clock=clock) as fetcher, processor:
+        robots = Robots(fetcher, clock=clock)
+        web = WebPoller(fetcher, robots, clock=clock, follow_redirects=False)
+        poller = CollectingPoller(
+            web,
+            processor,
+            collection,
+            controller,
+            robots=robots,
+            fetcher=fetcher,
+            crawl_delay=options.crawl_delay,
+            clock=clock,
+            sleep=asyncio.sleep,
+        )
+        await watch(
+            store,
+            scheduler,
+            poller,
+            clock=clock,
+            stop=stop,
+            settings=settings,
+            on_progress=show,
+            staff=poller.staff,
+            states=lambda: {_FILTER_STATE: _packed(collection.topic_filter.state_dict())},
+        )
+        display.rejected(collection.rejections)
+        return processor.load
+
+
+def _topic(words: str, examples: Sequence[str], judge: str | None) -> Topic | None:
+    """What the command line says of the topic; None: nothing."""
+    if not (words or examples or judge):
+        return None
+    return topic(words, [_text_of(example) for example in examples], judge)
+
+
+def _text_of(example: str) -> str:
+    """The text of an example page, a URL or the name of a file."""
+    if example.startswith(("http://", "https://")):
+        body, content_type, url = asyncio.run(_fetched(example))
+    else:
+        try:
+            body, content_type = Path(example).read_bytes(), None
+        except OSError as error:
+            raise InputError(
+                f"topic: the example {example} cannot be read ({error.strerror}); name a file or a"
+                " URL"
+            ) from error
+        url = "http://localhost/"
+    page = parse_page(body, content_type, url)
+    return "\n".join([page.title, *page.blocks])
+
+
+async def _fetched(url: str) -> tuple[bytes, str | None, str]:
+    async with HttpFetcher(clock=WallClock()) as fetcher:
+        result = await fetcher.fetch(url, PageMemory())
+    if result.error is not None or result.status != 200:
+        why = result.error or f"status {result.status}"
+        raise InputError(f"topic: the example {url} cannot be fetched ({why}); name another page")
+    return result.body, result.content_type, result.final_url
+
+
+def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
+    pages = []
+    for seed in seeds:
+        url = link_filter.admit(seed)
+        if isinstance(url, Rejected):
+            raise InputError(f"seed {seed}: {url.value}; name another page to begin with")
+        pages.append(NewPage(url, scope_of(url)))
+    return pages
+
+
+def _agreed_topic(store: Store, told: Topic | None, db: Path) -> Topic:
+    """The topic of the database, or of the command line where it has none yet."""
+    runs = store.runs()
+    kept = _kept_topic(runs[-1].settings) if runs else None
+    if runs and kept is None:
+        raise InputError(f"{db} watches pages and holds no collection; name another file (--db)")
+    if kept is not None and told is not None and kept != told:
+        raise InputError(
+            f"{db} is about another topic ({' '.join(kept.words) or kept.judge or 'by example'});"
+            " leave --topic out to go on with it, or name another file (--db)"
+        )
+    about = kept or told
+    if about is None:
+        raise InputError(f"{db} has no topic yet; name one (--topic)")
+    if kept is None and not runs and store.totals().pages == 0 and told is None:
+        raise InputError(f"{db} has no pages; name some to begin with (--seed)")
+    return about
+
+
+def _kept_topic(settings: Mapping[str, Any]) -> Topic | None:
+    kept = settings.get("topic")
+    if kept is None:
+        return None
+    return Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
+
+
+def _topic_filter(store: Store, about: Topic) -> TopicFilter:
+    """The topic filter as it was when its state was kept last."""
+    made = TopicFilter(about)
+    packed = store.state(_FILTER_STATE)
+    if packed is not None:
+        with np.load(io.BytesIO(packed)) as arrays:
+            made.load_state_dict({name: arrays[name] for name in arrays.files})
+    return made
+
+
+def _packed(state: StateDict) -> bytes:
+    file = io.BytesIO()
+    arrays: dict[str, Any] = dict(state)
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _stored_terms(db: Path) -> Iterator[tuple[int, bytes]]:
+    """The packed terms of all collected pages; read beside the writer, bit by bit."""
+    with Store.open_readonly(db) as reader:
+        yield from reader.terms()
