@@ -1,0 +1,169 @@
+"""Traversals of a recorded graph by request controllers: what the figures of the robot share.
+
+The documents of O'Meara and Patel are not to be had. Here the graph is that of Wikispeedia, which
+comes with the package, with its two topics; their controllers are run on it as they are
+reconstructed in `pollwise.policies.robot_q`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
+from pollwise.experiments.trials import workers
+from pollwise.policies.collecting_catalogue import make_controller
+from pollwise.simulation.graph import Graph
+from pollwise.simulation.summary import Mean, mean_of
+from pollwise.simulation.traversal import traverse
+
+__all__ = [
+    "LEARNER",
+    "OTHERS",
+    "TOPICS",
+    "TRAVERSALS",
+    "Play",
+    "RobotExperiment",
+    "Runs",
+    "recall_curve",
+    "recall_rows",
+    "recorded_graph",
+    "upper_bound_curve",
+]
+
+Floats = NDArray[np.float64]
+
+TOPICS = ("physics", "storms")
+LEARNER = "robot-q"
+OTHERS = ("fringe-greedy", "random")
+"""They do not learn: one traversal of theirs is like another."""
+TRAVERSALS = 30
+
+_POINTS = 80
+"""At about so many numbers of requests the recall within a traversal is kept."""
+_SHARES = (0.01, 0.05, 0.1, 0.5)
+"""Of the requests: where it is shown in tables."""
+
+
+@cache
+def recorded_graph(topic: str) -> Graph:
+    """The graph that comes with the package."""
+    folder = resources.files("pollwise") / "data" / "graphs"
+    with resources.as_file(folder) as path:
+        return Graph.read(path / "wikispeedia", topic)
+
+
+def _requests(graph: Graph) -> NDArray[np.int64]:
+    """Numbers of requests, evenly spread in the logarithm, and those of the shares shown."""
+    spread = np.geomspace(1, len(graph), _POINTS)
+    return np.unique(np.append(spread, np.multiply(_SHARES, len(graph))).round().astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Of one policy and topic; the first axis is that of trials, the second that of traversals.
+
+    `shares` are performances as shares of the upper bound, `recalls` those within a traversal, on
+    a third axis by number of requests.
+    """
+
+    shares: Floats
+    recalls: Floats
+
+    def share(self, traversal: int) -> Mean:
+        """The share of the upper bound in this traversal, the first is 1."""
+        return mean_of(self.shares[:, traversal - 1].tolist())
+
+    @property
+    def best(self) -> Mean:
+        """That of the best traversal of each trial."""
+        return mean_of(self.shares.max(axis=1).tolist())
+
+    @property
+    def best_recalls(self) -> Floats:
+        """The recalls within the best traversal of each trial."""
+        best: Floats = self.recalls[np.arange(len(self.shares)), self.shares.argmax(axis=1)]
+        return best
+
+
+Play = Mapping[tuple[str, str], Runs]
+"""Runs by policy and topic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotExperiment:
+    """A figure about traversals: `judge` makes it of the runs of all policies."""
+
+    title: str
+    source: str
+    claim: str
+    judge: Callable[[Play], Outcome]
+    trials: int = 15
+
+    def run(self, effort: Effort) -> Outcome:
+        """Traverse, each trial with its own random numbers to break ties, and judge."""
+        return self.judge(_play(effort))
+
+
+def _play(effort: Effort) -> Play:
+    cases = [
+        (policy, topic, seed)
+        for policy in (LEARNER, *OTHERS)
+        for topic in TOPICS
+        for seed in range(effort.trials)
+    ]
+    done: dict[tuple[str, str, int], Runs] = {}
+    with workers(effort.cores) as run:
+        for case, runs in run(_traversals, cases):
+            done[case] = runs
+            effort.report(f"{len(done)} of {len(cases)} trials")
+    return {
+        (policy, topic): _joined([done[policy, topic, seed] for seed in range(effort.trials)])
+        for policy, topic, seed in cases
+        if seed == 0
+    }
+
+
+def _traversals(case: tuple[str, str, int]) -> tuple[tuple[str, str, int], Runs]:
+    policy, topic, seed = case
+    graph = recorded_graph(topic)
+    controller = make_controller(policy, graph.relevance, np.random.default_rng(seed))
+    results = traverse(graph, controller, TRAVERSALS if policy == LEARNER else 1)
+    shares = np.array([[result.of_upper_bound for result in results]])
+    points = _requests(graph)
+    return case, Runs(shares, np.array([[result.recalls[points] for result in results]]))
+
+
+def _joined(runs: Sequence[Runs]) -> Runs:
+    return Runs(
+        np.concatenate([each.shares for each in runs]),
+        np.concatenate([each.recalls for each in runs]),
+    )
+
+
+def recall_curve(label: str, topic: str, recalls: Floats) -> Curve:
+    """The mean recall over trials (the first axis) by number of requests."""
+    means = [mean_of(column.tolist()) for column in recalls.T]
+    errors = tuple(mean.stderr or 0.0 for mean in means)
+    x = tuple(map(float, _requests(recorded_graph(topic)).tolist()))
+    return Curve(f"{label}, {topic}", x, tuple(mean.value for mean in means), errors)
+
+
+def recall_rows(label: str, topic: str, recalls: Floats) -> list[Row]:
+    """The mean recall over trials (the first axis) after shares of the requests."""
+    points = _requests(recorded_graph(topic))
+    rows = []
+    for share in _SHARES:
+        spot = int(np.abs(points - share * points[-1]).argmin())
+        mean = mean_of(recalls[:, spot].tolist())
+        rows.append(Row(label, f"{topic}, {share:.0%}", mean.value, mean.stderr))
+    return rows
+
+
+def upper_bound_curve(topic: str) -> Curve:
+    """The recall by number of requests if no page had to be discovered."""
+    graph = recorded_graph(topic)
+    return recall_curve("upper bound", topic, graph.best_recall[_requests(graph)][None])
