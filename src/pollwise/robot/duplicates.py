@@ -149,10 +149,11 @@ class Duplicates:
 
 def _mixed(terms: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Hashes of the pairs, by the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
-    mixed = terms ^ (numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    mixed: NDArray[np.uint64] = terms ^ (numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def _site(url: str) -> str:
