@@ -33,9 +33,10 @@ Value = TypeVar("Value")
 
 
 def save_discoveries(connection: sqlite3.Connection, discoveries: Sequence[Discovery]) -> None:
-    """Add discovered pages; `InputError` where an id is not the next one or a URL is known."""
+    """Add discovered pages; `InputError` where their ids have a gap or a URL is known."""
     next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
-    for expected, new in enumerate(discoveries, start=next_id):
+    in_order = sorted(discoveries, key=lambda new: new.page.id)
+    for expected, new in enumerate(in_order, start=next_id):
         if new.page.id != expected:
             raise InputError(
                 f"{new.page.url} was given the id {new.page.id}; expected {expected}, the next one"

@@ -79,8 +79,8 @@ class PollResult:
 class Discovery:
     """A page that was found at `found_at` (UTC seconds), `depth` links away from a seed.
 
-    `page.id` is given by the caller: the ids of all discoveries, in their order, go on from
-    `Store.next_page_id` without a gap.
+    `page.id` is given by the caller: the ids of the discoveries of a batch, in any order, go on
+    from `Store.next_page_id` without a gap.
     """
 
     page: Page

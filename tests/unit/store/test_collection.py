@@ -99,6 +99,13 @@ class TestDiscoveries:
             store.commit(Batch(new_pages=(discovery,), states={"topic": b"1"}))
         assert dump(store) == before
 
+    def test_they_may_come_in_any_order(self, store: Store) -> None:
+        store.commit(Batch(new_pages=(found(6), found(4), found(5))))
+        assert [record.page.url for record in store.pages()][4:] == [
+            f"{SITE}/{n}" for n in (4, 5, 6)
+        ]
+        assert store.next_page_id() == 7
+
     def test_a_batch_may_refer_to_its_new_pages(self, store: Store) -> None:
         store.commit(
             Batch(
