@@ -24,6 +24,7 @@ __all__ = [
     "save_discoveries",
     "save_relevance",
     "settle",
+    "undamaged",
     "unpack_text",
 ]
 
@@ -55,7 +56,7 @@ def save_collected(connection: sqlite3.Connection, path: Path, collected: Collec
     before = connection.execute(SQL["document"], {"page_id": page_id}).fetchone()
     searchable = before == (title, data, True)
     if before is not None and before[2] and not searchable:
-        _change_index(connection, "drop_text", page_id, *before[:2])
+        _change_index(connection, path, "drop_text", page_id, *before[:2])
     values = {
         "page_id": page_id,
         "relevance": collected.relevance,
@@ -72,7 +73,7 @@ def save_collected(connection: sqlite3.Connection, path: Path, collected: Collec
     if collected.links is not None:
         links = pack_links(collected.links)
         connection.execute(SQL["save_links"], {"page_id": page_id, "data": links})
-    settle(connection, page_id)
+    settle(connection, path, page_id)
 
 
 def save_relevance(connection: sqlite3.Connection, rescored: Mapping[int, float]) -> None:
@@ -83,7 +84,7 @@ def save_relevance(connection: sqlite3.Connection, rescored: Mapping[int, float]
     )
 
 
-def settle(connection: sqlite3.Connection, page_id: int) -> None:
+def settle(connection: sqlite3.Connection, path: Path, page_id: int) -> None:
     """Bring the full-text index into line with what is known of a page now.
 
     It has what was collected and may be indexed, without duplicates and what is gone or removed.
@@ -94,21 +95,23 @@ def settle(connection: sqlite3.Connection, page_id: int) -> None:
         return
     title, data, searchable = connection.execute(SQL["document"], values).fetchone()
     change = "drop_text" if searchable else "index_text"
-    _change_index(connection, change, page_id, title, data)
+    _change_index(connection, path, change, page_id, title, data)
     connection.execute(SQL["set_searchable"], {**values, "searchable": not searchable})
 
 
 def _change_index(
-    connection: sqlite3.Connection, change: str, page_id: int, title: str, data: bytes
+    connection: sqlite3.Connection, path: Path, change: str, page_id: int, title: str, data: bytes
 ) -> None:
-    text = zlib.decompress(data).decode()
+    text = undamaged(path, page_id, unpack_text, data)
     connection.execute(SQL[change], {"page_id": page_id, "title": title, "text": text})
 
 
 def read_history(connection: Connection) -> Iterator[Fetched]:
     """See `Store.history`."""
     for _, page_id, relevance, data in _by_key(connection, "history_after"):
-        links = NO_LINKS if data is None else _undamaged(connection, page_id, unpack_links, data)
+        links = (
+            NO_LINKS if data is None else undamaged(connection.path, page_id, unpack_links, data)
+        )
         yield Fetched(page_id, relevance, links)
 
 
@@ -121,7 +124,7 @@ def read_documents(connection: Connection, least: float | None) -> Iterator[Docu
     """See `Store.documents`."""
     for row in _by_key(connection, "documents_after", least=least):
         page_id, url, title, data, relevance, depth, *times, polls, changes, gone, other = row
-        text = None if data is None else _undamaged(connection, page_id, unpack_text, data)
+        text = None if data is None else undamaged(connection.path, page_id, unpack_text, data)
         first_seen_at, last_seen_at, last_changed_at = times
         yield Document(
             page_id=page_id,
@@ -156,14 +159,13 @@ def _by_key(connection: Connection, query: str, **values: object) -> Iterator[Ro
         after = rows[-1][0]
 
 
-def _undamaged(
-    connection: Connection, page_id: int, unpack: Callable[[bytes], Value], data: bytes
-) -> Value:
+def undamaged(path: Path, page_id: int, unpack: Callable[[bytes], Value], data: bytes) -> Value:
+    """What `unpack` makes of the data of a page; `StoreError` where it is damaged."""
     try:
         return unpack(data)
     except ValueError as error:
         raise StoreError(
-            f"{connection.path}: what page {page_id} holds is damaged ({error}): restore a copy"
+            f"{path}: what page {page_id} holds is damaged ({error}): restore a copy"
         ) from error
 
 

@@ -133,7 +133,9 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     its format is not the one of this version of pollwise.
     """
     if not path.exists():
-        raise StoreError(f"{path} does not exist: start 'pollwise watch' to make it")
+        raise StoreError(
+            f"{path} does not exist: start 'pollwise watch' or 'pollwise collect' to make it"
+        )
     check_usable(path)
     version, known = _check_version(path), len(migrations())
     if version < known:

@@ -24,8 +24,8 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import closing
 
-from pollwise.errors import InputError, StoreError
-from pollwise.store.collection import unpack_text
+from pollwise.errors import InputError
+from pollwise.store.collection import undamaged, unpack_text
 from pollwise.store.connection import Connection
 from pollwise.store.records import Hit
 
@@ -38,6 +38,7 @@ _TOPIC_SHARE = 0.25
 _TITLE_WEIGHT = 4.0
 _SNIPPET_WORDS = 40
 _MOST_WORDS = 64
+_MOST_HITS = 10_000
 _START, _END = "\x02", "\x03"
 
 _PART = re.compile(r'(?P<minus>-)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
@@ -45,6 +46,10 @@ _PART = re.compile(r'(?P<minus>-)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 
 def search(connection: Connection, query: str, limit: int, offset: int) -> list[Hit]:
     """See `Store.search`."""
+    if not (0 <= limit <= _MOST_HITS and 0 <= offset < 2**31):
+        raise InputError(
+            f"a search for {limit} hits from {offset} on; expected at most {_MOST_HITS}"
+        )
     wanted, unwanted = expression_of(query)
     rows = connection.rows(
         "search",
@@ -54,12 +59,7 @@ def search(connection: Connection, query: str, limit: int, offset: int) -> list[
         limit=limit,
         offset=offset,
     )
-    try:
-        texts = [(row[2], unpack_text(row[6])) for row in rows]
-    except ValueError as error:
-        raise StoreError(
-            f"{connection.path}: the text of a page is damaged ({error}): restore a copy"
-        ) from error
+    texts = [(row[2], undamaged(connection.path, row[0], unpack_text, row[6])) for row in rows]
     return [
         Hit(page_id, url, title, *snippet, fit, relevance, score)
         for (page_id, url, title, fit, relevance, score, _), snippet in zip(

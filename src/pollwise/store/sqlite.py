@@ -160,7 +160,7 @@ class Store:
             for page_id in page_ids:
                 connection.execute(SQL["remove_page"], {"id": page_id, "removed_at": now})
                 connection.execute(SQL["forget_page"], {"id": page_id})
-                settle(connection, page_id)
+                settle(connection, self._path, page_id)
 
     def pages(self) -> list[PageRecord]:
         """All watched pages, by id."""
@@ -195,7 +195,7 @@ class Store:
             save_discoveries(connection, batch.new_pages)
             for poll in batch.polls:
                 save_poll(connection, self._path, poll)
-                settle(connection, poll.observation.page_id)
+                settle(connection, self._path, poll.observation.page_id)
             for collected in batch.collected:
                 save_collected(connection, self._path, collected)
             save_relevance(connection, batch.rescored)
@@ -235,7 +235,7 @@ class Store:
         """The collected pages that hold these words, best first, from the `offset`-th (from 0) on.
 
         What a query may say, and how hits are ranked: see `pollwise.store.search`. `InputError`
-        for a query without a word to look for.
+        for a query without a word to look for, and for more than 10,000 hits at once.
         """
         return search(self._connection, query, limit, offset)
 

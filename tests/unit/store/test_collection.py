@@ -157,6 +157,20 @@ class TestHistory:
             list(store.history())
 
 
+def test_a_damaged_text_is_one_line_for_readers_and_writers(store: Store) -> None:
+    store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),), collected=(collected(0),)))
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE documents SET text = x'00'")
+    for use in (
+        lambda: store.search("whale"),
+        lambda: list(store.documents()),
+        lambda: store.commit(Batch(collected=(collected(0, "a shark"),))),
+        lambda: store.remove_pages([0], now=2.0),
+    ):
+        with pytest.raises(StoreError, match=r"what page 0 holds is damaged .*: restore a copy"):
+            use()
+
+
 class TestCollected:
     def test_its_page_tells_of_it(self, store: Store) -> None:
         store.commit(Batch(collected=(collected(0), collected(1, duplicate_of=0))))

@@ -96,6 +96,12 @@ INDEX.executescript("".join(migrations()))
 INDEX.execute("INSERT INTO full_text (rowid, title, text) VALUES (0, 'whale', 'sea')")
 
 
+@pytest.mark.parametrize(("limit", "offset"), [(-1, 0), (10_001, 0), (1, -1), (1, 2**63)])
+def test_hits_without_end_are_refused(store: Store, limit: int, offset: int) -> None:
+    with pytest.raises(InputError, match=f"{limit} hits from {offset} on; expected at most 10000"):
+        store.search("whale", limit, offset)
+
+
 @given(st.text(st.characters(), max_size=40) | st.text("whale \"-OR()*:^+\0'", max_size=40))
 @example("\u0301")  # a mark without a letter
 @example("𞤢")  # a letter that is newer than the tokenizer
