@@ -96,7 +96,7 @@ class DocumentCollection:
         found: list[Discovery] = []
         depth = self._depths.get(page.id, 0)
         for entry in sitemaps:
-            self._discover(entry.url, depth + 1, now, found)
+            self._discover(entry.url, 1, now, found)
         if report.observation.outcome is Outcome.GONE:
             self._duplicates.discard(page.id)
         elif report.redirected_to is not None:
@@ -115,12 +115,12 @@ class DocumentCollection:
             relevance = self.topic_filter.score(page.scope, digest.terms)
         else:
             relevance = self.topic_filter.observe(page.scope, digest.terms)
-        links = _NO_LINKS
         self._copies.discard(page.id)
         if original is not None:
-            relevance = 0.0  # it says nothing new, and leads nowhere new
+            relevance = 0.0  # it says nothing new
             self._copies.add(page.id)
-        elif not digest.nofollow:
+        links = _NO_LINKS
+        if not digest.nofollow:
             links = self._followed(page, digest, report.observation.polled_at, found)
         self._relevances[page.id] = relevance
         collected = Collected(
@@ -137,13 +137,14 @@ class DocumentCollection:
 
     def _original(self, page: Page, report: PollReport, digest: Digest) -> int | None:
         """The page that this one is a copy of."""
-        original = self._duplicates.seen(page.id, report.memory.text_hash or "0", digest.simhash)
         if digest.canonical is not None and digest.canonical != page.url:
             declared = self._pages.get(digest.canonical)
             known = declared is not None and declared.id in self._relevances
             if declared is not None and known and believes_canonical(page.url, digest.canonical):
+                self._duplicates.discard(page.id)
                 return declared.id
-        return original
+        assert report.memory.text_hash is not None  # it was fetched just now
+        return self._duplicates.seen(page.id, report.memory.text_hash, digest.simhash)
 
     def _followed(self, page: Page, digest: Digest, now: float, found: list[Discovery]) -> Links:
         depth = self._depths.get(page.id, 0) + 1

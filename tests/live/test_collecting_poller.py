@@ -1,0 +1,156 @@
+"""Polls for a collection over HTTP: no request that politeness does not know of."""
+
+from functools import partial
+
+import pytest
+
+from pollwise.relevance.topic import topic
+from pollwise.relevance.topic_filter import TopicFilter
+from pollwise.robot.collecting_poller import CollectingPoller
+from pollwise.robot.document_collection import DocumentCollection
+from pollwise.robot.fetcher import HttpFetcher
+from pollwise.robot.fetcher_controller import FetcherController
+from pollwise.robot.link_filter import LinkFilter
+from pollwise.robot.poller import WebPoller
+from pollwise.robot.response_digest import digest
+from pollwise.robot.response_processor import ResponseProcessor
+from pollwise.robot.robots import Robots
+from pollwise.types import Outcome, Page, PageMemory
+
+WHALES = "<title>Whales</title><p>" + "The whale sings to whales of the whale. " * 20
+
+
+@pytest.fixture
+async def processor():
+    async with ResponseProcessor(partial(digest, judge=None), time_limit=2.0) as running:
+        yield running
+
+
+@pytest.fixture
+async def poll(site, clock, processor):
+    """Polls a path of the site; `waits` are the seconds slept in between."""
+    async with HttpFetcher(clock=clock, max_bytes=150_000) as fetcher:
+        robots = Robots(fetcher, clock=clock)
+        waits = []
+
+        async def sleep(seconds):
+            waits.append((seconds, list(site.paths)))
+
+        collection = DocumentCollection(
+            TopicFilter(topic("whales")), LinkFilter, lambda: iter([]), next_page_id=100
+        )
+        poller = CollectingPoller(
+            WebPoller(fetcher, robots, clock=clock, follow_redirects=False),
+            processor,
+            collection,
+            FetcherController(),
+            robots=robots,
+            fetcher=fetcher,
+            crawl_delay=0.5,
+            clock=clock,
+            sleep=sleep,
+        )
+
+        async def of(path, page_id=0):
+            return await poller.poll(Page(page_id, site.url(path), site.host), PageMemory())
+
+        of.waits = waits
+        of.poller = poller
+        yield of
+
+
+async def test_a_document_is_read_scored_and_followed(site, poll):
+    site.says("/a", WHALES + "<a href=/b>more</a>", Content_Type="text/html")
+    report = await poll("/a")
+    assert report.observation.outcome is Outcome.CHANGED
+    assert report.observation.relevance > 0.3
+    assert report.collected.title == "Whales"
+    assert [found.page.url for found in report.new_pages] == [site.url("/b")]
+    assert report.links.targets.tolist() == [100]
+
+
+async def test_it_waits_between_robots_txt_and_the_page(site, poll):
+    site.says("/robots.txt", "User-agent: *\nCrawl-delay: 3")
+    site.says("/a", WHALES, Content_Type="text/html")
+    await poll("/a")
+    assert poll.waits == [(3.0, ["/robots.txt"])]
+    await poll("/a")
+    assert len(poll.waits) == 1
+
+
+async def test_sitemaps_are_read_once_with_pauses_and_cost_what_they_take(site, poll):
+    site.says(
+        "/robots.txt",
+        f"Sitemap: {site.url('/map.xml')}\nSitemap: http://other.example/map.xml",
+    )
+    site.says(
+        "/map.xml",
+        f"<sitemapindex><sitemap><loc>{site.url('/one.xml')}</loc></sitemap></sitemapindex>",
+    )
+    urls = "".join(f"<url><loc>{site.url(f'/{n}')}</loc></url>" for n in range(3))
+    foreign = "<url><loc>http://other.example/</loc></url>"
+    site.says("/one.xml", f"<urlset>{urls}{foreign}</urlset>")
+    site.says("/a", WHALES, Content_Type="text/html")
+    report = await poll("/a")
+    assert site.paths == ["/robots.txt", "/map.xml", "/one.xml", "/a"]
+    assert [seconds for seconds, _ in poll.waits] == [0.5, 0.5, 0.5]
+    assert [found.page.url for found in report.new_pages] == [site.url(f"/{n}") for n in range(3)]
+    assert report.observation.cost == 3.0
+    assert (await poll("/a")).observation.cost == 1.0
+
+
+async def test_a_redirect_is_no_request_but_a_new_page(site, poll):
+    site.says("/a", status=301, Location="/b")
+    report = await poll("/a")
+    assert site.paths == ["/robots.txt", "/a"]
+    assert report.observation.outcome is Outcome.UNCHANGED
+    assert [found.page.url for found in report.new_pages] == [site.url("/b")]
+    site.says("/b", status=302, Location="/b")
+    report = await poll("/b", 100)
+    assert report.new_pages == ()
+    assert report.observation.relevance == 0.0
+
+
+async def test_what_is_too_large_is_a_failed_observation(site, poll):
+    site.says("/a", b"x" * 200_000, Content_Type="text/html")
+    report = await poll("/a")
+    assert report.observation.outcome is Outcome.FAILED
+    assert "larger than 150000 bytes" in report.error
+    assert report.collected is None
+
+
+async def test_what_makes_a_worker_fail_is_a_failed_observation(site, poll):
+    site.says("/a", WHALES, Content_Type="text/html")
+    async with ResponseProcessor(partial(digest, judge="json:loads")) as failing:
+        poll.poller._processor = failing
+        report = await poll("/a")
+    assert report.observation.outcome is Outcome.FAILED
+    assert "JSONDecodeError" in report.error
+    assert report.memory == PageMemory()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"\xff\xfe\x00broken \xc3\x28 " * 50, b"<a href=/x>" * 5000, b"\x00\x01\x02" * 100, b""],
+    ids=["encoding", "links", "binary", "empty"],
+)
+async def test_odd_pages_are_taken_as_they_are(site, poll, body):
+    site.says("/a", body, Content_Type="text/html; charset=utf-16-nonsense")
+    report = await poll("/a")
+    assert report.observation.outcome is Outcome.CHANGED
+    assert report.collected is not None
+    assert len(report.new_pages) <= 1
+
+
+async def test_a_page_with_a_million_links_is_bounded(site, poll):
+    links = "".join(f"<a href={n:x}>" for n in range(6000))
+    site.says("/a", links, Content_Type="text/html")
+    report = await poll("/a")
+    assert len(report.new_pages) == 4999  # one is the page's own
+
+
+async def test_the_staff_follows_what_was_measured(site, poll):
+    site.says("/a", WHALES, Content_Type="text/html")
+    assert poll.poller.staff() == 1  # one host is not even known yet
+    await poll("/a")
+    assert poll.poller.staff() >= 1
