@@ -137,25 +137,29 @@ def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
         return []
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
     polled = Polled(now, tuple(report.observation for report in reports))
-    discovered = [event for report in reports for event in _discovered(report, now)]
-    return [*notices, polled, *discovered]
+    return [*notices, polled, *_discovered(reports, now)]
 
 
-def _discovered(report: PollReport, now: float) -> Iterator[Event]:
-    """The pages that a poll brought to light, then the links that may lead to them, new scores."""
-    if report.new_pages:
-        yield Added(now, tuple(found.page for found in report.new_pages))
-    if report.links is not None:
+def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
+    """The pages that polls brought to light, then the links that may lead to them, new scores.
+
+    In the order of their ids: reports are not in the order in which pages were found.
+    """
+    found = sorted((found.page for r in reports for found in r.new_pages), key=lambda page: page.id)
+    if found:
+        yield Added(now, tuple(found))
+    for report in reports:
         links = report.links
-        yield Linked(
-            now,
-            report.observation.page_id,
-            tuple(links.targets.tolist()),
-            tuple(links.anchors),
-            tuple(links.places),
-        )
-    if report.rescored:
-        yield Rescored(now, tuple(report.rescored), tuple(report.rescored.values()))
+        if links is not None:
+            yield Linked(
+                now,
+                report.observation.page_id,
+                tuple(links.targets.tolist()),
+                tuple(links.anchors),
+                tuple(links.places),
+            )
+        if report.rescored:
+            yield Rescored(now, tuple(report.rescored), tuple(report.rescored.values()))
 
 
 def _remember(
