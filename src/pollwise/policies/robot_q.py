@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from pollwise.checks import require_share
+from pollwise.errors import InputError
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import StateDict
 from pollwise.policies.frontier import FrontierPolicy
@@ -41,12 +42,15 @@ _NEGLIGIBLE = 1e-6
 class RobotQ(FrontierPolicy):
     """Requests the page whose discoverer led to the most relevance in earlier requests.
 
-    `discount` is the worth of relevance found a request later; `generator` breaks ties.
+    `discount` is the worth of relevance that is found a request later, from 0 to below 1;
+    `generator` breaks ties.
     """
 
     def __init__(self, *, generator: np.random.Generator, discount: float = 0.9) -> None:
         super().__init__("robot-q", generator)
         require_share("robot-q", "discount", discount)
+        if discount == 1.0:
+            raise InputError("robot-q: discount=1 makes all indices 0: give one below 1")
         self._discount = discount
         # By the id of the document that is the state: the sum of returns, and their number.
         self._returns: dict[int, float] = {}
@@ -54,6 +58,7 @@ class RobotQ(FrontierPolicy):
         self._made = 0
         self._made_at: dict[int, int] = {}
         """The number of requests made in this traversal, and before each of these."""
+        self._undiscovered: set[int] = set()
 
     def q_values(self, page_id: int) -> tuple[float, float]:
         """Q(x, 1) and Q(x, 2) of the state of pages discovered by this one; 0 if unknown."""
@@ -62,13 +67,14 @@ class RobotQ(FrontierPolicy):
 
     def _groups(self, pages: Sequence[Page]) -> Iterable[float]:
         """None yet: `link` will tell the discoverer."""
+        self._undiscovered.update(page.id for page in pages)
         return [_NOBODY] * len(pages)
 
     def link(self, page_id: int, links: Links) -> None:
         """The page is the discoverer of those that were not known before."""
-        group = self._frontier.group
-        found = [t for t in links.targets.tolist() if group.get(t) == _NOBODY and t != page_id]
-        for target in found:
+        found = self._undiscovered.intersection(links.targets.tolist())
+        self._undiscovered -= found
+        for target in sorted(found):
             self._frontier.regroup(target, page_id)
         if found:
             self._prioritise(page_id)
@@ -77,6 +83,7 @@ class RobotQ(FrontierPolicy):
         """Add the relevance that was found to the returns of all requests that led there."""
         for observation in observations:
             page_id = observation.page_id
+            self._undiscovered.discard(page_id)
             new = math.isnan(self._frontier.polled_at.get(page_id, 0.0))
             if self._frontier.observe(observation) and new:
                 self._learn(page_id, observation.relevance or 0.0)
@@ -109,6 +116,7 @@ class RobotQ(FrontierPolicy):
     def discard(self, page_ids: Sequence[int]) -> None:
         """Forget pages and what was learned of them as states; unknown ids are ignored."""
         super().discard(page_ids)
+        self._undiscovered.difference_update(page_ids)
         for page_id in page_ids:
             for known in (self._returns, self._counts, self._made_at):
                 known.pop(page_id, None)
@@ -119,6 +127,7 @@ class RobotQ(FrontierPolicy):
         super().begin_traversal()
         self._made = 0
         self._made_at.clear()
+        self._undiscovered.clear()
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """When pages were polled, and the returns of their states; see `Policy`."""

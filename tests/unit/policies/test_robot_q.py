@@ -66,6 +66,19 @@ def test_links_that_come_late():
     assert controller.q_values(0)[0] == 0.5
 
 
+def test_a_page_that_was_requested_already_has_no_later_discoverer():
+    controller = robot()
+    controller.add([Page(0)])
+    request(controller, 0, 1.0, 0.0, 1)
+    request(controller, 1, 2.0, 0.0)
+    controller.link(1, Links(np.array([0]), [""]))
+    controller.add([Page(2)])
+    controller.link(1, Links(np.array([0, 2]), ["", ""]))
+    request(controller, 2, 3.0, 0.4)
+    assert controller.q_values(1)[0] == pytest.approx(0.4)
+    assert controller.q_values(0)[0] == pytest.approx(0.2)
+
+
 def test_pages_that_discovered_each_other_anew():
     controller = robot()
     controller.add([Page(0), Page(1)])
@@ -109,3 +122,5 @@ def test_state_is_put_into_another():
 def test_a_discount_that_cannot_be():
     with pytest.raises(InputError, match=r"robot-q: discount=1\.5"):
         robot(1.5)
+    with pytest.raises(InputError, match="give one below 1"):
+        robot(1.0)
