@@ -8,6 +8,7 @@ must not be lost by it.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ __all__ = ["Boilerplate", "FrequentItems"]
 
 Hashes = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
+Ints = TypeVar("Ints", NDArray[np.uint32], NDArray[np.int32])
 
 # A block is boilerplate on more than this many pages, and this share of the host's pages.
 _BLOCK_PAGES = 3
@@ -52,16 +54,18 @@ class FrequentItems:
         return len(self._items)
 
     def add(self, items: Hashes) -> None:
-        """Count each of these items (distinct, sorted) once more."""
+        """Count each of these items (sorted) once more."""
         places, found = self._find(items)
         self._counts[places[found]] += 1
         new = items[~found]
         if not len(new):
             return
-        at = places[~found]
-        self._items = np.insert(self._items, at, new)
-        self._counts = np.insert(self._counts, at, 1)
-        self._missed = np.insert(self._missed, at, self._dropped)
+        at = places[~found] + np.arange(len(new))
+        old = np.ones(len(self._items) + len(new), bool)
+        old[at] = False
+        self._items = _merged(self._items, old, at, new)
+        self._counts = _merged(self._counts, old, at, 1)
+        self._missed = _merged(self._missed, old, at, self._dropped)
         if len(self._items) > self._capacity + self._capacity // 4:
             self._drop()
 
@@ -106,6 +110,14 @@ class FrequentItems:
         self._missed = self._missed[kept]
 
 
+def _merged(array: Ints, old: Mask, at: NDArray[np.intp], new: Ints | int) -> Ints:
+    """The `array` at the places of `old`, and `new` values `at` the others."""
+    merged = np.empty(len(old), array.dtype)
+    merged[old] = array
+    merged[at] = new
+    return merged
+
+
 class _Host:
     """What is known of the pages of one host."""
 
@@ -135,7 +147,7 @@ class Boilerplate:
         known.pages += 1
         known.blocks.add(np.sort(page.blocks))
         counts = self.counts(host, page)
-        known.terms.add(np.unique(page.hashes[counts > 0]))
+        known.terms.add(np.sort(page.hashes[counts > 0]))
         return counts
 
     def counts(self, host: str, page: ParsedText) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """A fair sample of the pages seen, and the floor of relevance that it shows."""
 
 import heapq
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,14 +10,13 @@ from numpy.typing import NDArray
 from pollwise.relevance.packing import pack_terms
 from pollwise.relevance.parsed_text import ParsedText
 
-__all__ = ["MATCHED_SHARE", "PageSample", "floor"]
+__all__ = ["PageSample", "floor", "matched_weight"]
 
-MATCHED_SHARE = 1 / 30
-"""Pages that match count, all together, as at most this share of those that do not."""
+_MATCHED_SHARE = 1 / 30
+"""Relevant pages weigh, all together, at most this share of the others."""
 
 _PAGES = 1024
 _DEVIATIONS = 2.5
-_ROUNDS = 10
 
 
 class PageSample:
@@ -60,19 +60,20 @@ class PageSample:
         self._heap = list(zip(keys, hosts, parts, strict=False))
 
 
-def floor(cosines: NDArray[np.float64]) -> float:
-    """The mean + 2.5 standard deviations of pages at large, whatever share of them matches.
+def floor(cosines: NDArray[np.float64], top: float) -> float:
+    """The mean + 2.5 standard deviations of pages at large; `top`: a cosine of full relevance.
 
     A robot that looks for its topic sees more of it than there is; left to itself, the floor would
-    rise against the very pages that it finds. So those above the floor count, all together, as at
-    most a thirtieth of those below, and the floor is sought from the median upwards.
+    rise against the very pages that it finds. So pages are taken for relevant, more and more from
+    a fifth to three fifths of the top, and relevant pages weigh at most a thirtieth of the others.
     """
-    level = float(np.median(cosines))
-    for _ in range(_ROUNDS):
-        above = cosines > level
-        n = int(above.sum())
-        weights = np.where(above, min(1.0, MATCHED_SHARE * (len(cosines) - n) / max(n, 1)), 1.0)
-        mean = float(np.average(cosines, weights=weights))
-        variance = float(np.average(np.square(cosines - mean), weights=weights))
-        level = mean + _DEVIATIONS * variance**0.5
-    return level
+    relevant = np.clip((cosines / top - 0.2) / 0.4, 0.0, 1.0)
+    weights = 1 - relevant * (1 - matched_weight(float(relevant.sum()), len(cosines)))
+    mean = float(np.average(cosines, weights=weights))
+    variance = float(np.average(np.square(cosines - mean), weights=weights))
+    return mean + _DEVIATIONS * math.sqrt(variance)
+
+
+def matched_weight(matched: float, pages: float) -> float:
+    """What a relevant page weighs, where `matched` of the `pages` are relevant."""
+    return min(1.0, _MATCHED_SHARE * (pages - matched + 1) / matched) if matched > 0 else 1.0

@@ -43,7 +43,8 @@ class ParsedText:
     def term_counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """How often each term stands in the blocks that are `kept` (None: in all of them)."""
         weights = self.counts if kept is None else self.counts * kept[self.block_of]
-        return np.bincount(self.term_of, weights, minlength=len(self.terms))
+        counts = np.bincount(self.term_of, weights, minlength=len(self.terms))
+        return counts.astype(np.float64, copy=False)
 
 
 def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedText:

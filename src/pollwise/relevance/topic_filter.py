@@ -5,8 +5,8 @@ near to the topic as the cosine between its vector and the topic's. Relevance is
 has above the floor, the mean + 2.5 standard deviations of pages at large, scaled to 0..1.
 
 A robot that looks for its topic sees more of it than there is: left to themselves, idf and floor
-would rise against the very pages that it finds. So pages that match count, all together, as at
-most a thirtieth of those that do not.
+would rise against the very pages that it finds. So relevant pages weigh, all together, at most a
+thirtieth of the others.
 """
 
 import json
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pollwise.errors import InputError, StateError
 from pollwise.relevance.boilerplate import Boilerplate
 from pollwise.relevance.packing import pack_terms, unpack_terms
-from pollwise.relevance.page_sample import MATCHED_SHARE, PageSample, floor
+from pollwise.relevance.page_sample import PageSample, floor, matched_weight
 from pollwise.relevance.parsed_text import ParsedText, term_hashes
 from pollwise.relevance.topic import Topic
 from pollwise.relevance.topic_vector import BestPages, LikelyPage, feedback, own_vector, tf_idf
@@ -60,10 +60,9 @@ class TopicFilter:
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
-        self._own_words = term_hashes(topic.words)
         self._boilerplate = Boilerplate()
         self._pages = 0
-        self._matched = 0
+        self._matched = 0.0
         # Document frequencies by the low bits of the term's hash: bounded, collisions are rare.
         self._frequencies = np.zeros(_BUCKETS, np.float32)
         self._weighed_pages = 0.0
@@ -78,6 +77,11 @@ class TopicFilter:
     def topic_vector(self) -> dict[str, float]:
         """The weight of each term of the topic vector, which has length 1."""
         return dict(self._vector)
+
+    @property
+    def judged(self) -> bool:
+        """Whether a callable judges the pages, so that nothing can be scored from packed terms."""
+        return self._topic.judge is not None
 
     @property
     def pages(self) -> int:
@@ -151,7 +155,7 @@ class TopicFilter:
                 f"topic filter: the state does not fit ({error!r}); start the collection anew, or"
                 " use the version of pollwise that wrote it"
             ) from error
-        self._pages, self._matched = int(pages), int(matched)
+        self._pages, self._matched = int(pages), matched
         self._next_vector, self.version = int(next_vector), int(version)
         self._floor, self._top = floor, top
         self._set_vectors(vector)
@@ -172,14 +176,16 @@ class TopicFilter:
     def _specific(self, host: str, hashes: Hashes, counts: Floats) -> Floats:
         """The counts without terms that the host has nearly everywhere.
 
-        A host may be all about the topic. So the topic's own words stay where they are used more
+        A host may be all about the topic. So the topic's own terms stay where they are used more
         than once; one use is put down to the frame (as in "Tides - Journal of Marine Biology").
         """
-        common = self._boilerplate.common(host, hashes)
-        if not common.any():
+        common = np.flatnonzero(self._boilerplate.common(host, hashes))
+        if not len(common):
             return counts
-        own = np.isin(hashes, self._own_words)
-        return np.where(common, np.where(own, np.maximum(counts - 1, 0), 0), counts)
+        own = self._dense_own[_bucket(hashes[common])] > 0
+        specific = counts.copy()
+        specific[common] = np.where(own, np.maximum(counts[common] - 1, 0), 0)
+        return specific
 
     def _weights(self, hashes: Hashes, counts: Floats) -> Floats:
         return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * self._inverse(hashes)
@@ -193,10 +199,8 @@ class TopicFilter:
 
     def _count(self, hashes: Hashes, relevance: float) -> None:
         self._pages += 1
-        weight = 1.0
-        if relevance > 0:
-            self._matched += 1
-            weight = min(1.0, MATCHED_SHARE * self._pages / self._matched)
+        self._matched += relevance
+        weight = 1 - relevance * (1 - matched_weight(self._matched, self._pages))
         self._weighed_pages += weight
         self._frequencies[_bucket(hashes)] += np.float32(weight)
 
@@ -208,10 +212,10 @@ class TopicFilter:
         self._set_vectors(feedback(own, self._best.pages, self._inverse))
         cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
-        self._floor = known * floor(cosines) + (1 - known) * _GUESSED_FLOOR
         best = sorted([*cosines.tolist(), *map(self._cosine_of_best, self._best.pages)])
-        top = known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP
-        self._top = max(top, 2 * self._floor, _LOWEST_TOP)
+        top = max(known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
+        self._floor = known * floor(cosines, top) + (1 - known) * _GUESSED_FLOOR
+        self._top = max(top, 2 * self._floor)
 
     def _cosine_of_packed(self, host: str, packed: bytes) -> float:
         hashes, counts = unpack_terms(packed)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
@@ -22,6 +22,7 @@ def test_an_empty_collection_has_recall_zero_and_an_empty_topic_recall_one():
     assert Performance(existing=3.0).quality == 0.0
 
 
+@settings(max_examples=40)
 @given(events)
 def test_the_accumulator_agrees_with_the_pure_functions(pages):
     relevance = [r for r, _, _ in pages]
@@ -38,6 +39,7 @@ def test_the_accumulator_agrees_with_the_pure_functions(pages):
     assert score.quality == quality(score.recall, score.freshness)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0.0, 10.0), values), max_size=20))
 def test_performance_is_the_integral_of_quality(steps):
     score, now, expected = Performance(existing=20.0), 0.0, 0.0

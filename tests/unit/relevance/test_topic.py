@@ -31,7 +31,7 @@ def test_a_topic_needs_a_usable_word(words):
 
 def test_examples_are_counted_and_must_have_words():
     assert topic(examples=["Whales and whale songs"]).examples == ({"whale": 2, "song": 1},)
-    with pytest.raises(InputError, match="example 2 .* has no usable word"):
+    with pytest.raises(InputError, match=r"example 2 .* has no usable word"):
         topic(examples=["Whales", "... 12 ..."])
 
 

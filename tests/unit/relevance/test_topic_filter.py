@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError, StateError
+from pollwise.relevance.parsed_text import parse_text
+from pollwise.relevance.topic import Topic, topic
+from pollwise.relevance.topic_filter import TopicFilter
+
+SEA_TEXT = "whale dolphin seal ocean coral reef plankton tide fish harbour krill squid"
+LAND_TEXT = """
+engine price court letter paper village road music wheat market school bridge window river kitchen
+football theatre council tax railway camera garden winter novel museum poet
+"""
+SEA, LAND = SEA_TEXT.split(), LAND_TEXT.split()
+MENU = ["Ocean portal", "Whale watching tours", "Imprint and contact"]
+
+
+def corpus(generator, pages=300, hosts=6, share=0.1, menu=()):
+    """Pages with whether they are about the sea: (host, parsed text, about)."""
+    made = []
+    for _ in range(pages):
+        host = f"site{generator.integers(hosts)}.org"
+        about = generator.random() < share
+        words = list(generator.choice(LAND, 30))
+        if about:
+            words[:20] = generator.choice(SEA, 20)
+            words[0] = "whales"
+        generator.shuffle(words)
+        made.append((host, parse_text([*menu, " ".join(words[:10]), " ".join(words[10:])]), about))
+    return made
+
+
+def observed(words, pages):
+    relevance = TopicFilter(topic(words))
+    for host, page, _ in pages:
+        relevance.observe(host, page)
+    return relevance
+
+
+def split(scores, pages):
+    about = np.array([about for *_, about in pages])
+    return np.array(scores)[about], np.array(scores)[~about]
+
+
+def test_pages_about_the_topic_stand_out_and_the_rest_has_none():
+    pages = corpus(np.random.default_rng(1))
+    relevance = observed("whales", pages)
+    inside, outside = split([relevance.score(host, page) for host, page, _ in pages], pages)
+    assert inside.min() > outside.max()
+    assert (outside > 0).mean() < 0.05
+    assert inside.max() == 1.0
+
+
+def test_feedback_finds_pages_without_the_words_of_the_topic():
+    pages = corpus(np.random.default_rng(2))
+    relevance = observed("whales", pages)
+    assert relevance.topic_vector["whale"] ** 2 == pytest.approx(0.5)
+    assert sum(w * w for w in relevance.topic_vector.values()) == pytest.approx(1.0)
+    assert {"dolphin", "coral", "krill"} < set(relevance.topic_vector)
+    assert relevance.score("new.org", parse_text(["Dolphins and krill", "Coral reef, seal."])) > 0.1
+    assert relevance.score("new.org", parse_text(["The council pays for the railway."])) == 0.0
+
+
+def test_scores_of_the_first_pages_make_sense():
+    pages = corpus(np.random.default_rng(3), pages=60, share=0.3)
+    relevance = TopicFilter(topic("whales"))
+    inside, outside = split([relevance.observe(host, page) for host, page, _ in pages], pages)
+    assert (inside > 0).mean() > 0.9
+    assert (outside > 0).mean() < 0.1
+
+
+def test_a_robot_that_finds_much_of_its_topic_still_tells_it():
+    pages = corpus(np.random.default_rng(4), share=0.35)
+    relevance = observed("whales", pages)
+    inside, outside = split([relevance.score(host, page) for host, page, _ in pages], pages)
+    assert (inside > 0).mean() > 0.95
+    assert (outside > 0).mean() < 0.05
+
+
+def test_menus_do_not_fake_relevance():
+    pages = corpus(np.random.default_rng(5), hosts=2, menu=MENU)
+    relevance = TopicFilter(topic("whales"))
+    scores = [relevance.observe(host, page) for host, page, _ in pages]
+    _, outside = split(scores[20:], pages[20:])
+    assert (outside > 0).mean() < 0.05
+
+
+def test_a_small_host_about_the_topic_keeps_its_relevance():
+    pages = corpus(np.random.default_rng(6))
+    relevance = observed("whales", pages)
+    for _, page, _ in corpus(np.random.default_rng(7), pages=5, share=1.0):
+        assert relevance.observe("whales.org", page) > 0.3
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([*SEA, *LAND, "the", "42"]), max_size=9), max_size=30))
+def test_scores_lie_in_0_to_1(texts):
+    relevance = TopicFilter(topic("ocean tide"))
+    for number, words in enumerate(texts):
+        page = parse_text([" ".join(words)])
+        assert 0 <= relevance.observe(f"site{number % 3}", page) <= 1
+        assert 0 <= relevance.score("elsewhere", page) <= 1
+        packed = relevance.pack("elsewhere", page)
+        assert relevance.rescore("elsewhere", packed) == relevance.score("elsewhere", page)
+    assert relevance.pages == len(texts)
+
+
+def test_the_order_of_the_pages_hardly_matters_in_the_end():
+    pages = corpus(np.random.default_rng(8))
+    a, b = observed("whales", pages), observed("whales", pages[::-1])
+    scores = np.array([[f.score(host, page) for f in (a, b)] for host, page, _ in pages])
+    assert np.abs(scores[:, 0] - scores[:, 1]).mean() < 0.02
+
+
+def test_scoring_teaches_nothing():
+    pages = corpus(np.random.default_rng(9), pages=40)
+    relevance = observed("whales", pages)
+    before = relevance.state_dict()
+    for host, page, _ in pages:
+        relevance.score(host, page)
+        relevance.pack(host, page)
+    after = relevance.state_dict()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_a_restart_changes_nothing():
+    pages = corpus(np.random.default_rng(10), menu=MENU)
+    straight = observed("whales", pages[:150])
+    again = TopicFilter(topic("whales"))
+    again.load_state_dict(straight.state_dict())
+    assert again.version == straight.version > 0
+    assert again.topic_vector == straight.topic_vector
+    for host, page, _ in pages[150:]:
+        assert again.observe(host, page) == straight.observe(host, page)
+
+
+def test_a_fresh_filter_can_be_saved():
+    again = TopicFilter(topic("whales"))
+    again.load_state_dict(TopicFilter(topic("whales")).state_dict())
+    assert again.pages == 0
+    assert 0 <= again.observe("a", parse_text(["whales"])) <= 1
+
+
+def test_a_state_that_does_not_fit():
+    state = TopicFilter(topic("whales")).state_dict()
+    del state["buckets"]
+    with pytest.raises(StateError, match="does not fit"):
+        TopicFilter(topic("whales")).load_state_dict(state)
+
+
+def test_the_version_grows_with_the_collection_more_and_more_rarely():
+    pages = corpus(np.random.default_rng(11), pages=100)
+    relevance, versions = TopicFilter(topic("whales")), []
+    for host, page, _ in pages:
+        relevance.observe(host, page)
+        versions.append(relevance.version)
+    renewed = np.flatnonzero(np.diff(versions))
+    assert (np.diff(renewed)[1:] >= np.diff(renewed)[:-1] - 1).all()
+    assert 8 < versions[-1] < 20
+
+
+def test_examples_make_a_topic():
+    pages = corpus(np.random.default_rng(12))
+    relevance = TopicFilter(topic(examples=["Whales and dolphins of the ocean.", "Coral reef"]))
+    for host, page, _ in pages:
+        relevance.observe(host, page)
+    inside, outside = split([relevance.score(host, page) for host, page, _ in pages], pages)
+    assert np.median(inside) > 0.3
+    assert (outside > 0).mean() < 0.1
+
+
+def test_a_judge_has_the_last_word_and_the_vector_follows_it():
+    relevance = TopicFilter(Topic(judge="anything:about_whales"))
+    for host, page, about in corpus(np.random.default_rng(13)):
+        judged = parse_text([" ".join(page.terms)], judgement=0.75 if about else 0.0)
+        assert relevance.observe(host, judged) == (0.75 if about else 0.0)
+    assert {"dolphin", "coral"} < set(relevance.topic_vector)
+    with pytest.raises(InputError, match="has not judged the page"):
+        relevance.score("a", parse_text(["whale"]))
+    with pytest.raises(InputError, match="judges texts, not packed terms"):
+        relevance.rescore("a", relevance.pack("a", parse_text(["whale"])))
+
+
+def test_a_page_without_text_is_not_relevant():
+    relevance = TopicFilter(topic("whales"))
+    assert [relevance.observe("a", parse_text([])) for _ in range(20)] == [0.0] * 20
