@@ -2,13 +2,11 @@
 
 import asyncio
 import gc
-import io
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import uvloop
@@ -19,7 +17,6 @@ from pollwise.errors import InputError
 from pollwise.knowledge import learned_by
 from pollwise.policies.random_order import RandomOrder
 from pollwise.relevance.topic import Topic, topic
-from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.robot.collecting_poller import CollectingPoller
 from pollwise.robot.document_collection import DocumentCollection
 from pollwise.robot.fetcher import HttpFetcher
@@ -35,11 +32,11 @@ from pollwise.robot.urls import scope_of
 from pollwise.robot.watch import watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import NewPage, Store
-from pollwise.types import Budget, PageMemory, StateDict
+from pollwise.stored_topic import FILTER_STATE, pack_filter_state, stored_filter, stored_topic
+from pollwise.types import Budget, PageMemory
 
 __all__ = ["CollectOptions", "collect_pages"]
 
-_FILTER_STATE = "topic-filter"
 _SEED = 0
 _LINE = 1
 """Pages that may wait for a busy host: the robot chooses anew each time, by what it has learned."""
@@ -136,7 +133,7 @@ async def _collect(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     collection = DocumentCollection(
-        _topic_filter(store, about),
+        stored_filter(store, about),
         link_filter,
         partial(_stored_terms, store.path),
         records=store.pages(),
@@ -178,7 +175,7 @@ async def _collect(
             settings=settings,
             on_progress=show,
             staff=poller.staff,
-            states=lambda: {_FILTER_STATE: _packed(collection.topic_filter.state_dict())},
+            states=lambda: {FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict())},
         )
         display.rejected(collection.rejections)
         return processor.load
@@ -230,7 +227,7 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
 def _agreed_topic(store: Store, told: Topic | None, db: Path) -> Topic:
     """The topic of the database, or of the command line where it has none yet."""
     runs = store.runs()
-    kept = _kept_topic(runs[-1].settings) if runs else None
+    kept = stored_topic(store)
     if runs and kept is None:
         raise InputError(f"{db} watches pages and holds no collection; name another file (--db)")
     if kept is not None and told is not None and kept != told:
@@ -244,30 +241,6 @@ def _agreed_topic(store: Store, told: Topic | None, db: Path) -> Topic:
     if kept is None and not runs and store.totals().pages == 0 and told is None:
         raise InputError(f"{db} has no pages; name some to begin with (--seed)")
     return about
-
-
-def _kept_topic(settings: Mapping[str, Any]) -> Topic | None:
-    kept = settings.get("topic")
-    if kept is None:
-        return None
-    return Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
-
-
-def _topic_filter(store: Store, about: Topic) -> TopicFilter:
-    """The topic filter as it was when its state was kept last."""
-    made = TopicFilter(about)
-    packed = store.state(_FILTER_STATE)
-    if packed is not None:
-        with np.load(io.BytesIO(packed)) as arrays:
-            made.load_state_dict({name: arrays[name] for name in arrays.files})
-    return made
-
-
-def _packed(state: StateDict) -> bytes:
-    file = io.BytesIO()
-    arrays: dict[str, Any] = dict(state)
-    np.savez(file, **arrays)
-    return file.getvalue()
 
 
 def _stored_terms(db: Path) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,46 @@
+"""What a collection in a store is about, and what was learned of that."""
+
+import io
+from typing import Any
+
+import numpy as np
+
+from pollwise.relevance.topic import Topic
+from pollwise.relevance.topic_filter import TopicFilter
+from pollwise.store import Store
+from pollwise.types import StateDict
+
+__all__ = ["FILTER_STATE", "pack_filter_state", "stored_filter", "stored_topic"]
+
+FILTER_STATE = "topic-filter"
+"""The name by which the store keeps the state of the topic filter."""
+
+
+def stored_topic(store: Store) -> Topic | None:
+    """The topic of the latest run; None: there was no run, or it did not collect."""
+    runs = store.runs()
+    kept: Any = runs[-1].settings.get("topic") if runs else None
+    if kept is None:
+        return None
+    return Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
+
+
+def stored_filter(store: Store, about: Topic) -> TopicFilter:
+    """The topic filter as it was when its state was kept last; without one a new filter.
+
+    `StateError` where another version of pollwise kept the state.
+    """
+    made = TopicFilter(about)
+    packed = store.state(FILTER_STATE)
+    if packed is not None:
+        with np.load(io.BytesIO(packed)) as arrays:
+            made.load_state_dict({name: arrays[name] for name in arrays.files})
+    return made
+
+
+def pack_filter_state(state: StateDict) -> bytes:
+    """The state of a topic filter as the store keeps it."""
+    file = io.BytesIO()
+    arrays: dict[str, Any] = dict(state)
+    np.savez(file, **arrays)
+    return file.getvalue()
