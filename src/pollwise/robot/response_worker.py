@@ -1,0 +1,93 @@
+"""The process in which responses are worked on; `ResponseProcessor` starts it and talks to it.
+
+Standard input brings frames, standard output takes one back for each: 8 bytes of length, then a
+pickle. The first is a `Setup`, every other one a request for its `work`. The answer is `(True,
+result)` or `(False, why not)`, the latter one line. The process ends when standard input does, so
+it does not outlive whoever started it; nor does it by more than twice the time limit when it is
+stuck, for then its own alarm ends it.
+"""
+
+import os
+import pickle
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+__all__ = ["LENGTH_BYTES", "Response", "Setup", "framed", "main"]
+
+LENGTH_BYTES = 8
+"""Length of the number (little-endian) in front of each frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a fetch brought: the decompressed body, the URL that answered, and header values.
+
+    Where there are several X-Robots-Tag fields, `x_robots_tag` has one a line.
+    """
+
+    body: bytes
+    content_type: str | None
+    url: str
+    x_robots_tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The pickle of what to do with each request, and the seconds and bytes that it may take."""
+
+    work: bytes
+    time_limit: float
+    memory_limit: int
+
+
+def framed(content: bytes) -> bytes:
+    """The content behind its length."""
+    return len(content).to_bytes(LENGTH_BYTES, "little") + content
+
+
+def main() -> None:
+    """Work until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # what the work reads must be no frames,
+    os.dup2(2, 1)  # and what it prints must not come between them
+    setup: Setup = pickle.loads(_read(incoming))
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = setup.memory_limit if most == resource.RLIM_INFINITY else min(setup.memory_limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    work: list[Callable[[Any], Any]] = []
+    _write(outgoing, _answer(work.append, setup.work))
+    while True:
+        request = _read(incoming)
+        signal.setitimer(signal.ITIMER_REAL, 2 * setup.time_limit)
+        _write(outgoing, _answer(work[0], request))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _answer(work: Callable[[Any], Any], request: bytes) -> bytes:
+    try:
+        return pickle.dumps((True, work(pickle.loads(request))), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # whatever it is, it is this response's result, no end of the crawl
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return pickle.dumps((False, reason))
+
+
+def _read(incoming: BinaryIO) -> bytes:
+    head = incoming.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        sys.exit()
+    return incoming.read(int.from_bytes(head, "little"))
+
+
+def _write(outgoing: BinaryIO, content: bytes) -> None:
+    rest = memoryview(framed(content))
+    try:
+        while rest:
+            rest = rest[outgoing.write(rest) :]
+    except BrokenPipeError:
+        sys.exit()
