@@ -129,14 +129,14 @@ class TopicFilter:
         numbers = [self._pages, self._matched, self._weighed_pages, self._next_vector]
         numbers += [self._floor, self._top, self.version]
         best = [[page.host, dict(page.counts), page.nearness] for page in self._best.pages]
-        words = json.dumps([self._vector, best]).encode()
+        words = json.dumps([self._topic_as_json(), self._vector, best]).encode()
         return {
             **self._boilerplate.state_dict(),
             **self._sample.state_dict(),
             "numbers": np.array(numbers, np.float64),
             "buckets": there.astype(np.uint32),
             "frequencies": self._frequencies[there],
-            "vector_and_best_pages": np.frombuffer(words, np.uint8),
+            "words": np.frombuffer(words, np.uint8),
         }
 
     def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:
@@ -144,7 +144,9 @@ class TopicFilter:
         try:
             numbers = state["numbers"].astype(np.float64).tolist()
             pages, matched, self._weighed_pages, next_vector, floor, top, version = numbers
-            vector, best = json.loads(state["vector_and_best_pages"].tobytes())
+            topic, vector, best = json.loads(state["words"].tobytes())
+            if topic != self._topic_as_json():
+                raise ValueError(f"it is of the topic {str(topic)[:60]}")
             self._best.pages = [LikelyPage(*row) for row in best]
             self._sample.load_state_dict(state)
             self._boilerplate.load_state_dict(state)
@@ -159,6 +161,10 @@ class TopicFilter:
         self._next_vector, self.version = int(next_vector), int(version)
         self._floor, self._top = floor, top
         self._set_vectors(vector)
+
+    def _topic_as_json(self) -> list[object]:
+        examples = [dict(counts) for counts in self._topic.examples]
+        return [list(self._topic.words), examples, self._topic.judge]
 
     def _relevance(self, page: ParsedText, weights: Floats) -> float:
         if self._topic.judge is None:
@@ -209,13 +215,26 @@ class TopicFilter:
         self._next_vector = int(self._pages * _GROWTH) + 1
         self.version += 1
         own = own_vector(self._topic, self._inverse)
-        self._set_vectors(feedback(own, self._best.pages, self._inverse))
+        now = [self._as_of_now(page) for page in self._best.pages]
+        near = [page for page in now if page.nearness > 0]
+        self._set_vectors(feedback(own, near, self._inverse))
+        self._best.judge_anew([page.nearness for page in now])
         cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
-        best = sorted([*cosines.tolist(), *map(self._cosine_of_best, self._best.pages)])
+        best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])
         top = max(known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
         self._floor = known * floor(cosines, top) + (1 - known) * _GUESSED_FLOOR
         self._top = max(top, 2 * self._floor)
+
+    def _as_of_now(self, page: LikelyPage) -> LikelyPage:
+        """A page by what is known now of its host and of the terms."""
+        hashes = term_hashes(tuple(page.counts))
+        counts = self._specific(page.host, hashes, np.array(list(page.counts.values())))
+        kept = {term: n for term, n in zip(page.counts, counts.tolist(), strict=True) if n > 0}
+        if self.judged:
+            return LikelyPage(page.host, kept, page.nearness)
+        weights = self._weights(hashes, counts)
+        return LikelyPage(page.host, kept, _cosine(weights, self._dense_own[_bucket(hashes)]))
 
     def _cosine_of_packed(self, host: str, packed: bytes) -> float:
         hashes, counts = unpack_terms(packed)

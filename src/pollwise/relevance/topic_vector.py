@@ -9,7 +9,7 @@ stands in pages of several hosts, where there are several.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,14 @@ class BestPages:
         order = np.argsort(-counts, kind="stable")[:_TERMS_OF_PAGE]
         kept = {terms[i]: float(counts[i]) for i in order if counts[i] > 0}
         self.pages.append(LikelyPage(host, kept, nearness))
+
+    def judge_anew(self, nearness: Sequence[float]) -> None:
+        """Set how near each of the `pages` is, by what was learned since they came."""
+        self.pages = [
+            replace(page, nearness=near)
+            for page, near in zip(self.pages, nearness, strict=True)
+            if near > 0
+        ]
 
 
 def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:

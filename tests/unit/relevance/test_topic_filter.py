@@ -148,6 +148,8 @@ def test_a_state_that_does_not_fit():
     del state["buckets"]
     with pytest.raises(StateError, match="does not fit"):
         TopicFilter(topic("whales")).load_state_dict(state)
+    with pytest.raises(StateError, match="it is of the topic"):
+        TopicFilter(topic("ships")).load_state_dict(TopicFilter(topic("whales")).state_dict())
 
 
 def test_the_version_grows_with_the_collection_more_and_more_rarely():
