@@ -73,7 +73,7 @@ class Performance:
 
         A page of relevance r that is fetched for the first time is `held=r, fresh=r`; one that
         changes behind our back `fresh=-r`; one fetched again after that `fresh=r`; one that
-        disappears from the web `existing=-r`, and `held=-r` when we learn of it.
+        disappears from the web `existing=-r, fresh=-r`, and `held=-r` when we learn of it.
         """
         self._advance(now)
         self._held += held

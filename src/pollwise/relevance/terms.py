@@ -51,6 +51,9 @@ _MARKS = (
     "\u0900-\u0903\u093a-\u094f\u0962\u0963\u0980-\u0dff"
 )
 _ASCII_WORD = re.compile("[a-z]{2,}")
+_PLAIN_WORD = re.compile("[^\\W\\d_]{2,}")
+_HAS_INTRICATE = re.compile(f"[{_MARKS}{_UNSPACED}]").search
+_STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]").match
 _WORD = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\\W\\d_][{_MARKS}]*){{2,}}")
 
 
@@ -76,14 +79,10 @@ def _words(text: str) -> Iterable[str]:
     """The words in lower case, and the pairs of characters of scripts without spaces."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    if not _HAS_UNSPACED(text):
-        return words
-    return [part for word in words for part in _pairs(word)]
-
-
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]").search
-_STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]").match
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if not _HAS_INTRICATE(text):
+        return _PLAIN_WORD.findall(text)
+    return [part for word in _WORD.findall(text) for part in _pairs(word)]
 
 
 def _pairs(word: str) -> Iterable[str]:
