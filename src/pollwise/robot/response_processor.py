@@ -14,8 +14,8 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -102,6 +102,7 @@ class ResponseProcessor(Generic[T]):
         self._clock = clock
         self._queue: asyncio.Queue[_Waiting[T]] = asyncio.Queue()
         self._tenders: list[asyncio.Task[None]] = []
+        self._running: set[_Worker] = set()
         self._started_at = clock()
         self._queued = _Level(clock)
         self._idle = _Level(clock)
@@ -173,6 +174,9 @@ class ResponseProcessor(Generic[T]):
         for tender in tenders:
             tender.cancel()
         ended = await asyncio.gather(*tenders, return_exceptions=True)
+        for worker in [*self._running]:  # whose tender was cancelled while it ended them
+            await worker.end()
+        self._running.clear()
         while not self._queue.empty():
             self._queue.get_nowait().settle(_STOPPED)
             self._queued.change(-1)
@@ -184,10 +188,16 @@ class ResponseProcessor(Generic[T]):
         """Keep one worker at work, and start another when it has ended."""
         while True:
             try:
-                async with _started(self._setup) as worker:
+                worker = await _started()
+                self._running.add(worker)
+                try:
+                    await worker.load(self._setup)
                     if not ready.done():
                         ready.set_result(None)
                     await self._feed(worker)
+                finally:
+                    await worker.end()
+                    self._running.discard(worker)
             except (OSError, InputError) as error:
                 if not ready.done():
                     ready.set_exception(error)
@@ -287,6 +297,19 @@ class _Worker:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
+    async def load(self, setup: Setup) -> None:
+        """Make the process ready; `InputError` where it cannot load its work."""
+        try:
+            async with asyncio.timeout(_START_LIMIT):
+                loaded, reason = await self.ask(pickle.dumps(setup))
+        except (TimeoutError, _WorkerLostError) as error:
+            loaded, reason = False, str(error) or f"not ready within {_START_LIMIT:g} s"
+        if not loaded:
+            raise InputError(
+                f"response processor: a worker process cannot load its work ({reason});"
+                " give a function of a module that can be imported there, or more memory"
+            )
+
     async def ask(self, content: bytes) -> tuple[bool, Any]:
         """Whether the work succeeded, and its result or why not."""
         requests, answers = self._process.stdin, self._process.stdout
@@ -319,32 +342,17 @@ class _Worker:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-@asynccontextmanager
-async def _started(setup: Setup) -> AsyncIterator[_Worker]:
-    """A worker process that is ready; `InputError` where it cannot load its work."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-c",
-        _PROGRAM,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=_PIPE_BYTES,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        start_new_session=True,  # Ctrl-C in a terminal is for those in front of it
+async def _started() -> _Worker:
+    return _Worker(
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-c",
+            _PROGRAM,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_PIPE_BYTES,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            start_new_session=True,  # Ctrl-C in a terminal is for those in front of it
+        )
     )
-    worker = _Worker(process)
-    try:
-        try:
-            async with asyncio.timeout(_START_LIMIT):
-                loaded, reason = await worker.ask(pickle.dumps(setup))
-        except (TimeoutError, _WorkerLostError) as error:
-            loaded, reason = False, str(error) or f"not ready within {_START_LIMIT:g} s"
-        if not loaded:
-            raise InputError(
-                f"response processor: a worker process cannot load its work ({reason});"
-                " give a function of a module that can be imported there"
-            )
-        yield worker
-    finally:
-        await worker.end()
