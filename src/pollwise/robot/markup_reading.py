@@ -141,7 +141,7 @@ class _Reading:
                 if (
                     name in _TRANSPARENT
                     and self._hidden_at is None
-                    and (slash or not is_hidden(written))
+                    and (slash or not written or not is_hidden(written))
                 ):
                     continue
                 if slash:
@@ -182,7 +182,7 @@ class _Reading:
         if self._self_closing and written.endswith("/"):
             self._end(name)
             return
-        hides = name == "noscript" or is_hidden(written)
+        hides = name == "noscript" or (written != "" and is_hidden(written))
         if inline and not hides and self._hidden_at is None:
             return
         if hides and self._hidden_at is None:
@@ -200,6 +200,9 @@ class _Reading:
         else:
             self._break(name)
         last = len(self._open) - 1
+        if self._open[last][0] == name:
+            self._close_to(last)
+            return
         for depth in range(last, max(last - _MAX_MISNESTED, 0), -1):
             opened = self._open[depth][0]
             if opened == name:
@@ -220,6 +223,8 @@ class _Reading:
             self._end_anchor()
 
     def _break(self, name: str) -> None:
+        if not self._parts:
+            return
         if name in _CELLS:
             self._parts.append(" ")
         else:
