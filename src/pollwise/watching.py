@@ -21,6 +21,7 @@ from pollwise.robot.urls import canonical, read_url_list, scope_of
 from pollwise.robot.watch import watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import NewPage, Store
+from pollwise.stored_topic import stored_topic
 from pollwise.types import Budget
 
 __all__ = ["watch_pages"]
@@ -60,6 +61,11 @@ def watch_pages(
         )
     clock = WallClock()
     with Store.open(db) as store:
+        if stored_topic(store) is not None:
+            raise InputError(
+                f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
+                " watch pages with another file"
+            )
         store.add_pages(pages, now=clock())
         count = store.totals().pages
         if count == 0:

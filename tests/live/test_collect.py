@@ -1,0 +1,172 @@
+"""`pollwise collect` as it is run: a small web of two hosts, stops, kills, and wrong words."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pollwise.cli
+from pollwise.errors import StoreError
+from pollwise.store import Store
+from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])}
+PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
+DELAY = 0.02
+QUICK = ["--budget", "1000/second", "--crawl-delay", str(DELAY)]
+PAGES = 30
+
+
+def page(number: int, host: str) -> str:
+    subject = "whale" if number % 5 == 0 else "ship"
+    rng = np.random.default_rng([number, len(host)])
+    words = " ".join(f"{subject} w{rng.integers(400)} {host}{number}" for _ in range(40))
+    links = "".join(f'<li><a href="{n}.html">{host} {n}</a>' for n in (2 * number, 2 * number + 1))
+    return f"<title>{host} {number} on {subject}s</title><p>{words}<ul>{links}</ul>"
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for host in ("north", "south"):
+        folder = tmp_path / "web" / host
+        folder.mkdir(parents=True)
+        (folder / "index.html").write_text('<a href="1.html">begin</a>')
+        for number in range(1, PAGES):
+            (folder / f"{number}.html").write_text(page(number, host))
+    return [tmp_path / "web" / host for host in ("north", "south")]
+
+
+@pytest.fixture
+async def web(folders):
+    async with DocumentHosts(folders, generator=np.random.default_rng(1), latency=0.005) as hosts:
+        yield hosts
+
+
+def started(folder, *words):
+    return subprocess.Popen(
+        [*PROGRAM, "collect", *words],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def finished(process):
+    """Exit status, answer and messages of a process; the hosts go on serving meanwhile."""
+    out, err = await asyncio.to_thread(process.communicate, timeout=120)
+    return process.returncode, out, err
+
+
+def seeds(web):
+    return [word for url in web.urls for word in ("--seed", url)]
+
+
+def documents(folder):
+    with Store.open_readonly(folder / "pollwise.db") as store:
+        return [document for document in store.documents() if document.text is not None]
+
+
+async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_path):
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", str(2 * PAGES), "--json"]
+    status, out, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    assert rapid_fire(web.visits, DELAY) == []
+    assert len({(visit.host, visit.path) for visit in web.visits}) > 50
+    load = json.loads(out)["results"][0]
+    assert load["processed"] == len(documents(tmp_path)) == 2 * PAGES
+    relevant = [d.url for d in documents(tmp_path) if d.relevance]
+    on_topic = [url for url in relevant if int(url.rsplit("/", 1)[1].split(".")[0]) % 5 == 0]
+    assert len(on_topic) > 0.9 * len(relevant) > 5
+    found = subprocess.run(
+        [*PROGRAM, "search", "whale", "--json"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True
+    )
+    assert {hit["url"] for hit in json.loads(found.stdout)["results"]} <= set(relevant)
+    assert "collecting pages about whales" in err
+    assert "60 documents" in err
+
+
+async def test_a_killed_run_goes_on_where_it_was(web, tmp_path):
+    words = ["--topic", "whales", *seeds(web), *QUICK]
+    running = started(tmp_path, *words)
+    await at_least(tmp_path, 10)
+    running.send_signal(signal.SIGKILL)
+    await finished(running)
+    before = {document.url for document in documents(tmp_path)}
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        known = {record.page.url for record in store.pages()}
+    assert len(before) < len(known)
+    running = started(tmp_path, *QUICK)
+    await at_least(tmp_path, 2 * PAGES)
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == 0, err
+    after = {document.url for document in documents(tmp_path)}
+    assert before | known <= after
+    first_fetches = [visit.path for visit in web.visits if visit.path != "/robots.txt"]
+    assert len(first_fetches) < 3 * len(after)
+
+
+async def at_least(folder, count):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if (folder / "pollwise.db").exists():
+            try:
+                if len(documents(folder)) >= count:
+                    return
+            except StoreError:
+                pass
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"no {count} documents within a minute")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ([], "nothing to collect: there is no database pollwise.db"),
+        (["--topic", "the of and"], "has no usable word"),
+        (["--topic", "whales"], "nothing to collect"),
+        (["--topic", "whales", "--seed", "ftp://h/"], "seed ftp://h/: not an http or https URL"),
+        (["--topic", "whales", "--seed", "http://h/a.png"], "file type without text"),
+        (["--topic", "whales", "--seed", "http://h/", "--allow", "("], "allow"),
+        (["--topic", "whales", "--seed", "http://h/", "--budget", "2/day/page"], "2/second"),
+        (["--example", "missing.html", "--seed", "http://h/"], "missing.html cannot be read"),
+        (["--judge", "nowhere:judge", "--seed", "http://h/"], "cannot be loaded"),
+    ],
+)
+async def test_wrong_words_are_one_clear_line(tmp_path, words, error):
+    status, out, err = await finished(started(tmp_path, *words))
+    assert (status, out) == (2, "")
+    assert error in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "pollwise.db").exists()
+
+
+async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", "3"]
+    assert (await finished(started(tmp_path, *words)))[0] == 0
+    status, _, err = await finished(started(tmp_path, "--topic", "ships", *QUICK))
+    assert status == 2
+    assert "is about another topic (whale)" in err
+    again = ["--topic", "whales", *QUICK, "--requests", "2"]
+    assert (await finished(started(tmp_path, *again)))[0] == 0
+    watch = [*PROGRAM, "watch", web.urls[0]]
+    done = subprocess.run(watch, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "holds a collection" in done.stderr
+
+
+async def test_seeds_that_cannot_be_reached_are_told(tmp_path):
+    words = ["--topic", "whales", "--seed", "http://127.0.0.1:9/", *QUICK, "--requests", "1"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0
+    assert "http://127.0.0.1:9/" in err
+    assert "cannot be had" in err
