@@ -361,6 +361,27 @@ def search(
 
 
 @app.command()
+def serve(
+    db: Db = _DB,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8900,
+    peers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peers",
+            metavar="URL",
+            help="Another engine, which gets the queries that are about its topic; give several.",
+        ),
+    ] = None,
+) -> None:
+    """Answer searches of the collection over HTTP, with the help of other engines, until stopped."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for watch
+    from pollwise.serving import serve_collection
+
+    serve_collection(db, host=host, port=port, peers=peers or [])
+
+
+@app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="Such as pages.jsonl, .parquet or .warc.gz.")],
     format_name: Annotated[

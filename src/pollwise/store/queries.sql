@@ -289,6 +289,10 @@ SELECT hit.*, d.text FROM (
 ) AS hit JOIN documents AS d ON d.page_id = hit.id
 ORDER BY hit.score DESC, hit.id;
 
+-- name: searchable_pages
+-- The number of pages that the full-text index has.
+SELECT COUNT(*) FROM full_text;
+
 -- name: save_state
 -- Keep bytes by a name.
 INSERT INTO states (name, data) VALUES (:name, :data)

@@ -239,6 +239,11 @@ class Store:
         """
         return search(self._connection, query, limit, offset)
 
+    def searchable_pages(self) -> int:
+        """The number of pages that `search` can find."""
+        count: int = self._connection.rows("searchable_pages")[0][0]
+        return count
+
     def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
         """The pages that were seen, by id, for an export; without removed pages.
 

@@ -197,3 +197,10 @@ def test_a_reader_finds_what_the_writer_has_committed(tmp_path: Path) -> None:
 
 def test_snippets_take_words_as_the_index_does() -> None:
     assert f"tokenize = '{TOKENIZER}'" in "".join(migrations())
+
+
+def test_pages_that_can_be_found_are_counted(tmp_path: Path) -> None:
+    with filled(tmp_path / "pollwise.db", PAGES) as store:
+        assert store.searchable_pages() == len(PAGES)
+        store.commit(Batch(collected=(Collected(0, 0.5, "", "a copy", duplicate_of=1),)))
+        assert store.searchable_pages() == len(PAGES) - 1
