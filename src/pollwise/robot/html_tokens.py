@@ -30,6 +30,7 @@ VOID = frozenset(
 RAW = frozenset({"iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp"})
 """Elements whose content holds no tags, up to their own end tag."""
 
+_MAX_WRITTEN = 2**16
 _ATTRIBUTES = r"""(?: [^>=]++ | =\s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) )? )*+"""
 
 # Every alternative also ends at the end of the text, so no scan is ever given up and begun again
@@ -59,9 +60,12 @@ _REFERENCE = re.compile(r"&(?:(#[^;&\s]{1,9});?|(\w{2,40}(?:;|(?![=\w]))))", re.
 
 
 def attributes(written: str) -> dict[str, str]:
-    """The attributes of a tag, names in lower case, character references read; the first wins."""
+    """The attributes of a tag, names in lower case, character references read; the first wins.
+
+    Of a tag of more than 64 kB only those at its begin.
+    """
     found: dict[str, str] = {}
-    for name, quoted, single, bare in _ATTRIBUTE.findall(written):
+    for name, quoted, single, bare in _ATTRIBUTE.findall(written, 0, _MAX_WRITTEN):
         value = quoted or single or bare
         found.setdefault(name.lower(), _REFERENCE.sub(_referred, value) if "&" in value else value)
     return found
