@@ -15,12 +15,12 @@ __all__ = ["PageSample", "floor", "matched_weight"]
 _MATCHED_SHARE = 1 / 30
 """Relevant pages weigh, all together, at most this share of the others."""
 
-_PAGES = 1024
+_PAGES = 4096
 _DEVIATIONS = 2.5
 
 
 class PageSample:
-    """The packed terms of up to 1,024 pages: those whose content has the lowest hashes.
+    """The packed terms of up to 4,096 pages: those whose content has the lowest hashes.
 
     So each page has the same chance, whatever the order in which they come.
     """
