@@ -374,7 +374,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Answer searches of the collection over HTTP, with the help of other engines, until stopped."""
+    """Answer searches of the collection over HTTP, with the help of peers, until stopped."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for watch
     from pollwise.serving import serve_collection
 

@@ -54,7 +54,7 @@ async def _serve(
             lifespan="on",
             ws="none",
             log_config=None,
-            log_level="warning",
+            log_level="error",  # a warning for each request that is no HTTP
             access_log=False,
             server_header=False,
             proxy_headers=False,

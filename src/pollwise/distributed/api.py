@@ -35,7 +35,7 @@ from pollwise.distributed.query_broker import MOST_RESULTS, QueryBroker
 from pollwise.distributed.query_processor import OverloadedError, QueryProcessor
 from pollwise.errors import InputError, StateError, StoreError
 
-__all__ = ["engine_api"]
+__all__ = ["Sleep", "engine_api"]
 
 _LONGEST_QUERY = 1000
 _MOST_OFFSET = 900
@@ -45,6 +45,7 @@ _LOOK = 1.0
 _log = logging.getLogger(__name__)
 
 Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds."""
 
 
 def engine_api(
@@ -100,10 +101,12 @@ def engine_api(
             asyncio.create_task(_keep_peers(directory, client, sleep)),
             asyncio.create_task(_keep_description(processor, sleep)),
         ]
-        yield
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     return Starlette(
         routes=[

@@ -83,8 +83,7 @@ class PeerClient:
         except TimeoutError as error:
             raise PeerError(f"no complete answer within {self._timeout:g} s") from error
         except aiohttp.ClientConnectorError as error:
-            why = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror
-            raise PeerError(f"no connection ({why})") from error
+            raise PeerError(f"no connection ({_reason(error.os_error)})") from error
         # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as error:
             raise PeerError(_one_line(error)) from error
@@ -106,6 +105,11 @@ class PeerClient:
                 if len(body) > _MOST_BYTES:
                     raise PeerError(f"answers with more than {_MOST_BYTES} bytes")
             return bytes(body)
+
+
+def _reason(error: OSError) -> str:
+    # The numbers of the resolver's errors are below 0; the texts of the others name places, too.
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else _one_line(error)
 
 
 def _one_line(error: Exception) -> str:
