@@ -3,6 +3,7 @@
 import signal
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from pollwise.distributed.engine_directory import EngineDirectory
 from pollwise.distributed.peer_client import PeerClient
 from pollwise.distributed.query_processor import QueryProcessor
 from pollwise.errors import InputError
-from pollwise.robot.serve import WallClock
 from pollwise.robot.urls import canonical
 
 __all__ = ["serve_collection"]
@@ -42,7 +42,7 @@ def serve_collection(db: Path, *, host: str, port: int, peers: Sequence[str]) ->
             file=sys.stderr,
             flush=True,
         )
-        uvloop.run(_serve(processor, EngineDirectory(known, clock=WallClock()), listener))
+        uvloop.run(_serve(processor, EngineDirectory(known, clock=time.time), listener))
 
 
 async def _serve(

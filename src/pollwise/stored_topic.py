@@ -1,10 +1,13 @@
 """What a collection in a store is about, and what was learned of that."""
 
 import io
+import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
 
+from pollwise.errors import StoreError
 from pollwise.relevance.topic import Topic
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store import Store
@@ -28,13 +31,19 @@ def stored_topic(store: Store) -> Topic | None:
 def stored_filter(store: Store, about: Topic) -> TopicFilter:
     """The topic filter as it was when its state was kept last; without one a new filter.
 
-    `StateError` where another version of pollwise kept the state.
+    `StateError` where another version of pollwise kept the state, `StoreError` where it is damaged.
     """
     made = TopicFilter(about)
     packed = store.state(FILTER_STATE)
     if packed is not None:
-        with np.load(io.BytesIO(packed)) as arrays:
-            made.load_state_dict({name: arrays[name] for name in arrays.files})
+        try:
+            with np.load(io.BytesIO(packed)) as arrays:
+                state = {name: arrays[name] for name in arrays.files}
+        except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+            raise StoreError(
+                f"{store.path}: the state of the topic filter is damaged ({error}): restore a copy"
+            ) from error
+        made.load_state_dict(state)
     return made
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pollwise.errors import StoreError
 from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
@@ -35,3 +36,19 @@ def test_a_filter_goes_on_from_its_kept_state(tmp_path: Path) -> None:
     assert vector == learned.topic_vector
     assert vector["krill"] > 0
     assert sum(weight**2 for weight in vector.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"PK\x03\x04", "cut", "flipped"])
+def test_a_damaged_state_is_one_line(tmp_path: Path, damage: bytes | str) -> None:
+    state = bytearray(pack_filter_state(TopicFilter(WHALES).state_dict()))
+    if damage == "cut":
+        del state[len(state) // 2 :]
+    elif damage == "flipped":
+        state[len(state) // 2] ^= 0xFF
+    else:
+        state = bytearray(damage)
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.commit(Batch(states={FILTER_STATE: bytes(state)}))
+        with pytest.raises(StoreError, match="the state of the topic filter is damaged") as raised:
+            stored_filter(store, WHALES)
+    assert "\n" not in str(raised.value)
