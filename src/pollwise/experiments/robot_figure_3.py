@@ -6,6 +6,8 @@ from pollwise.experiments.judging import verdict
 from pollwise.experiments.robot_traversals import (
     LEARNER,
     OTHERS,
+    OUR_TRAVERSALS,
+    OURS,
     TOPICS,
     TRAVERSALS,
     Play,
@@ -34,6 +36,8 @@ def _judge(play: Play) -> Outcome:
         means = [learner.share(number) for number in range(1, TRAVERSALS + 1)]
         rows += [_row(LEARNER, f"{topic}, no. {number}", means[number - 1]) for number in _SHOWN]
         rows.append(_row(LEARNER, f"{topic}, best", learner.best, _PUBLISHED_BEST))
+        for number in range(1, OUR_TRAVERSALS + 1):
+            rows.append(_row(OURS, f"{topic}, no. {number}", play[OURS, topic].share(number)))
         for name in OTHERS:
             share = play[name, topic].share(1)
             rows.append(_row(name, f"{topic}, no. 1", share))

@@ -2,7 +2,7 @@
 
 The documents of O'Meara and Patel are not to be had. Here the graph is that of Wikispeedia, which
 comes with the package, with its two topics; their controllers are run on it as they are
-reconstructed in `pollwise.policies.robot_q`.
+reconstructed in `pollwise.policies.robot_q`, and ours beside them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +23,8 @@ from pollwise.simulation.traversal import traverse
 __all__ = [
     "LEARNER",
     "OTHERS",
+    "OURS",
+    "OUR_TRAVERSALS",
     "TOPICS",
     "TRAVERSALS",
     "Play",
@@ -41,6 +43,10 @@ LEARNER = "robot-q"
 OTHERS = ("fringe-greedy", "random")
 """They do not learn: one traversal of theirs is like another."""
 TRAVERSALS = 30
+"""Those of the learner."""
+OURS = "robot"
+OUR_TRAVERSALS = 2
+"""After the first it knows the graph."""
 
 _POINTS = 80
 """At about so many numbers of requests the recall within a traversal is kept."""
@@ -111,7 +117,7 @@ class RobotExperiment:
 def _play(effort: Effort) -> Play:
     cases = [
         (policy, topic, seed)
-        for policy in (LEARNER, *OTHERS)
+        for policy in (LEARNER, OURS, *OTHERS)
         for topic in TOPICS
         for seed in range(effort.trials)
     ]
@@ -131,7 +137,8 @@ def _traversals(case: tuple[str, str, int]) -> tuple[tuple[str, str, int], Runs]
     policy, topic, seed = case
     graph = recorded_graph(topic)
     controller = make_controller(policy, graph.relevance, np.random.default_rng(seed))
-    results = traverse(graph, controller, TRAVERSALS if policy == LEARNER else 1)
+    traversals = {LEARNER: TRAVERSALS, OURS: OUR_TRAVERSALS}.get(policy, 1)
+    results = traverse(graph, controller, traversals)
     shares = np.array([[result.of_upper_bound for result in results]])
     points = _requests(graph)
     return case, Runs(shares, np.array([[result.recalls[points] for result in results]]))

@@ -1,8 +1,6 @@
 """Request controllers by the names that the command line, the tables and the documents use."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +9,7 @@ from pollwise.errors import InputError
 from pollwise.policies.fringe_greedy import FringeGreedy
 from pollwise.policies.random_order import RandomOrder
 from pollwise.policies.request_controller import RequestController
+from pollwise.policies.robot import Robot
 from pollwise.policies.robot_q import RobotQ
 from pollwise.policies.upper_bound import UpperBound
 
@@ -26,18 +25,10 @@ Floats = NDArray[np.float64]
 Maker = Callable[[Floats, np.random.Generator], RequestController]
 
 
-_ROBOT = "pollwise.policies.robot"
-
-
-def _robot(relevance: Floats, generator: np.random.Generator) -> RequestController:
-    controller: RequestController = import_module(_ROBOT).Robot(generator=generator)
-    return controller
-
-
 _UPPER_BOUND = "upper-bound"
 
 _CONTROLLERS: dict[str, Maker] = {
-    "robot": _robot,
+    "robot": lambda relevance, generator: Robot(generator=generator),
     "robot-q": lambda relevance, generator: RobotQ(generator=generator),
     "fringe-greedy": lambda relevance, generator: FringeGreedy(
         relevance=relevance, generator=generator
@@ -46,15 +37,10 @@ _CONTROLLERS: dict[str, Maker] = {
     _UPPER_BOUND: lambda relevance, generator: UpperBound(relevance=relevance, generator=generator),
 }
 
-if find_spec(_ROBOT) is None:
-    del _CONTROLLERS["robot"]
-
 COLLECTING_POLICY_NAMES = tuple(_CONTROLLERS)
 """The names, the default first."""
 
-DEFAULT_COLLECTING_POLICIES = tuple(
-    name for name in ("robot", "fringe-greedy", "random") if name in _CONTROLLERS
-)
+DEFAULT_COLLECTING_POLICIES = ("robot", "fringe-greedy", "random")
 """Those that are compared where nobody says which."""
 
 

@@ -10,6 +10,7 @@ from pollwise.experiments.registry import experiment_named
 from pollwise.experiments.robot_traversals import (
     LEARNER,
     OTHERS,
+    OURS,
     TOPICS,
     TRAVERSALS,
     Runs,
@@ -30,6 +31,7 @@ def made_up(shares: np.ndarray) -> Runs:
 def play() -> dict[tuple[str, str], Runs]:
     rising = np.linspace([0.5, 0.6], [0.96, 0.98], TRAVERSALS).T
     runs = {(LEARNER, topic): made_up(rising) for topic in TOPICS}
+    runs |= {(OURS, topic): made_up(np.array([[0.9, 1.0]] * 2)) for topic in TOPICS}
     for name, share in zip(OTHERS, (0.8, 0.4), strict=True):
         runs |= {(name, topic): made_up(np.full((2, 1), share)) for topic in TOPICS}
     return runs
@@ -46,6 +48,7 @@ def test_performance_over_traversals(play):
     values = {(row.row, row.column): row.value for row in outcome.rows}
     assert values[LEARNER, "physics, best"] == pytest.approx(0.97)
     assert values[LEARNER, "storms, no. 1"] == pytest.approx(0.55)
+    assert values["robot", "storms, no. 2"] == 1.0
     assert values["random", "storms, no. 1"] == pytest.approx(0.4)
     assert values[LEARNER, "physics, passes greedy"] == 19
     assert outcome.finding.count("Holds") == 2
@@ -76,6 +79,6 @@ def test_a_real_run(monkeypatch):
     told: list[str] = []
     experiment = replace(experiment_named("robot-figure-5"), judge=lambda play: play)
     played = experiment.run(Effort(trials=1, cores=1, report=told.append))
-    assert told[-1] == "6 of 6 trials"
+    assert told[-1] == "8 of 8 trials"
     assert played[LEARNER, "storms"].shares.shape == (1, 2)
     assert played["random", "storms"].shares.shape == (1, 1)
