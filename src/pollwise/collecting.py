@@ -15,7 +15,7 @@ from pollwise.budgets import parse_budget
 from pollwise.collect_console import CollectDisplay
 from pollwise.errors import InputError
 from pollwise.knowledge import learned_by
-from pollwise.policies.random_order import RandomOrder
+from pollwise.policies.robot import Robot
 from pollwise.relevance.topic import Topic, topic
 from pollwise.robot.collecting_poller import CollectingPoller
 from pollwise.robot.document_collection import DocumentCollection
@@ -101,7 +101,7 @@ def collect_pages(
         about = _agreed_topic(store, told, db)
         store.add_pages(pages, now=clock())
         settings = {"budget": budget, "rate": amount.rate, "topic": asdict(about)}
-        policy = RandomOrder(generator=np.random.default_rng(_SEED))
+        policy = Robot(generator=np.random.default_rng(_SEED))
         if learned_by(store, policy) is None and store.has_learned():
             store.forget_learned()
         scheduler = Scheduler(
