@@ -314,6 +314,17 @@ async def test_a_peer_that_does_what_it_should_not(sea: Path, site: Any) -> None
             assert urls(await near.search("statistics")) == [HIT["url"], BOTH]
 
 
+async def test_a_peer_that_refuses_a_query_is_asked_the_next(sea: Path, site: Any) -> None:
+    site.says("/engine", json.dumps(TOLD))
+    site.says("/search", status=400)
+    peer = f"http://{site.host}"
+    async with running(sea, peer) as near:
+        for _ in range(2):
+            found = await near.search("statistics")
+            assert found["failed"] == [{"engine": peer, "error": "refuses the query"}]
+        assert site.paths.count("/search") == 2
+
+
 async def test_a_peer_that_never_tells_what_it_is(sea: Path, site: Any) -> None:
     site.answers["/engine"] = pours
     async with running(sea, f"http://{site.host}") as near:

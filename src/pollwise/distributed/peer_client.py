@@ -12,7 +12,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from pollwise.distributed.description import Description, read_description
 from pollwise.distributed.results import Result, read_results
 
-__all__ = ["PEER_SECONDS", "PeerClient", "PeerError"]
+__all__ = ["PEER_SECONDS", "PeerClient", "PeerError", "RefusedError"]
 
 PEER_SECONDS = 2.0
 """The time that a peer has for a whole answer."""
@@ -22,6 +22,10 @@ _MOST_BYTES = 2**20
 
 class PeerError(Exception):
     """A peer gave no answer that can be used; the message says why, in one line."""
+
+
+class RefusedError(PeerError):
+    """The peer is well, but takes no such query."""
 
 
 class PeerClient:
@@ -97,6 +101,8 @@ class PeerClient:
         self, session: aiohttp.ClientSession, url: str, parameters: dict[str, str]
     ) -> bytes:
         async with session.get(url, params=parameters, allow_redirects=False) as response:
+            if response.status == 400:
+                raise RefusedError("refuses the query")
             if response.status != 200:
                 raise PeerError(f"answers with status {response.status}")
             body = bytearray()

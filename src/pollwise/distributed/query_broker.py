@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pollwise.distributed.description import Description
 from pollwise.distributed.engine_directory import EngineDirectory, Peer
-from pollwise.distributed.peer_client import PeerClient, PeerError
+from pollwise.distributed.peer_client import PeerClient, PeerError, RefusedError
 from pollwise.distributed.query_processor import QueryProcessor
 from pollwise.distributed.results import Answer, Result, merge
 from pollwise.relevance.terms import terms
@@ -98,7 +98,8 @@ class QueryBroker:
             results = await self._client.search(peer.url, query, min(limit, MOST_RESULTS))
         except PeerError as error:
             failed[peer.url] = str(error)
-            self._directory.failed(peer.url, str(error))
+            if not isinstance(error, RefusedError):
+                self._directory.failed(peer.url, str(error))
             return None
         return Answer(peer.url, nearness, results)
 
