@@ -1,6 +1,7 @@
 """What kind of page a name says it is, so that pages of one kind can be expected to act alike."""
 
 import re
+from functools import lru_cache
 
 __all__ = ["kind_of"]
 
@@ -31,6 +32,7 @@ def kind_of(name: str) -> str:
     return "/".join([*map(_masked_folder, folders), _masked(last)])
 
 
+@lru_cache(65_536)
 def _masked_folder(part: str) -> str:
     """The same; but one digit after a word is a part of the name, as in v2."""
     return part if re.fullmatch(r"[^\W\d]+\d", part) else _masked(part)

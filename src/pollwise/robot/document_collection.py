@@ -13,12 +13,12 @@ import numpy as np
 
 from pollwise.kinds import kind_of
 from pollwise.relevance.topic_filter import TopicFilter
+from pollwise.robot.crawl_urls import host_of
 from pollwise.robot.duplicates import Duplicates, believes_canonical
 from pollwise.robot.link_filter import LinkFilter, Rejected
 from pollwise.robot.poller import PollReport
 from pollwise.robot.response_digest import Digest
 from pollwise.robot.sitemaps import SitemapEntry
-from pollwise.robot.urls import scope_of
 from pollwise.store.records import Collected, Discovery, PageRecord
 from pollwise.types import Links, Outcome, Page
 
@@ -166,7 +166,7 @@ class DocumentCollection:
         known = self._pages.get(admitted)
         if known is not None:
             return known.id
-        scope = scope_of(admitted)
+        scope = host_of(admitted)
         page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind_of(admitted))
         self._next_page_id += 1
         self._pages[admitted] = page
