@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from pollwise.robot.fetcher import HttpFetcher
 from pollwise.robot.fetcher_controller import FetcherController
 from pollwise.robot.link_filter import LinkFilter, Rejected
 from pollwise.robot.page_parser import parse_page
+from pollwise.robot.polite_fetcher import PoliteFetcher
 from pollwise.robot.poller import WebPoller
 from pollwise.robot.response_digest import Digest, digest
 from pollwise.robot.response_processor import ProcessorLoad, ResponseProcessor
@@ -38,6 +40,12 @@ from pollwise.types import Budget, PageMemory
 __all__ = ["CollectOptions", "collect_pages"]
 
 _SEED = 0
+_LEASE = 86400.0
+"""Seconds: longer than any poll waits for its host, sitemaps and the response queue. A lease that
+ran out would let a second poll of the host begin beside the first."""
+_MOST_BYTES = 4 * 2**20
+"""Of a page or sitemap. What a reader sees of a page is found in the loop that fetches, which
+stands still meanwhile: up to a second for so many bytes."""
 _LINE = 1
 """Pages that may wait for a busy host: the robot chooses anew each time, by what it has learned."""
 
@@ -107,6 +115,7 @@ def collect_pages(
         scheduler = Scheduler(
             policy,
             Budget(amount.rate, burst=max(1.0, amount.rate)),
+            lease=_LEASE,
             crawl_delay=options.crawl_delay,
             line=_LINE,
         )
@@ -152,7 +161,10 @@ async def _collect(
             stop.set()
         display.show(progress, watched, scheduler.in_flight, processor.queued)
 
-    async with HttpFetcher(clock=clock) as fetcher, processor:
+    async with HttpFetcher(clock=clock, max_bytes=_MOST_BYTES) as exchanges, processor:
+        fetcher = PoliteFetcher(
+            exchanges, delay=options.crawl_delay, clock=time.monotonic, sleep=asyncio.sleep
+        )
         robots = Robots(fetcher, clock=clock)
         web = WebPoller(fetcher, robots, clock=clock, follow_redirects=False)
         poller = CollectingPoller(

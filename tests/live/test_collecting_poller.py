@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from pollwise.events import HostBlocked, HostPaced
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.robot.collecting_poller import CollectingPoller
@@ -97,6 +98,55 @@ async def test_sitemaps_are_read_once_with_pauses_and_cost_what_they_take(site, 
     assert [found.page.url for found in report.new_pages] == [site.url(f"/{n}") for n in range(3)]
     assert report.observation.cost == 3.0
     assert (await poll("/a")).observation.cost == 1.0
+
+
+async def test_sitemaps_are_subject_to_robots_txt_of_their_own_origin(site, poll):
+    other = f"http://{site.host.replace('127.0.0.1', 'localhost')}"
+    site.says(
+        "/robots.txt",
+        f"User-agent: *\nDisallow: /private\nSitemap: {site.url('/private/map.xml')}\n"
+        f"Sitemap: {other}/map.xml\nSitemap: {site.url('/map.xml')}",
+    )
+    site.says("/a", WHALES, Content_Type="text/html")
+    await poll("/a")
+    assert site.paths == ["/robots.txt", "/map.xml", "/a"]
+
+
+async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.txt')}\nSitemap: {site.url('/2.txt')}")
+    for number in (1, 2):
+        lines = "\n".join(site.url(f"/{number}{chr(97 + n % 26)}{n:x}") for n in range(6000))
+        site.says(f"/{number}.txt", lines)
+    poll.poller._fetcher._max_bytes = 2**20
+    report = await poll("/a")
+    assert len(report.new_pages) == 10_000
+
+
+async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock):
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.xml')}\nSitemap: {site.url('/2.xml')}")
+    site.says("/1.xml", status=503, Retry_After="90")
+    site.says("/a", WHALES, Content_Type="text/html")
+    report = await poll("/a")
+    assert site.paths == ["/robots.txt", "/1.xml"]
+    assert report.observation.outcome is Outcome.FAILED
+    assert report.observation.cost == 2.0
+    assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 90),)
+    assert (await poll("/a")).observation.outcome is Outcome.CHANGED
+
+
+async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
+    """It would keep a place of the polls under way, and outlast its lease."""
+    site.says("/robots.txt", "User-agent: *\nCrawl-delay: 3000")
+    site.says("/a", WHALES, Content_Type="text/html")
+    report = await poll("/a")
+    assert site.paths == ["/robots.txt"]
+    assert poll.waits == []
+    assert report.observation.outcome is Outcome.FAILED
+    assert "wants 3000 s between requests" in report.error
+    assert report.notices == (HostPaced(clock.now, site.host, 3000.0),)
+    report = await poll("/a")
+    assert report.observation.outcome is Outcome.CHANGED
+    assert report.notices == ()
 
 
 async def test_a_redirect_is_no_request_but_a_new_page(site, poll):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pollwise.events import HostBlocked, HostPaced
-from pollwise.robot.fetcher import HttpFetcher
+from pollwise.robot.fetcher import FetchResult, HttpFetcher
 from pollwise.robot.poller import WebPoller
 from pollwise.robot.robots import Robots
 from pollwise.types import Observation, Outcome, Page, PageMemory
@@ -198,3 +198,23 @@ async def test_an_unchanged_page_was_not_modified_since_its_copy(site, poller, c
     touched = await poller.poll(page, memory)
     assert touched.observation.outcome is Outcome.UNCHANGED
     assert touched.observation.last_changed_at is None
+
+
+async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
+    delays = {"http": "10", "https": "2"}
+
+    class Both:
+        async def fetch(self, url, memory, *, may_follow=None):
+            delay = delays[url.partition(":")[0]]
+            return FetchResult(url, url, 200, body=f"User-agent: *\nCrawl-delay: {delay}".encode())
+
+    poller = WebPoller(Both(), Robots(Both(), clock=clock), clock=clock)
+    told = []
+    for number, scheme in enumerate(["http", "https", "http"]):
+        page = Page(number, f"{scheme}://h/", "h")
+        told.append((await poller.poll(page, NOTHING)).notices)
+    assert told == [(HostPaced(clock.now, "h", 10.0),), (HostPaced(clock.now, "h", 10.0),), ()]
+    clock.now += 86400
+    delays["http"] = "0"
+    told = (await poller.poll(Page(0, "http://h/", "h"), NOTHING)).notices
+    assert told == (HostPaced(clock.now, "h", 2.0),)

@@ -2,17 +2,17 @@
 
 Every request is one that politeness knows of. The scheduler keeps the crawl delay between polls;
 within a poll this module keeps it after a robots.txt or a sitemap was read, and redirects are not
-followed but lead to pages of their own.
+followed but lead to pages of their own. A poll whose host asks for a delay too long to sit through
+ends with its robots.txt, and so does one whose host has no time for its sitemaps.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from pollwise.errors import InputError
 from pollwise.robot.document_collection import DocumentCollection
-from pollwise.robot.fetcher import Clock, Fetcher, follow_none
+from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, follow_none
 from pollwise.robot.fetcher_controller import FetcherController
 from pollwise.robot.poller import PollReport, WebPoller
 from pollwise.robot.response_digest import Digest
@@ -26,6 +26,11 @@ __all__ = ["CollectingPoller"]
 
 _MOST_SITEMAPS = 5
 """Sitemaps that are read of one origin, those that its indexes name included."""
+_MOST_ENTRIES = 10_000
+"""Pages that sitemaps bring of one origin at a time: a site has room for millions in them."""
+_LONGEST_PAUSE = 30.0
+"""Seconds that a poll sleeps between two requests at most. It keeps one of the places of polls
+under way meanwhile, and hosts could have them all."""
 
 
 class CollectingPoller:
@@ -75,25 +80,18 @@ class CollectingPoller:
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
         begun_at = self._clock()
-        rules = await self._robots.rules(page.url)
-        sitemaps: list[SitemapEntry] = []
-        requests = 0
-        if self._read.get(origin_of(page.url)) != rules.expires_at:
-            self._read[origin_of(page.url)] = rules.expires_at
-            delay = max(self._crawl_delay, rules.crawl_delay)
-            await self._sleep(delay)
-            sitemaps, requests = await self._read_sitemaps(rules, page.scope, delay)
-        report = await self._web.poll(page, memory)
+        visit = await self._first_contact(page, memory)
+        report = visit.ended or await self._web.poll(page, memory)
         fetched_at = self._clock()
         digest = None if report.version is None else await self._digest(page, report)
         if isinstance(digest, ProcessingFailed):
             failure = replace(report.observation, outcome=Outcome.FAILED, last_changed_at=None)
             report = PollReport(failure, memory, notices=report.notices, error=str(digest))
             digest = None
-        report = self._collection.take_in(page, report, digest, sitemaps)
+        report = self._collection.take_in(page, report, digest, visit.entries)
         self._ended.append((self._clock(), fetched_at - begun_at))
-        observation = report.observation
-        return replace(report, observation=replace(observation, cost=observation.cost + requests))
+        cost = report.observation.cost + visit.requests
+        return replace(report, observation=replace(report.observation, cost=cost))
 
     async def _digest(self, page: Page, report: PollReport) -> Digest | ProcessingFailed:
         assert report.version is not None
@@ -105,31 +103,52 @@ class CollectingPoller:
             self._controller.processed(self._processor.processing_time)
         return result
 
+    async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
+        """Whatever comes before the page where the robots.txt of its origin was read anew."""
+        visit = _Visit()
+        rules = await self._robots.rules(page.url)
+        origin = origin_of(page.url)
+        if self._read.get(origin) == rules.expires_at:
+            return visit
+        self._read[origin] = rules.expires_at
+        delay = max(self._crawl_delay, rules.crawl_delay)
+        if delay > _LONGEST_PAUSE:
+            why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
+            visit.ended = self._web.put_off(page, memory, rules, why)
+            return visit
+        await self._sleep(delay)
+        refusal = await self._read_sitemaps(rules, origin, delay, visit)
+        if refusal is not None:
+            visit.ended = self._web.answered(page, memory, rules, refusal)
+        return visit
+
     async def _read_sitemaps(
-        self, rules: Rules, scope: str, delay: float
-    ) -> tuple[list[SitemapEntry], int]:
-        """The pages that the sitemaps of a robots.txt name, and how many requests that took."""
-        found: list[SitemapEntry] = []
+        self, rules: Rules, origin: str, delay: float, visit: "_Visit"
+    ) -> FetchResult | None:
+        """Read the sitemaps of a robots.txt; an answer by which the host wants to be left alone."""
         waiting = deque(rules.sitemaps)
-        requests = 0
-        while waiting and requests < _MOST_SITEMAPS:
+        while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
             url = waiting.popleft()
-            if not _is_of(scope, url):
+            if origin_of(url) != origin or not rules.allows(url):
                 continue
             result = await self._fetcher.fetch(url, PageMemory(), may_follow=follow_none)
-            requests += 1
+            visit.requests += 1
+            if result.status in (429, 503):
+                return result
             await self._sleep(delay)
             for entry in await asyncio.to_thread(parse_sitemap, result.body):
                 if entry.is_index:
                     waiting.append(entry.url)
-                elif _is_of(scope, entry.url):
-                    found.append(entry)
-        return found, requests
+                elif scope_of(entry.url) == scope_of(origin):
+                    visit.entries.append(entry)
+        del visit.entries[_MOST_ENTRIES:]
+        return None
 
 
-def _is_of(scope: str, url: str) -> bool:
-    """Whether a host may speak for this URL, and politeness to it holds for the other."""
-    try:
-        return scope_of(url) == scope
-    except InputError:
-        return False
+@dataclass(slots=True)
+class _Visit:
+    """What a poll did before it came to its page: `ended` where it did not come so far."""
+
+    entries: list[SitemapEntry] = field(default_factory=list)
+    requests: int = 0
+    ended: PollReport | None = None

@@ -96,8 +96,8 @@ class WebPoller:
         self._clock = clock
         self._not_modified_cost = not_modified_cost
         self._may_follow = robots.allows if follow_redirects else follow_none
-        # By scope and origin: until when the robots.txt read last holds, and its crawl delay.
-        self._told: dict[tuple[str, str], tuple[float, float]] = {}
+        # By scope, then by origin: until when the robots.txt read last holds, and its crawl delay.
+        self._told: dict[str, dict[str, tuple[float, float]]] = {}
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
@@ -105,12 +105,23 @@ class WebPoller:
         if not rules.allows(page.url):
             return self._refused(page, memory, rules)
         result = await self._fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+        return self.answered(page, memory, rules, result)
+
+    def answered(
+        self, page: Page, memory: PageMemory, rules: Rules, result: FetchResult
+    ) -> PollReport:
+        """The report of a poll whose latest answer is this one, under the rules of its origin."""
         now = self._clock()
         notices = self._paced(page, rules, now)
         if result.status in (429, 503) and result.retry_after:
             notices += (HostBlocked(now, page.scope, now + result.retry_after),)
         report = self._judged(page, memory, result, now)
         return replace(report, notices=notices, robots_tag=result.robots_tag)
+
+    def put_off(self, page: Page, memory: PageMemory, rules: Rules, why: str) -> PollReport:
+        """The report of a poll that ended, for this reason, before the page was fetched."""
+        now = self._clock()
+        return _failed(page, memory, now, why, self._paced(page, rules, now))
 
     def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
         now = self._clock()
@@ -122,14 +133,16 @@ class WebPoller:
         return _failed(page, memory, now, error, (HostBlocked(now, page.scope, rules.expires_at),))
 
     def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
-        key = page.scope, origin_of(page.url)
-        told, told_delay = self._told.get(key, (None, 0.0))
+        origins = self._told.setdefault(page.scope, {})
+        origin = origin_of(page.url)
+        told, told_delay = origins.get(origin, (None, 0.0))
         if told == rules.expires_at:
             return ()
-        self._told[key] = rules.expires_at, rules.crawl_delay
+        origins[origin] = rules.expires_at, rules.crawl_delay
         if rules.crawl_delay == told_delay == 0:
             return ()
-        return (HostPaced(now, page.scope, rules.crawl_delay),)
+        # The scope is polled at one pace, that of its origin (http, https) that wants the longest.
+        return (HostPaced(now, page.scope, max(delay for _, delay in origins.values())),)
 
     def _judged(
         self, page: Page, memory: PageMemory, result: FetchResult, now: float
