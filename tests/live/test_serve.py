@@ -145,6 +145,8 @@ async def test_queries_go_to_those_that_are_about_them(sea: Path, numbers: Path)
         assert answered(there) == [near.address, far.address]
         assert [entry["nearness"] for entry in there["engines"]] == [0.0, 1.0]
         assert sorted(urls(there)) == sorted(NUMBERS)  # the page that both have, once
+        assert there["matches"] == 4
+        assert [entry["matches"] for entry in there["engines"]] == [1, 3]
         assert there["results"][0]["engine"] == far.address
         [text] = [r for r in there["results"] if r["url"].endswith("bayes")]
         assert [text["snippet"][start:end] for start, end in text["marks"]] == ["Statistics"]
@@ -227,7 +229,7 @@ HIT = {
 
 async def test_a_peer_of_another_make(sea: Path, site: Any) -> None:
     site.says("/engine", json.dumps(TOLD))
-    site.says("/search", json.dumps({"results": [HIT] * 200}))
+    site.says("/search", json.dumps({"results": [HIT] * 200, "matches": 200}))
     peer = f"http://{site.host}"
     async with running(sea, peer) as near:
         found = await near.search("statistics", limit=7, offset=2)
@@ -289,8 +291,8 @@ MISBEHAVIOUR: list[tuple[Any, str]] = [
     (says(b"\xff\xfe\xfd"), "answers no JSON"),
     (says(gzip.compress(b"{}"), **{"Content-Encoding": "gzip"}), "answers no JSON"),
     (says("{}"), "answers no results of a search"),
-    (says('{"results": [3]}'), "answers a result that is no object"),
-    (says(json.dumps({"results": [{**HIT, "score": 7}]})), "score from 0 to 1"),
+    (says('{"results": [3], "matches": 1}'), "answers a result that is no object"),
+    (says(json.dumps({"results": [{**HIT, "score": 7}], "matches": 1})), "score from 0 to 1"),
 ]
 
 
@@ -309,7 +311,7 @@ async def test_a_peer_that_does_what_it_should_not(sea: Path, site: Any) -> None
             asked = len(site.asked)
             assert answered(await near.search("statistics")) == [near.address]
             assert len(site.asked) == asked
-            site.says("/search", json.dumps({"results": [HIT]}))
+            site.says("/search", json.dumps({"results": [HIT], "matches": 1}))
             await near.meet()
             assert urls(await near.search("statistics")) == [HIT["url"], BOTH]
 
@@ -426,8 +428,9 @@ async def test_too_many_searches_at_once_are_refused(sea: Path) -> None:
         answers = await asyncio.gather(*searches, return_exceptions=True)
         refused = [answer for answer in answers if isinstance(answer, OverloadedError)]
         assert len(refused) == 36
-        assert all(len(answer) == 3 for answer in answers if isinstance(answer, list))
-        assert len(await processor.search("whale", 10)) == 3
+        found = [answer for answer in answers if isinstance(answer, tuple)]
+        assert all(len(hits) == matches == 3 for hits, matches in found)
+        assert (await processor.search("whale", 1))[1] == 3
 
 
 async def test_engines_as_processes(sea: Path, numbers: Path) -> None:

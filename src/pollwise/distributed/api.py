@@ -3,11 +3,13 @@
 `GET /search?q=WORDS&limit=10&offset=0&hops=1` answers ::
 
     {"query": ..., "limit": 10, "offset": 0,
+     "matches": 25,
      "results": [{"url": ..., "title": ..., "snippet": ..., "marks": [[start, end], ...],
                   "relevance": 0.9, "score": 0.8, "engine": "http://..."}, ...],
-     "engines": [{"engine": "http://...", "nearness": 0.7, "results": 10}, ...],
+     "engines": [{"engine": "http://...", "nearness": 0.7, "matches": 20, "results": 10}, ...],
      "failed": [{"engine": "http://...", "error": ...}, ...]}
 
+`matches` counts the pages that match in all engines, one that several have for each of them.
 `marks` are places in the snippet, in Unicode characters, of the words asked for. `engines` are
 those that answered, this one first, and `failed` those that should have. `limit` is at most 100,
 `offset` at most 900; `hops` is 0 where the query must not be forwarded, as by a peer.
@@ -78,10 +80,16 @@ def engine_api(
                 "query": query,
                 "limit": limit,
                 "offset": offset,
+                "matches": sum(answer.matches for answer in found.answers),
                 "results": [asdict(result) for result in found.results],
                 "engines": [
-                    {"engine": a.engine, "nearness": a.nearness, "results": len(a.results)}
-                    for a in found.answers
+                    {
+                        "engine": answer.engine,
+                        "nearness": answer.nearness,
+                        "matches": answer.matches,
+                        "results": len(answer.results),
+                    }
+                    for answer in found.answers
                 ],
                 "failed": [{"engine": url, "error": why} for url, why in found.failed.items()],
             }

@@ -57,7 +57,7 @@ def read_description(document: object) -> Description:
         raise ValueError("no description of an engine")
     name, topic = document.get("name"), document.get("topic")
     vector, documents = document.get("topic_vector"), document.get("documents")
-    if not (isinstance(name, str) and is_whole(documents) and documents >= 0):
+    if not (isinstance(name, str) and is_whole(documents) and 0 <= documents < 2**53):
         raise ValueError("a description without name or number of documents")
     if not (isinstance(topic, list) and all(isinstance(word, str) for word in topic)):
         raise ValueError("a description without topic")

@@ -69,8 +69,10 @@ class PeerClient:
         except ValueError as error:
             raise PeerError(f"answers {error}") from error
 
-    async def search(self, peer: str, query: str, limit: int) -> list[Result]:
-        """What the peer itself finds, best first; it is told to forward the query to nobody."""
+    async def search(self, peer: str, query: str, limit: int) -> tuple[list[Result], int]:
+        """What the peer itself finds, best first, and how many of its pages match; it is told to
+        forward the query to nobody.
+        """
         asked = {"q": query, "limit": str(limit), "hops": "0"}
         document = await self._ask(f"{peer}/search", asked)
         try:

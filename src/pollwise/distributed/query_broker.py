@@ -80,13 +80,14 @@ class QueryBroker:
         try:
             # With others' results before them, those of this engine start from the first.
             skipped = 0 if asked else offset
-            hits = await self._processor.search(query, limit + offset - skipped, skipped)
+            hits, matches = await self._processor.search(query, limit + offset - skipped, skipped)
             answered = await asyncio.gather(*asked)
         finally:
             for task in asked:
                 task.cancel()
         results = [_result(hit, self._address) for hit in hits]
-        answers = [Answer(self._address, own.nearness(words), results)]
+        nearness = own.nearness(words)
+        answers = [Answer(self._address, nearness, own.documents, matches, results)]
         answers += [answer for answer in answered if answer is not None]
         rest = offset - skipped
         return Found(merge(answers)[rest : rest + limit], answers, failed)
@@ -95,13 +96,14 @@ class QueryBroker:
         self, peer: Peer, nearness: float, query: str, limit: int, failed: dict[str, str]
     ) -> Answer | None:
         try:
-            results = await self._client.search(peer.url, query, min(limit, MOST_RESULTS))
+            results, matches = await self._client.search(peer.url, query, min(limit, MOST_RESULTS))
         except PeerError as error:
             failed[peer.url] = str(error)
             if not isinstance(error, RefusedError):
                 self._directory.failed(peer.url, str(error))
             return None
-        return Answer(peer.url, nearness, results)
+        documents = 0 if peer.description is None else peer.description.documents
+        return Answer(peer.url, nearness, documents, matches, results)
 
 
 def peers_for(

@@ -67,14 +67,22 @@ class QueryProcessor:
         """Describe the collection anew: more pages have come, and taught the topic filter."""
         self._description = await self._in_thread(lambda store: _describe(store, self._db))
 
-    async def search(self, query: str, limit: int, offset: int = 0) -> list[Hit]:
-        """As `Store.search`; `OverloadedError` where 64 searches are under way, and after 10 s."""
+    async def search(self, query: str, limit: int, offset: int = 0) -> tuple[list[Hit], int]:
+        """As `Store.search`, with the number of all pages that match.
+
+        `OverloadedError` where 64 searches are under way, and after 10 seconds.
+        """
+
+        def read(store: Store) -> tuple[list[Hit], int]:
+            with store.snapshot():
+                return store.search(query, limit, offset), store.count_matches(query)
+
         if self._waiting >= _MOST_WAITING:
             raise OverloadedError("too many searches at once: ask again in a moment")
         self._waiting += 1
         try:
             async with asyncio.timeout(_SEARCH_SECONDS):
-                return await self._in_thread(lambda store: store.search(query, limit, offset))
+                return await self._in_thread(read)
         except TimeoutError as error:
             raise OverloadedError(
                 f"no answer within {_SEARCH_SECONDS:g} s: ask for fewer or rarer words"

@@ -2,16 +2,16 @@
 
 The scores of two engines cannot be compared as they are: each takes the fit of its pages relative
 to its own best one (see `pollwise.store.search`), so the best page of an engine that knows next to
-nothing of the words has about the same score as the best of one that knows all of them. How much
-an engine knows is told by its nearness, the cosine between query and topic vector. Both are
-blended as CORI does (J. Callan, Z. Lu, W. B. Croft, Searching distributed collections with
-inference networks, SIGIR 1995; the form of J. Callan, Distributed information retrieval, 2000)::
+nothing of the words has about the same score as the best of one that is full of them. How much an
+engine knows shows in the number m of its pages, of N in all, that match the query. Both are blended
+as CORI does (J. Callan, Z. Lu, W. B. Croft, Searching distributed collections with inference
+networks, SIGIR 1995; J. Callan, Distributed information retrieval, 2000)::
 
-    score = (D + 0.4 · D · C) / 1.4
+    score = (D + 0.4 · D · C) / 1.4,    C = T / max T,    T = m / (m + 50 + 150 · N / mean N)
 
-where D, from 0 to 1, is the score that the engine gave, and C its nearness relative to the nearest
-engine that answered. So an engine that is not about the query loses two sevenths of its scores;
-where nothing tells the engines apart, or one alone answered, the scores are those given.
+where D, from 0 to 1, is the score that the engine gave, and C, from 0 to 1, is relative to the
+other engines that answered. So an engine that knows little of the query loses up to two sevenths of
+its scores; those of an engine that answered alone stay as they are.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from pollwise.distributed.description import readable
 
 __all__ = ["Answer", "Result", "merge", "read_results"]
 
-_TOPIC_SHARE = 0.4
+_BELIEF_SHARE = 0.4
 _LONGEST_URL = 4000
 _LONGEST_TEXT = 2000
 
@@ -43,10 +43,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The results of one engine, best first, and the nearness of the query to its topic."""
+    """The results of one engine, best first; `matches` of its `documents` match the query.
+
+    `nearness` is that of the query to its topic.
+    """
 
     engine: str
     nearness: float
+    documents: int
+    matches: int
     results: Sequence[Result]
 
 
@@ -57,28 +62,44 @@ def merge(answers: Sequence[Answer]) -> list[Result]:
 
     >>> page = Result("http://a.example/", "", "", (), 0.5, 0.7, "http://x.example")
     >>> other = replace(page, url="http://b.example/", score=0.9, engine="http://y.example")
-    >>> answers = [Answer(page.engine, 0.5, [page]), Answer(other.engine, 0.0, [other])]
+    >>> answers = [Answer("http://x.example", 0.5, 900, 600, [page])]
+    >>> answers += [Answer("http://y.example", 0.0, 900, 1, [other])]
     >>> [(result.url, round(result.score, 3)) for result in merge(answers)]
-    [('http://a.example/', 0.7), ('http://b.example/', 0.643)]
+    [('http://a.example/', 0.7), ('http://b.example/', 0.645)]
     """
-    nearest = max((answer.nearness for answer in answers), default=0.0)
+    beliefs = _beliefs(answers)
+    most = max(beliefs, default=0.0)
     best: dict[str, Result] = {}
-    for answer in answers:
-        relative = answer.nearness / nearest if nearest > 0 else 1.0
-        share = (1 + _TOPIC_SHARE * relative) / (1 + _TOPIC_SHARE)
+    for answer, belief in zip(answers, beliefs, strict=True):
+        share = (1 + _BELIEF_SHARE * belief / most) / (1 + _BELIEF_SHARE) if most > 0 else 1.0
         for result in answer.results:
             rival = best.get(result.url)
             if rival is None or rival.score < result.score * share:
+                best.pop(result.url, None)  # so that it stands behind those before it
                 best[result.url] = replace(result, score=result.score * share)
     return sorted(best.values(), key=lambda result: -result.score)
 
 
-def read_results(document: object, engine: str, limit: int) -> list[Result]:
-    """At most `limit` results in the JSON document of a peer; `ValueError` where there are none."""
-    entries = document.get("results") if isinstance(document, dict) else None
-    if not isinstance(entries, list):
+def _beliefs(answers: Sequence[Answer]) -> list[float]:
+    """T of each engine."""
+    mean = sum(answer.documents for answer in answers) / max(len(answers), 1)
+    return [
+        answer.matches / (answer.matches + 50 + 150 * answer.documents / max(mean, 1.0))
+        for answer in answers
+    ]
+
+
+def read_results(document: object, engine: str, limit: int) -> tuple[list[Result], int]:
+    """At most `limit` results in the JSON document of a peer, and how many pages match.
+
+    `ValueError` where they are not there.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("results"), list):
         raise ValueError("no results of a search")
-    return [_read(entry, engine) for entry in entries[:limit]]
+    results, matches = document["results"], document.get("matches")
+    if not (is_whole(matches) and 0 <= matches < 2**53):
+        raise ValueError("results without the number of matches")
+    return [_read(entry, engine) for entry in results[:limit]], matches
 
 
 def _read(entry: Any, engine: str) -> Result:

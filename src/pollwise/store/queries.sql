@@ -293,6 +293,10 @@ ORDER BY hit.score DESC, hit.id;
 -- The number of pages that the full-text index has.
 SELECT COUNT(*) FROM full_text;
 
+-- name: count_matches
+-- The number of pages that fit an expression of FTS5.
+SELECT COUNT(*) FROM full_text WHERE full_text MATCH :expression;
+
 -- name: save_state
 -- Keep bytes by a name.
 INSERT INTO states (name, data) VALUES (:name, :data)

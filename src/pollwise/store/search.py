@@ -29,7 +29,7 @@ from pollwise.store.collection import undamaged, unpack_text
 from pollwise.store.connection import Connection
 from pollwise.store.records import Hit
 
-__all__ = ["TOKENIZER", "expression_of", "search"]
+__all__ = ["TOKENIZER", "count_matches", "expression_of", "search"]
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """That of the full-text index (`migrations/0003_collection.sql`)."""
@@ -53,7 +53,7 @@ def search(connection: Connection, query: str, limit: int, offset: int) -> list[
     wanted, unwanted = expression_of(query)
     rows = connection.rows(
         "search",
-        expression=f"({wanted}) NOT ({unwanted})" if unwanted else wanted,
+        expression=_whole(wanted, unwanted),
         topic_share=_TOPIC_SHARE,
         title_weight=_TITLE_WEIGHT,
         limit=limit,
@@ -66,6 +66,16 @@ def search(connection: Connection, query: str, limit: int, offset: int) -> list[
             rows, _snippets(texts, wanted), strict=True
         )
     ]
+
+
+def count_matches(connection: Connection, query: str) -> int:
+    """See `Store.count_matches`."""
+    count: int = connection.rows("count_matches", expression=_whole(*expression_of(query)))[0][0]
+    return count
+
+
+def _whole(wanted: str, unwanted: str) -> str:
+    return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
 
 
 def expression_of(query: str) -> tuple[str, str]:

@@ -49,7 +49,7 @@ from pollwise.store.records import (
     Totals,
 )
 from pollwise.store.rows import observation, page_record, page_values, stored_version
-from pollwise.store.search import search
+from pollwise.store.search import count_matches, search
 from pollwise.types import Observation, Page, StateDict
 
 __all__ = ["Store"]
@@ -238,6 +238,10 @@ class Store:
         for a query without a word to look for, and for more than 10,000 hits at once.
         """
         return search(self._connection, query, limit, offset)
+
+    def count_matches(self, query: str) -> int:
+        """The number of pages that `search` finds by this query; `InputError` as there."""
+        return count_matches(self._connection, query)
 
     def searchable_pages(self) -> int:
         """The number of pages that `search` can find."""

@@ -61,6 +61,7 @@ def test_texts_of_peers_can_be_sent_on() -> None:
 @example("topic_vector", {str(number): 1 for number in range(1001)})
 @example("topic", ["x"] * 1001)
 @example("documents", True)
+@example("documents", 10**400)
 def test_nonsense_is_a_value_error(field: str, value: object) -> None:
     document = {**FIELDS, field: value} if field else value
     try:

@@ -76,12 +76,15 @@ def marked(hit: Hit) -> list[str]:
 )
 def test_what_a_query_finds(store: Store, query: str, found: list[str]) -> None:
     assert set(names(store.search(query))) == set(found)
+    assert store.count_matches(query) == len(found)
 
 
 @pytest.mark.parametrize("query", ["", "   ", "-whale", "+++", '"', '""', "OR", "\0", "\ud800"])
 def test_a_query_without_a_word_is_one_line(store: Store, query: str) -> None:
     with pytest.raises(InputError, match=r"nothing to look for in the query .*: give a word"):
         store.search(query)
+    with pytest.raises(InputError, match="nothing to look for"):
+        store.count_matches(query)
 
 
 def test_a_query_of_too_many_words_is_one_line(store: Store) -> None:
