@@ -299,14 +299,16 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """What is known of a page, and why it is polled next or not."""
-    from pollwise.report_console import print_explanation
+    from pollwise.collection_report import explain_collected, holds_collection
+    from pollwise.report_console import print_collected, print_explanation
     from pollwise.reports import read_explanation
 
-    explanation = read_explanation(db, url)
+    collected = holds_collection(db)
+    explanation = (explain_collected if collected else read_explanation)(db, url)
     if as_json:
         _print_json(explanation)
     else:
-        print_explanation(explanation)
+        (print_collected if collected else print_explanation)(explanation)
 
 
 @app.command()

@@ -21,7 +21,7 @@ class CollectDisplay(Display):
 
     line_interval = 60.0
 
-    def __init__(self, *, words: str, budget: str, db: Path) -> None:
+    def __init__(self, *, subject: str, budget: str, db: Path) -> None:
         self._polls = self._documents = self._relevant = self._troubles = 0
         self._relevance = 0.0
         self._seen = 0
@@ -29,7 +29,7 @@ class CollectDisplay(Display):
         self._spinner = Spinner("dots")
         super().__init__()
         self._console.print(
-            f"collecting pages about {words} at {budget}, database {db};"
+            f"collecting pages about {subject} at {budget}, database {db};"
             " times are UTC; Ctrl-C ends it",
             soft_wrap=True,
         )

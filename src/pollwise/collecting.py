@@ -34,7 +34,13 @@ from pollwise.robot.urls import scope_of
 from pollwise.robot.watch import watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import NewPage, Store
-from pollwise.stored_topic import FILTER_STATE, pack_filter_state, stored_filter, stored_topic
+from pollwise.stored_topic import (
+    FILTER_STATE,
+    pack_filter_state,
+    stored_filter,
+    stored_subject,
+    stored_topic,
+)
 from pollwise.types import Budget, PageMemory
 
 __all__ = ["CollectOptions", "collect_pages"]
@@ -108,7 +114,13 @@ def collect_pages(
     with Store.open(db) as store:
         about = _agreed_topic(store, told, db)
         store.add_pages(pages, now=clock())
-        settings = {"budget": budget, "rate": amount.rate, "topic": asdict(about)}
+        subject = words or stored_subject(store) or judge or "what the examples are about"
+        settings = {
+            "budget": budget,
+            "rate": amount.rate,
+            "topic": asdict(about),
+            "subject": subject,
+        }
         policy = Robot(generator=np.random.default_rng(_SEED))
         if learned_by(store, policy) is None and store.has_learned():
             store.forget_learned()
@@ -119,7 +131,7 @@ def collect_pages(
             crawl_delay=options.crawl_delay,
             line=_LINE,
         )
-        with CollectDisplay(words=words or " ".join(about.words), budget=budget, db=db) as display:
+        with CollectDisplay(subject=subject, budget=budget, db=db) as display:
             return uvloop.run(
                 _collect(store, scheduler, clock, settings, about, link_filter, options, display)
             )

@@ -129,6 +129,11 @@ def read_knowledge(db: Path) -> Knowledge:
     if not runs:
         raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
     settings = runs[-1].settings
+    if "topic" in settings:
+        raise InputError(
+            f"{db} holds a collection, of which nothing is forecast; `pollwise status --db {db}`"
+            " tells what is in it"
+        )
     rate = parse_budget(str(settings["budget"])).total(len(records))
     policy = policy_of(settings)
     scheduler = Scheduler(policy, Budget(rate, burst=max(1.0, rate)))

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from pollwise.console import folded, moment, pairs, stdout
 
-__all__ = ["print_explanation", "print_plan", "print_status"]
+__all__ = ["print_collected", "print_explanation", "print_plan", "print_status"]
 
 
 def print_status(report: Mapping[str, Any]) -> None:
@@ -26,7 +26,14 @@ def print_status(report: Mapping[str, Any]) -> None:
     ]
     for period, forecast in (report["forecast"] or {}).items():
         rows.append((f"the coming {period}", _forecast_line(forecast)))
+    if report["collection"] is not None:
+        rows += _collection_rows(report["collection"])
     console.print(pairs(report["database"], rows))
+    if report["collection"] is not None and report["collection"]["best"]:
+        best = Table("relevance", folded("title"), folded("page"), title="Most relevant")
+        for row in report["collection"]["best"]:
+            best.add_row(f"{row['relevance']:.2f}", row["title"] or "-", row["url"])
+        console.print(best)
     if report["last_changes"]:
         changes = Table("changed (UTC)", "times", folded("page"), title="Latest changes")
         for row in report["last_changes"]:
@@ -37,6 +44,44 @@ def print_status(report: Mapping[str, Any]) -> None:
         for row in report["failures"]:
             failures.add_row(str(row["failures"]), row["url"], row["error"] or "-")
         console.print(failures)
+
+
+def _collection_rows(collection: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("topic", collection["topic"]),
+        (
+            "documents",
+            f"{collection['documents']:,} of {collection['hosts']:,} hosts,"
+            f" {collection['relevant']:,} relevant (sum {collection['relevance']:.1f}),"
+            f" {collection['copies']:,} copies",
+        ),
+        ("fringe", f"{collection['fringe']:,} pages known by links only"),
+        ("gone", f"{collection['gone']:,}"),
+    ]
+
+
+def print_collected(report: Mapping[str, Any]) -> None:
+    """The answer of `pollwise explain` for a page of a collection."""
+    relevance = report["relevance"]
+    rows = [
+        ("title", report["title"] or "-"),
+        ("relevance", "not read yet" if relevance is None else f"{relevance:.2f}"),
+        ("links from a seed", str(report["depth"])),
+        ("copy of", report["duplicate_of"] or "-"),
+        ("polls", f"{report['polls']:,}, {report['changes']:,} found a change"),
+        ("latest poll (UTC)", f"{moment(report['polled_at'])}, {report['outcome'] or 'none'}"),
+        ("latest change (UTC)", moment(report["last_changed_at"])),
+    ]
+    if report["error"]:
+        rows.append(("failed", report["error"]))
+    console = stdout()
+    console.print(pairs(report["url"], rows))
+    if report["linked_from"]:
+        links = Table("relevance", "anchor", folded("page"), title="Linked from")
+        for row in report["linked_from"]:
+            known = "-" if row["relevance"] is None else f"{row['relevance']:.2f}"
+            links.add_row(known, row["anchor"], row["url"])
+        console.print(links)
 
 
 def print_explanation(report: Mapping[str, Any]) -> None:

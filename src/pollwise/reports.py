@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pollwise.collection_report import summarise_collection
 from pollwise.errors import InputError
 from pollwise.robot.urls import canonical
 from pollwise.store import Store
@@ -25,12 +26,14 @@ _HORIZONS = {"day": _DAY, "week": 7 * _DAY}
 def read_status(db: Path) -> dict[str, Any]:
     """What the database says of its pages; `StoreError` if it is none.
 
-    `forecast` is None where there are no pages, or no run has begun.
+    `forecast` is None where there are no pages, or no run has begun, or where the pages are a
+    `collection` (see `summarise_collection`; None: they are not).
     """
     with Store.open_readonly(db) as store:
         totals = store.totals()
         runs = store.runs()
         records = store.pages()
+        collection = summarise_collection(store, records)
     settings: Mapping[str, object] = runs[-1].settings if runs else {}
     changed = [record for record in records if record.last_changed_at is not None]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
@@ -54,7 +57,8 @@ def read_status(db: Path) -> dict[str, Any]:
         "failures": [
             {"url": r.page.url, "error": r.error, "failures": r.failures} for r in failing[:_RECENT]
         ],
-        "forecast": _forecasts(db) if records and runs else None,
+        "forecast": _forecasts(db) if records and runs and collection is None else None,
+        "collection": collection,
     }
 
 
