@@ -372,6 +372,7 @@ class TestReproduce:
             *(f"gpoks-table-8.{n}" for n in range(1, 12)),
             *(f"ephemeral-figure-{n}" for n in range(1, 5)),
             "ephemeral-table-1",
+            *(f"robot-figure-{n}" for n in range(3, 6)),
         ]
         answer = run("reproduce")
         lines = answer.out.splitlines()
