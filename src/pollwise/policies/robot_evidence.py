@@ -178,7 +178,7 @@ def gather(web: Web, page: int, row: Row) -> None:
 @numba.njit(cache=True)
 def guess(row: Row) -> float:
     """The value of a page as long as nothing was learned of how much each kind of evidence says."""
-    linear = 1 / (1 + math.exp(-row[19])) ** 2
+    linear = 1 / (1 + math.exp(-row[19]))
     hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
     return 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
 

@@ -35,9 +35,9 @@ Ints = NDArray[np.int64]
 
 _EXPLORATION = 20.0
 """The bonus of a host without fetches, in mean relevances."""
-_FIRST_FIT, _FIT_GROWTH = 40, 1.5
+_FIRST_FIT, _FIT_GROWTH = 40, 1.3
 """Fetches before the trees are fitted first, and by how much they grow from one fit to the next."""
-_VALUE_GROWTH = 1.05
+_VALUE_GROWTH = 1.1
 _MOST_SAMPLES = 60_000
 _RANK_STEP = 1e-12
 """By which the values of a plan fall from one page to the next, to keep its order."""

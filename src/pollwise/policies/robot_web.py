@@ -90,9 +90,7 @@ class Web(NamedTuple):
 
 
 def _grown(table: Table, length: int, fill: Table) -> Table:
-    """The table itself if it is long enough, else a copy at least twice as long."""
-    if length <= len(table):
-        return table
+    """A copy that is at least twice as long."""
     longer = np.full(max(length, 2 * len(table), 64), fill, table.dtype)
     longer[: len(table)] = table
     return longer
@@ -109,7 +107,7 @@ _NO_PAGE = _blank(
     _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
 )
 _NO_HOST = _blank(_HOST, root=-1)
-_START_BIAS = -3.0
+_START_BIAS = -2.0
 
 
 class KnownWeb:
@@ -191,11 +189,14 @@ class KnownWeb:
         grown = {}
         for name, length in lengths.items():
             table = getattr(self.web, name)
+            if length <= len(table):
+                continue
             grown[name] = _grown(table, length, fills.get(name, np.zeros((), table.dtype)))
         if "hosts" in grown:
             zero = np.zeros((), np.int64)
             grown["host_heap"] = _grown(self.web.host_heap, len(grown["hosts"]) + 1, zero)
-        self.web = self.web._replace(**grown)
+        if grown:
+            self.web = self.web._replace(**grown)
 
     def _directory(self, key: str, parent: int) -> int:
         directory = self._directories.setdefault(key, len(self._directories))
@@ -206,7 +207,8 @@ class KnownWeb:
 
     def _word(self, text: str) -> int:
         word = self._words.setdefault(text, len(self._words))
-        self._grow(words=len(self._words))
+        if word == len(self.web.words):
+            self._grow(words=word + 1)
         return word
 
     def _anchor(self, text: str) -> int:
