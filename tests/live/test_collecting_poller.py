@@ -52,8 +52,8 @@ async def poll(site, clock, processor):
             sleep=sleep,
         )
 
-        async def of(path, page_id=0):
-            return await poller.poll(Page(page_id, site.url(path), site.host), PageMemory())
+        async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
+            return await poller.poll(Page(page_id, site.url(path), site.host), memory)
 
         of.waits = waits
         of.poller = poller
@@ -204,3 +204,24 @@ async def test_the_staff_follows_what_was_measured(site, poll):
     assert poll.poller.staff() == 1  # one host is not even known yet
     await poll("/a")
     assert poll.poller.staff() >= 1
+
+
+async def test_markup_that_says_another_thing_to_robots_is_read(site, poll):
+    site.says("/a", WHALES, Content_Type="text/html")
+    report = await poll("/a")
+    assert report.collected.indexed
+    site.says("/a", f"<meta name=robots content=noindex>{WHALES}", Content_Type="text/html")
+    report = await poll("/a", memory=report.memory)
+    assert report.observation.outcome is Outcome.UNCHANGED
+    assert report.version is None
+    assert not report.collected.indexed
+    site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html")
+    report = await poll("/a", memory=report.memory)
+    assert report.observation.outcome is Outcome.UNCHANGED
+    assert report.collected.indexed
+    assert [found.page.url for found in report.new_pages] == [site.url("/new")]
+    site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html", X_Robots_Tag="noindex")
+    report = await poll("/a", memory=report.memory)
+    assert not report.collected.indexed
+    site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html")
+    assert (await poll("/a", memory=report.memory)).collected is None

@@ -20,7 +20,7 @@ from pollwise.robot.response_processor import ProcessingFailed, Response, Respon
 from pollwise.robot.robots import Robots, Rules
 from pollwise.robot.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.robot.urls import origin_of, scope_of
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.types import Outcome, Page, PageMemory, Version
 
 __all__ = ["CollectingPoller"]
 
@@ -83,7 +83,8 @@ class CollectingPoller:
         visit = await self._first_contact(page, memory)
         report = visit.ended or await self._web.poll(page, memory)
         fetched_at = self._clock()
-        digest = None if report.version is None else await self._digest(page, report)
+        content = report.version or report.reread
+        digest = None if content is None else await self._digest(page, content, report.robots_tag)
         if isinstance(digest, ProcessingFailed):
             failure = replace(report.observation, outcome=Outcome.FAILED, last_changed_at=None)
             report = PollReport(failure, memory, notices=report.notices, error=str(digest))
@@ -93,11 +94,10 @@ class CollectingPoller:
         cost = report.observation.cost + visit.requests
         return replace(report, observation=replace(report.observation, cost=cost))
 
-    async def _digest(self, page: Page, report: PollReport) -> Digest | ProcessingFailed:
-        assert report.version is not None
-        response = Response(
-            report.version.body, report.version.content_type, page.url, report.robots_tag or ""
-        )
+    async def _digest(
+        self, page: Page, content: Version, robots_tag: str | None
+    ) -> Digest | ProcessingFailed:
+        response = Response(content.body, content.content_type, page.url, robots_tag or "")
         result = await self._processor.process(response)
         if self._processor.processing_time is not None:
             self._controller.processed(self._processor.processing_time)

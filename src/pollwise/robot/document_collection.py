@@ -8,10 +8,12 @@ in the store; in memory are URLs, depths and fingerprints.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from sys import intern
 
 import numpy as np
 
 from pollwise.kinds import kind_of
+from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.robot.crawl_urls import host_of
 from pollwise.robot.duplicates import Duplicates, believes_canonical
@@ -55,20 +57,28 @@ class DocumentCollection:
         self.topic_filter = topic_filter
         self._pages = {record.page.url: record.page for record in records}
         self._depths = {record.page.id: record.depth for record in records}
-        self._scopes = {record.page.id: record.page.scope for record in records}
-        self._relevances = {r.page.id: r.relevance for r in records if r.relevance is not None}
+        collected = [record for record in records if record.relevance is not None]
+        self._relevances = {r.page.id: r.relevance or 0.0 for r in collected}
+        self._scopes = {record.page.id: record.page.scope for record in collected}
         self._copies = {r.page.id for r in records if r.duplicate_of is not None}
-        self._hosts = set(self._scopes.values())
+        self._hosts = {record.page.scope for record in records}
         self._next_page_id = next_page_id
         self._stored_terms = stored_terms
         self._duplicates = Duplicates()
-        texts = {record.page.id: record.memory.text_hash for record in records}
+        originals = {
+            r.page.id: r.memory.text_hash
+            for r in collected
+            if r.page.id not in self._copies and r.outcome is not Outcome.GONE
+        }
         for page_id, packed in stored_terms():
-            if (text_hash := texts.get(page_id)) and page_id not in self._copies:
+            if text_hash := originals.get(page_id):
                 self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0])
         self._links = link_filter(self._pages)
-        self._scored_by = topic_filter.version
+        # None: by whatever version, as a sweep that was under way has ended with the run before.
+        self._scored_by: int | None = None
         self._sweep: Iterator[tuple[int, bytes]] = iter(())
+        # Collected since the sweep began: what it reads of them may be older than they are.
+        self._fresh: set[int] = set()
 
     @property
     def hosts(self) -> int:
@@ -101,8 +111,11 @@ class DocumentCollection:
             self._duplicates.discard(page.id)
         elif report.redirected_to is not None:
             target = self._discover(report.redirected_to, depth, now, found)
-            links = _links([] if target in (None, page.id) else [(target, "", "")])
+            target = None if target == page.id else target
+            links = _links([] if target is None else [(target, "", "")])
             report = replace(_scored(report, 0.0), links=links)
+            if page.id in self._relevances and target not in self._copies:
+                report = replace(report, collected=self._withdrawn(page, target, links))
         elif digest is not None:
             report = self._collected(page, report, digest, found)
         return replace(report, new_pages=tuple(found), rescored=self._rescored())
@@ -122,7 +135,7 @@ class DocumentCollection:
         links = _NO_LINKS
         if not digest.nofollow:
             links = self._followed(page, digest, report.observation.polled_at, found)
-        self._relevances[page.id] = relevance
+        self._note(page, relevance)
         collected = Collected(
             page.id,
             relevance,
@@ -134,6 +147,22 @@ class DocumentCollection:
             duplicate_of=original,
         )
         return replace(_scored(report, relevance), collected=collected, links=links)
+
+    def _withdrawn(self, page: Page, target: int | None, links: Links) -> Collected:
+        """What is left of a collected page that only leads to another one now, if to any."""
+        self._duplicates.discard(page.id)
+        self._note(page, 0.0)
+        if target is not None:
+            self._copies.add(page.id)
+        terms = _packed(None, self.topic_filter.pack(page.scope, parse_text([])))
+        return Collected(
+            page.id, 0.0, "", "", terms, links=links, indexed=False, duplicate_of=target
+        )
+
+    def _note(self, page: Page, relevance: float) -> None:
+        self._relevances[page.id] = relevance
+        self._scopes[page.id] = page.scope
+        self._fresh.add(page.id)
 
     def _original(self, page: Page, report: PollReport, digest: Digest) -> int | None:
         """The page that this one is a copy of."""
@@ -166,12 +195,12 @@ class DocumentCollection:
         known = self._pages.get(admitted)
         if known is not None:
             return known.id
-        scope = host_of(admitted)
-        page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind_of(admitted))
+        # Interned: a million pages have a few thousand of these.
+        scope, kind = intern(host_of(admitted)), intern(kind_of(admitted))
+        page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind)
         self._next_page_id += 1
         self._pages[admitted] = page
         self._depths[page.id] = depth
-        self._scopes[page.id] = scope
         self._hosts.add(scope)
         found.append(Discovery(page, now, depth))
         return page.id
@@ -183,9 +212,12 @@ class DocumentCollection:
         if self._scored_by != self.topic_filter.version:
             self._scored_by = self.topic_filter.version
             self._sweep = self._stored_terms()
+            self._fresh.clear()
         rescored = {}
         for page_id, packed in islice(self._sweep, _RESCORED_AT_ONCE):
-            if page_id not in self._relevances or page_id in self._copies:
+            if page_id in self._copies or page_id in self._fresh:
+                continue
+            if page_id not in self._relevances:
                 continue
             relevance = self.topic_filter.rescore(self._scopes[page_id], _unpacked(packed)[1])
             if abs(relevance - self._relevances[page_id]) > _RESCORED_BY:

@@ -40,7 +40,9 @@ class PollReport:
 
     `memory` goes into the page's next poll. `version` is there exactly if the outcome is CHANGED,
     `error` (one line, in words) exactly if it is FAILED. `robots_tag` is the X-Robots-Tag of the
-    answer, `redirected_to` the canonical URL of a redirect that was not followed.
+    answer, `redirected_to` the canonical URL of a redirect that was not followed. `reread` is the
+    content, as of a version, where only its text is as before: its markup, or the header, may say
+    something else to robots.
 
     Of a collection: `new_pages` came to light by this poll, `collected` is what was made of the
     content, `links` are those that the page has now, `rescored` the relevance of other pages by
@@ -54,6 +56,7 @@ class PollReport:
     error: str | None = None
     robots_tag: str | None = None
     redirected_to: str | None = None
+    reread: Version | None = None
     new_pages: tuple[Discovery, ...] = ()
     collected: Collected | None = None
     links: Links | None = None
@@ -174,16 +177,17 @@ def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -
     """The report of an answer with content."""
     found = fingerprint(result.body, result.content_type)
     # The validators are of this answer alone, also where it sent none.
-    kept = remembered(memory, found)
+    kept = _remembered(result, remembered(memory, found))
+    version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
     if not is_changed(memory, found):
         observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
-        return PollReport(observation, _remembered(result, kept))
+        same = found.body_hash == memory.body_hash and result.robots_tag is None
+        return PollReport(observation, kept, reread=None if same else version)
     observation = replace(
         _observed(page, result, now, Outcome.CHANGED, page.cost),
         reverted=found.text_hash in memory.earlier_hashes,
     )
-    version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
-    return PollReport(observation, _remembered(result, kept), version)
+    return PollReport(observation, kept, version)
 
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:

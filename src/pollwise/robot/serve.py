@@ -24,6 +24,8 @@ from pollwise.types import Outcome, Page, PageMemory
 
 __all__ = ["Clock", "Progress", "WallClock", "Watched", "serve"]
 
+_NOTHING = PageMemory()  # one for the million pages of a fringe
+
 
 class Clock(Protocol):
     """Tells the time and waits."""
@@ -168,7 +170,7 @@ def _remember(
     """Keep what reports tell for the next polls of their pages; the pages now first seen."""
     first_copies = set()
     for report in reports:
-        watched.update({f.page.id: Watched(f.page, PageMemory()) for f in report.new_pages})
+        watched.update({f.page.id: Watched(f.page, _NOTHING) for f in report.new_pages})
         observation = report.observation
         own = watched.get(observation.page_id)
         if own is None:  # removed while it was polled

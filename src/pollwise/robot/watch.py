@@ -7,6 +7,7 @@ commands of the run again.
 import asyncio
 import io
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
@@ -27,6 +28,9 @@ __all__ = ["InitialState", "rerun", "watch"]
 _STATE_SHARE = 0.01
 """The share of the time that goes, at most, into each thing that is written down now and then."""
 _RUNS_KEPT = 10
+_MOST_EVENTS = 100_000
+"""Events that are kept of a run that collects. Links and anchors are most of them: about as many
+bytes as the pages have. The first events lead to the same commands without the others."""
 
 T = TypeVar("T")
 
@@ -87,7 +91,11 @@ async def watch(
     pages = tuple(own.page for own in watched.values())
     initial = InitialState(pages, store.load_learned(), store.scheduler_state())
     initial.begin(scheduler)
-    collected = _recall(store, scheduler)
+    collected = _recall(store, scheduler, watched)
+    # Without an initial state there is nothing to run the events from again.
+    log_room = 0.0 if collected else math.inf
+    if isinstance(scheduler.policy, RequestController):
+        log_room = min(log_room, _MOST_EVENTS)
     begun_at = clock()
     scheduler_state = _Seldom(scheduler.state, clock, stop)
     other_states = _Seldom(states, clock, stop)
@@ -101,9 +109,12 @@ async def watch(
         polled = {
             o.page_id for e in progress.events if isinstance(e, Polled) for o in e.observations
         }
+        nonlocal log_room
         reports = progress.reports
+        events = progress.events if log_room > 0 else ()
+        log_room -= len(events)
         return Batch(
-            events=progress.events,
+            events=events,
             polls=tuple(PollResult(r.observation, r.memory, r.version, r.error) for r in reports),
             learned=scheduler.policy.state_dict(sorted(polled)) if polled else None,
             scheduler=scheduler_state(),
@@ -135,19 +146,21 @@ async def watch(
         )
 
 
-def _recall(store: Store, scheduler: Scheduler) -> bool:
-    """Tell a policy that collects of what was collected; whether there was any."""
+def _recall(store: Store, scheduler: Scheduler, watched: Mapping[int, Watched]) -> bool:
+    """Tell a policy that collects of what was collected; whether there was any.
+
+    As of the latest copies: polls that failed since, or found the page gone, tell nothing of that.
+    """
     policy = scheduler.policy
     if not isinstance(policy, RequestController):
         return False
-    polled = {r.page.id: r.polled_at for r in store.pages() if r.polled_at is not None}
     collected = False
     for fetched in store.history():
-        at, relevance = polled.get(fetched.page_id), fetched.relevance
+        page_id, relevance = fetched.page_id, fetched.relevance
+        at = watched[page_id].page.seen_at
         if at is not None:
-            outcome = Outcome.CHANGED
-            policy.observe([Observation(fetched.page_id, at, outcome, relevance=relevance)])
-            policy.link(fetched.page_id, fetched.links)
+            policy.observe([Observation(page_id, at, Outcome.CHANGED, relevance=relevance)])
+            policy.link(page_id, fetched.links)
             collected = True
     return collected
 

@@ -212,3 +212,62 @@ def test_a_judge_is_asked_and_its_pages_are_not_scored_anew(tmp_path, monkeypatc
     report = some.take_in(START, fetched(article("whales"))[0], judged)
     assert report.observation.relevance == 1.0
     assert report.rescored == {}
+
+
+def moved(page, target):
+    observation = Observation(page.id, 9.0, Outcome.UNCHANGED)
+    return PollReport(observation, PageMemory(), redirected_to=target)
+
+
+def test_a_document_that_moved_is_found_where_it_is_now():
+    some = collection()
+    html = article("whales")
+    some.take_in(START, *fetched(html))
+    report = some.take_in(START, moved(START, f"http://{HOST}/new"), None)
+    assert report.collected.duplicate_of == 1
+    assert (report.collected.text, report.collected.indexed) == ("", False)
+    assert report.collected.relevance == report.observation.relevance == 0.0
+    new = report.new_pages[0].page
+    there = some.take_in(new, *fetched(html, new))
+    assert there.collected.duplicate_of is None
+    assert there.observation.relevance > 0.5
+    back = some.take_in(START, *fetched(html))
+    assert back.collected.duplicate_of == new.id
+
+
+def test_a_document_that_moved_to_its_own_copy_stays():
+    some = collection()
+    some.take_in(START, *fetched(article("whales", "/copy")))
+    copy = Page(1, f"http://{HOST}/copy", HOST)
+    some.take_in(copy, *fetched(article("whales", "/copy"), copy))
+    assert some.take_in(START, moved(START, copy.url), None).collected is None
+
+
+def test_a_page_collected_anew_is_not_scored_by_what_it_said_before():
+    stored = []
+    some = collection(records=[record(START, relevance=0.5)], stored=stored)
+    old = some.take_in(START, *fetched(article("whales")))
+    stored.append((0, old.collected.terms))
+    news, digest = fetched(article("ships"))
+    report = some.take_in(START, news, digest)
+    assert report.observation.relevance == 0.0
+    other = Page(1, f"http://{HOST}/1", HOST)
+    assert some.take_in(other, *fetched(article("dogs"), other)).rescored == {}
+
+
+def test_scores_of_the_last_run_are_brought_up_to_date():
+    before = collection().take_in(START, *fetched(article("whales")))
+    stored = [(0, before.collected.terms)]
+    after = collection(records=[record(START, relevance=0.1)], stored=stored)
+    other = Page(1, f"http://{HOST}/1", HOST)
+    report = after.take_in(other, *fetched(article("dogs"), other))
+    assert report.rescored[0] > 0.5
+
+
+def test_nothing_is_a_copy_of_a_page_that_was_gone_before_a_restart():
+    before = collection().take_in(START, *fetched(article("whales")))
+    gone = record(START, memory=before.memory, relevance=0.9, outcome=Outcome.GONE)
+    after = collection(records=[gone], stored=[(0, before.collected.terms)])
+    copy = Page(1, f"http://{HOST}/copy", HOST)
+    report = after.take_in(copy, *fetched(article("whales"), copy))
+    assert report.collected.duplicate_of is None

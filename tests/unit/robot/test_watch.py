@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.events import Polled
+from pollwise.events import Poll, Polled
 from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.random_order import RandomOrder
 from pollwise.robot.poller import PollReport
 from pollwise.robot.serve import Progress
 from pollwise.robot.watch import InitialState, rerun, watch
 from pollwise.scheduler import Scheduler
 from pollwise.store import Batch, NewPage, Store
+from pollwise.store.records import Collected
 from pollwise.testing.fake_clock import FakeClock
-from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+from pollwise.types import Budget, Links, Observation, Outcome, Page, PageMemory, Version
 
 PAGES = [NewPage(f"http://{host}.example/{n}", host) for host in "ab" for n in range(3)]
 BAD = 4
@@ -180,3 +182,70 @@ def test_an_initial_state_is_what_was_packed():
 def test_an_initial_state_of_a_new_database_is_empty():
     again = InitialState.unpack(InitialState((), None, None).pack())
     assert (again.pages, again.learned, again.scheduler) == ((), None, None)
+
+
+class Recorder(RandomOrder):
+    """A request controller that writes down what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(generator=np.random.default_rng(1))
+        self.told: list[Observation] = []
+
+    def observe(self, observations) -> None:
+        self.told += observations
+        super().observe(observations)
+
+
+class Collection(Web):
+    """Pages with content, of which some are gone, or fail, when they are polled again."""
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        now = self.clock()
+        again = page.seen_at is not None
+        self.asked.append((now, page.id, memory.etag))
+        if again and page.id % 3:
+            bad = Outcome.GONE if page.id % 3 == 1 else Outcome.FAILED
+            return PollReport(Observation(page.id, now, bad), memory, error=f"{bad!r}")
+        kept, seen = PageMemory(body_hash=f"{now}"), Outcome.CHANGED
+        version = Version(page.id, now, "text/plain", f"{now}".encode(), f"{now}")
+        links = Links(np.array([0]), ("first",))
+        return PollReport(
+            Observation(page.id, now, seen, relevance=0.5),
+            kept,
+            version,
+            collected=Collected(page.id, 0.5, "title", "text", b"", links=links),
+            links=links,
+        )
+
+
+async def collect(store: Store, begin: float, seconds: float) -> tuple[Recorder, Collection]:
+    clock, stop, policy = FakeClock(begin), asyncio.Event(), Recorder()
+    clock.stop_at(begin + seconds, stop)
+    web = Collection(clock)
+    scheduler = Scheduler(policy, Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+    watching = watch(store, scheduler, web, clock=clock, stop=stop, settings={})
+    await asyncio.wait_for(watching, timeout=30)
+    return policy, web
+
+
+async def test_a_collection_is_recalled_as_of_its_latest_copies(store):
+    _, web = await collect(store, 1000.0, 60.0)
+    seen_at = {r.page.id: r.page.seen_at for r in store.pages()}
+    later = [now for now, page_id, _ in web.asked if now > seen_at[page_id]]
+    assert later, "some were polled again, in vain"
+    policy, _ = await collect(store, 2000.0, 1.0)
+    recalled = [o for o in policy.told if o.polled_at < 2000.0 and o.relevance is not None]
+    assert {o.page_id: o.polled_at for o in recalled} == seen_at
+
+
+async def test_only_the_begin_of_a_new_collection_is_logged(store, monkeypatch):
+    monkeypatch.setattr("pollwise.robot.watch._MOST_EVENTS", 20)
+    await collect(store, 1000.0, 100.0)
+    await collect(store, 2000.0, 20.0)
+    first, second = store.runs()
+    events = list(store.events(first.id))
+    assert 20 <= len(events) < 25
+    scheduler = Scheduler(Recorder(), Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+    commands = rerun(scheduler, store.initial_state(first.id), events)
+    assert any(isinstance(c, Poll) for turn in commands for c in turn)
+    assert list(store.events(second.id)) == [], "there is no state to run them again from"
