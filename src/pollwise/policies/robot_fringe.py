@@ -58,6 +58,8 @@ class FringeValue:
         self._trees = no_trees()
         self._row = np.zeros(N_EVIDENCE, np.float32)
         self._unvalued: list[int] = []
+        self._seeds: set[int] = set()
+        """Pages that were there before any link to them."""
         # By fetch: the page, and what was known of it before.
         self._fetched: list[int] = []
         self._rows = np.zeros((64, N_EVIDENCE), np.float32)
@@ -167,7 +169,7 @@ class FringeValue:
         links = web.links[: self._known.n_links]
         order = np.argsort(links["source"], kind="stable")
         offsets = np.searchsorted(links["source"][order], np.arange(len(pages) + 1))
-        starts = there[pages["n_in"][there] == 0]
+        starts = np.union1d(there[pages["discoverer"][there] < 0], np.array([*self._seeds], int))
         targets = links["target"][order].astype(np.int64)
         plan = horn_index(expected, offsets.astype(np.int64), targets, starts)
         pages["planned"] = plan.density - _RANK_STEP * plan.rank
@@ -193,9 +195,11 @@ class FringeValue:
         if count >= self._next_value:
             value_all(web, self._trees)
             self._next_value = max(count + 10, int(count * _VALUE_GROWTH))
-        elif self._unvalued:
-            value_new(web, self._trees, np.array(self._unvalued))
-        self._unvalued.clear()
+        if self._unvalued:
+            new = np.array(self._unvalued)
+            self._seeds.update(new[web.pages["n_in"][new] == 0].tolist())
+            value_new(web, self._trees, new)
+            self._unvalued.clear()
 
     def _fit(self) -> None:
         pages, count = self._known.web.pages, len(self._fetched)

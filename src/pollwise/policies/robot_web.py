@@ -1,7 +1,7 @@
 """What a robot knows of the web: tables of pages, links, directories, words and hosts.
 
-The tables grow by doubling. They are plain arrays of records, so that compiled kernels work on
-them; -1 stands for "none" in all fields that hold a place in a table.
+The tables grow by half of their length at a time. They are plain arrays of records, so that
+compiled kernels work on them; -1 stands for "none" in all fields that hold a place in a table.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _PAGE = np.dtype(
         ("end_word", np.int64),
         ("discoverer", np.int32),
         ("discovered_at", np.int64),
-        ("last_link", np.int64),
+        ("last_link", np.int32),
         ("n_out", np.int32),
         ("n_in", np.int32),
         ("in_sum", np.float64),
@@ -54,7 +54,7 @@ the sum and the highest of the relevance of these, `context` their mean when the
 fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
 
 _LINK = np.dtype(
-    [("source", np.int32), ("target", np.int32), ("anchor", np.int32), ("earlier", np.int64)]
+    [("source", np.int32), ("target", np.int32), ("anchor", np.int32), ("earlier", np.int32)]
 )
 """`earlier` is the link to the same target that was found before."""
 
@@ -90,8 +90,8 @@ class Web(NamedTuple):
 
 
 def _grown(table: Table, length: int, fill: Table) -> Table:
-    """A copy that is at least twice as long."""
-    longer = np.full(max(length, 2 * len(table), 64), fill, table.dtype)
+    """A copy that is longer by half at least."""
+    longer = np.full(max(length, len(table) + len(table) // 2, 64), fill, table.dtype)
     longer[: len(table)] = table
     return longer
 
@@ -199,10 +199,12 @@ class KnownWeb:
             self.web = self.web._replace(**grown)
 
     def _directory(self, key: str, parent: int) -> int:
-        directory = self._directories.setdefault(key, len(self._directories))
-        if directory + 1 == len(self._directories):
-            self._grow(directories=directory + 1)
-            self.web.directories[directory]["parent"] = parent
+        known = self._directories.get(key)
+        if known is not None:
+            return known
+        directory = self._directories[key] = len(self._directories)
+        self._grow(directories=directory + 1)
+        self.web.directories[directory]["parent"] = parent
         return directory
 
     def _word(self, text: str) -> int:

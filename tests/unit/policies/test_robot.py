@@ -138,3 +138,22 @@ def test_discarded_pages_may_not_be_selected():
     controller.add([Page(n, f"http://h.example/{n}") for n in range(3)])
     controller.discard([1, 9])
     assert controller.select(1.0, 3).page_ids.tolist() == [0, 2]
+
+
+def test_a_seed_that_others_link_to_is_a_start_of_the_second_traversal():
+    controller = robot()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    assert len(controller.select(0.5, 2).page_ids) == 2
+    fetch(controller, 0, 1.0, 0.0, 2)
+    controller.link(0, Links(np.array([2, 1, 0]), ["", "", ""]))
+    fetch(controller, 1, 2.0, 0.1, 3, 4)
+    fetch(controller, 2, 3.0, 0.0)
+    fetch(controller, 3, 4.0, 0.0)
+    fetch(controller, 4, 5.0, 0.9)
+    controller.begin_traversal()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    assert controller.select(6.0, 1).page_ids.tolist() == [1]
+    controller.observe([Observation(1, 6.0, Outcome.CHANGED, relevance=0.1)])
+    controller.add([Page(3, "http://h.example/3"), Page(4, "http://h.example/4")])
+    controller.link(1, Links(np.array([3, 4]), ["to 3", "to 4"]))
+    assert controller.select(7.0, 3).page_ids.tolist()[0] == 4
