@@ -24,7 +24,7 @@ class CollectDisplay(Display):
     def __init__(self, *, subject: str, budget: str, db: Path) -> None:
         self._polls = self._documents = self._relevant = self._troubles = 0
         self._relevance = 0.0
-        self._seen = 0
+        self._seen: int | None = None
         self._fringe = self._under_way = self._queued = 0
         self._spinner = Spinner("dots")
         super().__init__()
@@ -58,7 +58,10 @@ class CollectDisplay(Display):
                 if relevance >= _WORTH_A_LINE:
                     title = f"{relevance:.2f}  {report.collected.title or '(no title)'}"
                     self._tell(report.observation.polled_at, title, page.url)
-        self._seen += len(progress.first_copies)
+        if self._seen is None:  # earlier runs have seen pages too
+            self._seen = sum(own.page.seen_at is not None for own in watched.values())
+        else:
+            self._seen += len(progress.first_copies)
         self._fringe = len(watched) - self._seen
         self._under_way, self._queued = under_way, queued
         self._tell_at_times()

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import resource
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -49,6 +50,7 @@ _SEED = 0
 _LEASE = 86400.0
 """Seconds: longer than any poll waits for its host, sitemaps and the response queue. A lease that
 ran out would let a second poll of the host begin beside the first."""
+_MOST_FILES = 8192
 _MOST_BYTES = 4 * 2**20
 """Of a page or sitemap. What a reader sees of a page is found in the loop that fetches, which
 stands still meanwhile: up to a second for so many bytes."""
@@ -149,6 +151,7 @@ async def _collect(
 ) -> ProcessorLoad:
     gc.freeze()
     gc.enable()
+    _have_room_for_connections()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -203,6 +206,17 @@ async def _collect(
         )
         display.rejected(collection.rejections)
         return processor.load
+
+
+def _have_room_for_connections() -> None:
+    """Raise the bound on open files, which is 1,024 on most systems unless one asks for more.
+
+    A thousand polls may be under way, and a connection stays open for a while after its poll.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _topic(words: str, examples: Sequence[str], judge: str | None) -> Topic | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -78,8 +79,20 @@ async def test_the_crawl_goes_on(tmp_path):
             text = f"whale number {n} " + " ".join(f"w{n}x{k}" for k in range(30))
             good.set_page(f"/{n}", f"<title>{n}</title><p>{text}")
         words = ["--topic", "whales", "--seed", f"{good.origin}/0"]
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         process = subprocess.Popen(
-            [*PROGRAM, "collect", *words, "--budget", "500/second", "--crawl-delay", "0.05"],
+            [
+                "sh",
+                "-c",
+                'ulimit -Sn 256; exec "$0" "$@"',
+                *PROGRAM,
+                "collect",
+                *words,
+                "--budget",
+                "500/second",
+                "--crawl-delay",
+                "0.05",
+            ],
             cwd=tmp_path,
             env=ENVIRONMENT,
             stdout=subprocess.PIPE,
@@ -95,11 +108,13 @@ async def test_the_crawl_goes_on(tmp_path):
                     assert process.poll() is None, process.communicate()
                     await asyncio.sleep(0.2)
             memory = high_water(process.pid)
+            files = Path(f"/proc/{process.pid}/limits").read_text()
         finally:
             process.send_signal(signal.SIGINT)
             _, err = await asyncio.to_thread(process.communicate, timeout=60)
     assert process.returncode == 0, err
     assert "Traceback" not in err
+    assert int(files.partition("Max open files")[2].split()[0]) == min(hard, 8192)
     assert memory < MOST_MEMORY, f"{memory:.0f} MB"
     # Every copy of a page that cannot be read is left out, whoever serves it.
     assert not [url for url in documents(tmp_path) if "gzip-" in url or "huge" in url]

@@ -7,8 +7,10 @@ minutes. 429 counts with the latter, as it says "not now" and not "none".
 
 import asyncio
 import re
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 from protego import Protego
@@ -25,8 +27,12 @@ _ASKED_AGAIN_AFTER = 600.0
 _LONGEST_DELAY = 86400.0
 _MAX_SITEMAPS = 1000
 _MAX_BYTES = 500 * 1024  # section 2.5: at least this much is read; the rest is ignored
-# Redirects may name origins without end; the oldest is forgotten first.
+# Redirects and links may name origins without end; the oldest is forgotten first.
 _MAX_ORIGINS = 100_000
+# Of all files together, compressed.
+_MAX_HELD = 64 * 2**20
+# A parsed file takes twenty times the memory of its text: ten megabytes, if it is made to.
+_PARSED_AT_A_TIME = 16
 _AGENT_LINE = re.compile(r"\s*user[-\s]*agent[\s:]+([^#]*)", re.IGNORECASE)
 _PRODUCT = re.compile(r"[a-z_-]*")  # section 2.2.1
 
@@ -37,19 +43,20 @@ class Rules:
 
     `crawl_delay` is the wished time between two polls in seconds, at most a day; 0: no wish.
     `unreachable` says why the file could not be had (None: it could); then nothing is allowed.
+    `text` is the file, compressed; without one all is allowed.
     """
 
     expires_at: float
     product: str
     crawl_delay: float = 0.0
     unreachable: str | None = None
-    parsed: Protego | None = None
+    text: bytes = b""
 
     def allows(self, url: str) -> bool:
         """Whether a URL of this origin (canonical) may be fetched."""
         if self.unreachable is not None:
             return False
-        return self.parsed is None or self.parsed.can_fetch(url, self.product)
+        return not self.text or _parsed(self.text).can_fetch(url, self.product)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -58,7 +65,8 @@ class Rules:
         They hold for all robots. A line that names no http or https URL is left out.
         """
         found: dict[str, None] = {}
-        for line in () if self.parsed is None else islice(self.parsed.sitemaps, _MAX_SITEMAPS):
+        lines = _parsed(self.text).sitemaps if self.text else ()
+        for line in islice(lines, _MAX_SITEMAPS):
             with suppress(InputError):
                 found[canonical(line)] = None
         return tuple(found)
@@ -82,6 +90,7 @@ class Robots:
         self._clock = clock
         self._product = _product(user_agent)
         self._origins: dict[str, _Origin] = {}
+        self._held = 0
 
     async def rules(self, url: str) -> Rules:
         """The rules for a URL: the same object to all who ask until it expires.
@@ -92,15 +101,24 @@ class Robots:
         name = origin_of(url)
         origin = self._origins.get(name)
         if origin is None:
-            if len(self._origins) >= _MAX_ORIGINS:
-                del self._origins[next(iter(self._origins))]
+            while len(self._origins) >= _MAX_ORIGINS or self._held > _MAX_HELD:
+                self._hold(self._origins.pop(next(iter(self._origins))), None)
             origin = self._origins[name] = _Origin()
         # A lock, not a shared future: if the one who fetches is cancelled, the next one does it.
         async with origin.asking:
             if origin.rules is None or origin.rules.expires_at <= self._clock():
                 result = await self._fetcher.fetch(f"{name}/robots.txt", PageMemory())
-                origin.rules = _read(result, self._product, self._clock())
+                rules = _read(result, self._product, self._clock())
+                if self._origins.get(name) is not origin:  # forgotten meanwhile
+                    return rules
+                self._hold(origin, rules)
+                return rules
             return origin.rules
+
+    def _hold(self, origin: _Origin, rules: Rules | None) -> None:
+        for one, sign in ((origin.rules, -1), (rules, +1)):
+            self._held += 0 if one is None else sign * len(one.text)
+        origin.rules = rules
 
     async def allows(self, url: str) -> bool:
         """Whether `url` (canonical) may be fetched."""
@@ -115,9 +133,14 @@ def _read(result: FetchResult, product: str, now: float) -> Rules:
         reason = result.error or f"status {status}"
         return Rules(now + _ASKED_AGAIN_AFTER, product, unreachable=reason)
     text = result.body[:_MAX_BYTES].decode(errors="replace").removeprefix("\ufeff")
-    parsed = Protego.parse(_folded(text, product))
-    delay = min(parsed.crawl_delay(product) or 0.0, _LONGEST_DELAY)
-    return Rules(now + _KEPT_FOR, product, crawl_delay=delay, parsed=parsed)
+    packed = zlib.compress(_folded(text, product).encode())
+    delay = min(_parsed(packed).crawl_delay(product) or 0.0, _LONGEST_DELAY)
+    return Rules(now + _KEPT_FOR, product, crawl_delay=delay, text=packed)
+
+
+@lru_cache(_PARSED_AT_A_TIME)
+def _parsed(packed: bytes) -> Protego:
+    return Protego.parse(zlib.decompress(packed).decode())
 
 
 def _folded(text: str, product: str) -> str:

@@ -1,5 +1,6 @@
 """robots.txt files, hostile ones too, by the answers that hold them."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +127,21 @@ async def test_many_robots_in_one_group_are_no_burden():
     names = "".join(f"User-agent: robot{n}\n" for n in range(12_000))
     text = names + "User-agent: pollwise\n" + "Disallow: /a\n" * 15_000
     assert not (await rules_of(text)).allows(PAGE)
+
+
+async def test_what_all_files_take_together_is_bounded(monkeypatch):
+    monkeypatch.setattr("pollwise.robot.robots._MAX_HELD", 20_000)
+    rng = np.random.default_rng(1)
+
+    class Web:
+        async def fetch(self, url, memory, *, may_follow=None):
+            body = "User-agent: *\n" + "".join(f"Disallow: /{rng.bytes(40).hex()}\n" * 20)
+            return FetchResult(url, url, 200, body=body.encode() + rng.bytes(2000).hex().encode())
+
+    robots = Robots(Web(), clock=lambda: 0.0)
+    for number in range(100):
+        await robots.rules(f"http://h{number}/")
+    held = [origin.rules for origin in robots._origins.values()]
+    assert 5 < len(held) < 30
+    assert robots._held == sum(len(rules.text) for rules in held if rules is not None)
+    assert await robots.rules("http://h99/") is held[-1]
