@@ -28,9 +28,9 @@ __all__ = ["InitialState", "rerun", "watch"]
 _STATE_SHARE = 0.01
 """The share of the time that goes, at most, into each thing that is written down now and then."""
 _RUNS_KEPT = 10
-_MOST_EVENTS = 100_000
-"""Events that are kept of a run that collects. Links and anchors are most of them: about as many
-bytes as the pages have. The first events lead to the same commands without the others."""
+_MOST_EVENTS = 30_000
+"""Events that are kept of a run that collects. The links of a page take ten kilobytes of the log,
+so it is some hundred megabytes. The first events lead to the same commands without the others."""
 
 T = TypeVar("T")
 
