@@ -20,6 +20,7 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.index_clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index_learning import worth_after
+from pollwise.policies.index_line import straighten_line
 from pollwise.policies.index_prior import FIRST_BURST_ODDS, base_prior, recount
 from pollwise.policies.index_queue import (
     REVERTED,
@@ -28,7 +29,7 @@ from pollwise.policies.index_queue import (
     observe_pages,
     remove_pages,
     select_pages,
-    straighten_line,
+    weigh_page,
 )
 from pollwise.policies.index_sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index_state import (
@@ -165,6 +166,12 @@ class IndexPolicy:
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
         defer_pages(self.state, watched(page_ids, self.state.pages), until)
+
+    def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
+        """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""
+        for page_id, weight in zip(page_ids, weights, strict=True):
+            if 0 <= page_id < len(self.state.pages):
+                weigh_page(self.state, page_id, weight)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """What was learned; see `Policy`."""

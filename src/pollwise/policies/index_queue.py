@@ -30,6 +30,7 @@ from pollwise.policies.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.index_belief import refresh_belief
 from pollwise.policies.index_chance import note_outcome
 from pollwise.policies.index_learning import learn
+from pollwise.policies.index_line import head_of_line, join_line
 from pollwise.policies.index_sites import join_site, leave_site
 from pollwise.policies.index_state import (
     ABSENT,
@@ -50,13 +51,15 @@ from pollwise.types import Outcome
 __all__ = [
     "REVERTED",
     "add_pages",
+    "best_page",
     "defer_pages",
+    "lease_page",
     "observe_page",
     "observe_pages",
     "remove_pages",
     "select_page",
     "select_pages",
-    "straighten_line",
+    "weigh_page",
 ]
 
 POOL_TARGET = 24
@@ -127,53 +130,11 @@ def _leave_pool(state: IndexState, page: int) -> None:
 
 
 @numba.njit(cache=True)
-def straighten_line(state: IndexState, line: NDArray[np.int64]) -> None:
-    """Move the line, without its gaps, to the begin of another ring."""
-    common = state.shared[0]
-    size = 0
-    for n in range(common.new_size):
-        page = state.line[(common.first_new + n) % len(state.line)]
-        if page >= 0:
-            line[size] = page
-            state.pages[page].place = size
-            size += 1
-    common.first_new = 0
-    common.new_size = size
-
-
-@numba.njit(cache=True)
-def _join_line(state: IndexState, page: int) -> None:
-    common = state.shared[0]
-    if common.new_size == len(state.line):
-        line = np.full(len(state.line), -1, np.int64)
-        straighten_line(state, line)
-        state.line[:] = line
-    spot = (common.first_new + common.new_size) % len(state.line)
-    state.line[spot] = page
-    state.pages[page].place = spot
-    state.pages[page].where = NEW
-    common.new_size += 1
-
-
-@numba.njit(cache=True)
-def _head_of_line(state: IndexState) -> int:
-    """The page never observed that is next; -1: none. Drops those that have left the line."""
-    common = state.shared[0]
-    while common.new_size > 0:
-        page = state.line[common.first_new]
-        if page >= 0:
-            return int(page)
-        common.first_new = (common.first_new + 1) % len(state.line)
-        common.new_size -= 1
-    return -1
-
-
-@numba.njit(cache=True)
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
     if math.isnan(own.seen_at) or (state.shared[0].learning and own.polls == 0 and own.site < 0):
-        _join_line(state, page)
+        join_line(state, page)
     else:
         _enter_calendar(state, page, _entry(state, page))
 
@@ -200,6 +161,15 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         join_site(state, page)
         refresh_belief(state, page)
         _wait(state, page)
+
+
+@numba.njit(cache=True)
+def weigh_page(state: IndexState, page: int, weight: float) -> None:
+    """Take the weight of a page to be another."""
+    if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
+        state.pages[page].weight = weight
+        if state.pages[page].where == CALENDAR:
+            heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
 @numba.njit(cache=True)
@@ -293,29 +263,47 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
 
 
 @numba.njit(cache=True)
-def select_page(state: IndexState, now: float) -> int:
-    """Lease the page of the largest index and give its id; -1: there is none to poll."""
+def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
+    """The page of the largest index, its bid, and the largest that loses (below 0: none does).
+
+    -1: there is no page to poll. Pages of hosts that are blocked are passed over.
+    """
     _fill_pool(state, now)
     common = state.shared[0]
-    chosen, largest, second = _head_of_line(state), -1.0, -1.0
+    chosen, largest, second = head_of_line(state), -1.0, -1.0
     if chosen >= 0:
         largest = _bid(state, chosen, now)
     for n in range(common.pool_size):
-        bid = _bid(state, common.pool[n], now)
+        page = common.pool[n]
+        if state.hosts[state.pages[page].scope].blocked_until > now:
+            continue
+        bid = _bid(state, page, now)
         if bid > largest:
-            chosen, largest, second = common.pool[n], bid, largest
+            chosen, largest, second = page, bid, largest
         elif bid > second:
             second = bid
-    if chosen < 0:
-        return -1
-    if state.pages[chosen].where == NEW and common.new_size > 1:
+    if chosen >= 0 and state.pages[chosen].where == NEW and common.new_size > 1:
         second = largest  # the next in line is worth about as much
-    _leave(state, chosen)
-    state.pages[chosen].where = LEASED
-    at_host_price = state.hosts[state.pages[chosen].scope].price > 1.0
+    return chosen, largest, second
+
+
+@numba.njit(cache=True)
+def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
+    """Lease the page that `best_page` gave, with these bids, at the same time."""
+    _leave(state, page)
+    state.pages[page].where = LEASED
+    at_host_price = state.hosts[state.pages[page].scope].price > 1.0
     _note_poll(state.shared, now, math.inf if at_host_price else largest, second)
     _sweep(state)
-    return int(chosen)
+
+
+@numba.njit(cache=True)
+def select_page(state: IndexState, now: float) -> int:
+    """Lease the page of the largest index and give its id; -1: there is none to poll."""
+    page, largest, second = best_page(state, now)
+    if page >= 0:
+        lease_page(state, page, now, largest, second)
+    return int(page)
 
 
 @numba.njit(cache=True)

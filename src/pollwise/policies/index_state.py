@@ -129,6 +129,7 @@ HOST = np.dtype(
     [
         ("price", "f8"),  # what the price of its polls is multiplied with
         ("raised", "i8"),  # 1: the price was raised since its latest poll
+        ("blocked_until", "f8"),  # before this time none of its pages is the best one
     ]
 )
 """What is kept of each politeness scope."""

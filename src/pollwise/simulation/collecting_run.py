@@ -1,0 +1,120 @@
+"""The loop in which a request controller builds and keeps up a collection, one request a second.
+
+Source: T. O'Meara, A. Patel: A topic-specific Web robot model based on restless bandits, IEEE
+Internet Computing 5(2), 2001: recall, freshness and quality (equations 1 to 3), with the
+modifications and deletions that the paper left to future work.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import InputError
+from pollwise.policies.request_controller import RequestController
+from pollwise.simulation.changing_graph import ChangingGraph
+from pollwise.simulation.graph import Graph
+from pollwise.types import Observation, Outcome
+
+__all__ = ["CollectingRun", "collect_run"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectingRun:
+    """Of a collection, after each request.
+
+    `recall`: the relevance of the held documents that exist, of that of all that exist.
+    `freshness`: of the relevance of the held documents, that of those that are up to date; a
+    deleted document is not, until a request finds it gone, after which it is not held. 1: none is
+    held that matters.
+    """
+
+    recall: Floats
+    freshness: Floats
+
+    @property
+    def quality(self) -> Floats:
+        """min(R, F) after each request."""
+        return np.minimum(self.recall, self.freshness)
+
+
+class _Collection:
+    """What is held, by document, and the sums of relevance."""
+
+    def __init__(self, world: ChangingGraph) -> None:
+        self._world = world
+        self._relevance = world.graph.relevance.tolist()
+        self.copied_at: dict[int, float] = {}
+        self._holder: dict[int, tuple[int, bool]] = {}
+        self.held = self.existing = self.fresh = 0.0
+
+    def changed(self, spot: int) -> None:
+        """Something happened on a spot: its document, if held, is out of date."""
+        if spot in self._holder:
+            document, fresh = self._holder[spot]
+            if fresh:
+                self.fresh -= self._relevance[spot]
+            if self._world.exists(document):
+                self._holder[spot] = (document, False)
+            else:
+                self.existing -= self._relevance[spot]
+                del self._holder[spot]
+
+    def poll(self, document: int, now: float) -> Outcome:
+        """Fetch a document."""
+        spot = self._world.spot(document)
+        relevance = self._relevance[spot]
+        before = self.copied_at.get(document)
+        if not self._world.exists(document):
+            if self.copied_at.pop(document, None) is not None:
+                self.held -= relevance
+            return Outcome.GONE
+        self.copied_at[document] = now
+        if before is not None and before >= self._world.modified_at(document):
+            return Outcome.UNCHANGED
+        self._holder[spot] = (document, True)
+        self.fresh += relevance
+        if before is None:
+            self.held += relevance
+            self.existing += relevance
+        return Outcome.CHANGED
+
+
+def collect_run(
+    world: ChangingGraph, controller: RequestController, requests: int
+) -> CollectingRun:
+    """Have a controller collect for so many requests, from the start page on.
+
+    The relevance of a document and its links are told where it is new or was modified. `InputError`
+    unless there is a request.
+    """
+    if requests < 1:
+        raise InputError(f"collect_run: requests={requests} must be 1 at least")
+    relevance = world.graph.relevance
+    total = float(relevance.sum())
+    collection = _Collection(world)
+    result = CollectingRun(np.zeros(requests), np.ones(requests))
+    seen = {Graph.START}
+    controller.add(world.pages([Graph.START]))
+    for step in range(requests):
+        now = float(step + 1)
+        for spot in world.advance(now):
+            collection.changed(spot)
+        for document in controller.select(now, 1).page_ids.tolist():
+            outcome = collection.poll(document, now)
+            if outcome != Outcome.CHANGED:
+                controller.observe([Observation(document, now, outcome)])
+                continue
+            told = float(relevance[world.spot(document)])
+            controller.observe([Observation(document, now, outcome, relevance=told)])
+            links = world.links(document)
+            new = [target for target in links.targets.tolist() if target not in seen]
+            seen.update(new)
+            controller.add(world.pages(new))
+            controller.link(document, links)
+        result.recall[step] = collection.existing / total if total > 0 else 1.0
+        if collection.held > 1e-9:
+            result.freshness[step] = collection.fresh / collection.held
+    return result
