@@ -25,6 +25,7 @@ __all__ = [
     "Rescored",
     "Staffed",
     "Tick",
+    "Together",
     "WakeAt",
     "decode",
     "encode",
@@ -108,7 +109,26 @@ class Staffed:
     polls: int
 
 
-Event = Tick | Polled | Added | Removed | HostBlocked | HostPaced | Linked | Rescored | Staffed
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Events (none of this kind) that are all to be known before the next poll starts."""
+
+    now: float
+    events: "tuple[Event, ...]"
+
+
+Event = (
+    Tick
+    | Polled
+    | Added
+    | Removed
+    | HostBlocked
+    | HostPaced
+    | Linked
+    | Rescored
+    | Staffed
+    | Together
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,34 +152,52 @@ _KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event
 
 def encode(event: Event) -> str:
     """One line of the event log; `decode` gives the equal event back."""
-    return json.dumps([type(event).__name__, *astuple(event)], separators=(",", ":"))
+    return json.dumps(_row(event), separators=(",", ":"))
+
+
+def _row(event: Event) -> list[Any]:
+    kind = type(event).__name__
+    if isinstance(event, Together):
+        return [kind, event.now, [_row(one) for one in event.events]]
+    return [kind, *astuple(event)]
 
 
 def decode(line: str) -> Event:
     """The event of one line of the log; `InputError` where the line is no event."""
     try:
-        kind, *fields = json.loads(line)
-        if kind == "Polled":
-            now, rows = fields
-            return Polled(now, tuple(map(_observation, rows)))
-        if kind == "Added":
-            now, rows = fields
-            return Added(now, tuple(Page(*row) for row in rows))
-        if kind == "Removed":
-            now, page_ids = fields
-            return Removed(now, tuple(page_ids))
-        if kind == "Linked":
-            now, page_id, *columns = fields
-            return Linked(now, page_id, *map(tuple, columns))
-        if kind == "Rescored":
-            now, page_ids, relevances = fields
-            return Rescored(now, tuple(page_ids), tuple(relevances))
-        return _KINDS[kind](*fields)
+        return _event(json.loads(line))
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise InputError(
             f"not an event: {line[:80]!r} ({error}); expected a JSON array such as"
             ' ["Tick",1.5]: is this an event log of pollwise?'
         ) from error
+
+
+def _event(row: list[Any]) -> Event:
+    """From what `_row` makes; errors of many kinds where it is nothing of that."""
+    kind, *fields = row
+    if kind == "Polled":
+        now, rows = fields
+        return Polled(now, tuple(map(_observation, rows)))
+    if kind == "Added":
+        now, rows = fields
+        return Added(now, tuple(Page(*row) for row in rows))
+    if kind == "Removed":
+        now, page_ids = fields
+        return Removed(now, tuple(page_ids))
+    if kind == "Linked":
+        now, page_id, *columns = fields
+        return Linked(now, page_id, *map(tuple, columns))
+    if kind == "Rescored":
+        now, page_ids, relevances = fields
+        return Rescored(now, tuple(page_ids), tuple(relevances))
+    if kind == "Together":
+        now, rows = fields
+        events = tuple(map(_event, rows))
+        if any(isinstance(event, Together) for event in events):
+            raise ValueError("Together within Together")
+        return Together(now, events)
+    return _KINDS[kind](*fields)
 
 
 def _observation(row: list[Any]) -> Observation:

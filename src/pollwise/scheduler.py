@@ -30,6 +30,7 @@ from pollwise.events import (
     Rescored,
     Staffed,
     Tick,
+    Together,
     WakeAt,
 )
 from pollwise.host_queues import HostQueues
@@ -177,26 +178,8 @@ class Scheduler:
         if self._now == -math.inf:
             self._next_at = max(self._next_at, event.now)
         self._now = now = max(self._now, event.now)
-        match event:
-            case Polled():
-                self._observe(event.observations, now)
-            case Added():
-                self._add(event.pages)
-            case Removed():
-                self._remove(event.page_ids)
-            case HostBlocked():
-                self._hosts[event.scope] = politeness.blocked(self._host(event.scope), event.until)
-            case HostPaced():
-                delay = min(event.delay, self._longest_pace)
-                self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
-            case Linked():
-                self._link(event)
-            case Rescored():
-                self._collecting(event).rescore(event.page_ids, event.relevances)
-            case Staffed():
-                self._staff = event.polls
-            case Tick():
-                pass
+        for one in event.events if isinstance(event, Together) else (event,):
+            self._note(one, now)
         self._expire(now)
         self._end_rests(now)
         polls, ask_at = self._start_polls(now)
@@ -272,6 +255,28 @@ class Scheduler:
             _require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
         self._pages.update(new)
         self.policy.add(list(new.values()))
+
+    def _note(self, event: Event, now: float) -> None:
+        match event:
+            case Polled():
+                self._observe(event.observations, now)
+            case Added():
+                self._add(event.pages)
+            case Removed():
+                self._remove(event.page_ids)
+            case HostBlocked():
+                self._hosts[event.scope] = politeness.blocked(self._host(event.scope), event.until)
+            case HostPaced():
+                delay = min(event.delay, self._longest_pace)
+                self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
+            case Linked():
+                self._link(event)
+            case Rescored():
+                self._collecting(event).rescore(event.page_ids, event.relevances)
+            case Staffed():
+                self._staff = event.polls
+            case Tick() | Together():
+                pass
 
     def _link(self, event: Linked) -> None:
         targets = np.array(event.targets, dtype=np.int64)
@@ -444,6 +449,9 @@ def _check(event: Event) -> None:
         for one in event.observations:
             fits = 0 <= one.cost < math.inf
             _require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
+    if isinstance(event, Together):
+        for each in event.events:
+            _check(each)
     if isinstance(event, Staffed):
         _require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
 

@@ -20,6 +20,7 @@ from pollwise.events import (
     Rescored,
     Staffed,
     Tick,
+    Together,
     decode,
     encode,
 )
@@ -79,6 +80,9 @@ BY_KIND = {
     ),
     Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
 }
+BY_KIND[Together] = st.builds(
+    Together, times, st.lists(st.one_of(*BY_KIND.values()), max_size=3).map(tuple)
+)
 
 
 def test_every_kind_of_event_is_tested():
@@ -130,6 +134,9 @@ def test_the_format_of_the_log():
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
         '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(3.0, 7, (8, 9), ("next", "up")),
         '["Rescored",3.0,[7,8],[0.5,0.25]]': Rescored(3.0, (7, 8), (0.5, 0.25)),
+        '["Together",3.0,[["Staffed",3.0,16],["Tick",3.0]]]': Together(
+            3.0, (Staffed(3.0, 16), Tick(3.0))
+        ),
         '["Staffed",3.0,16]': Staffed(3.0, 16),
     }
     for line, event in lines.items():
@@ -173,6 +180,8 @@ def test_lines_of_earlier_versions_are_read(fields):
         '["Added",1.0,[[]]]',
         '["Added",1.0,[7]]',
         '["Removed",1.0,7]',
+        '["Together",1.0,[["Together",1.0,[]]]]',
+        '["Together",1.0,[5]]',
         '["Tick",1.5',
     ],
 )

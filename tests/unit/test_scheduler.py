@@ -27,6 +27,7 @@ from pollwise.events import (
     Rescored,
     Staffed,
     Tick,
+    Together,
     WakeAt,
 )
 from pollwise.policies.base import Policy, StateDict
@@ -918,6 +919,21 @@ class TestCollecting:
         some = Scheduler(Collecting(), Budget(1.0))
         some.handle(Rescored(1.0, (0, 2), (0.5, 0.0)))
         assert some.policy.rescored == [(0, 0.5), (2, 0.0)]
+
+    def test_nothing_starts_before_all_that_happened_together_is_known(self):
+        some = Scheduler(Collecting(), Budget(1e6))
+        (first, *later) = pages(3)
+        assert started(some.handle(Added(0.0, (first,)))) == [0]
+        together = Together(
+            1.0, (polled(1.0, 0), Added(1.0, tuple(later)), Linked(1.0, 0, (1, 2), ("a", "b")))
+        )
+        assert started(some.handle(together))[0] == 0, "the first in turn"
+        assert some.policy.links[0][1] == [1, 2]
+        assert len(some.policy.leased) == some.in_flight
+
+    def test_what_is_wrong_in_one_of_them_is_told(self):
+        with pytest.raises(InputError, match="Staffed: polls"):
+            scheduler().handle(Together(0.0, (Tick(0.0), Staffed(0.0, -1))))
 
     def test_links_for_another_policy_are_refused(self):
         with pytest.raises(InputError, match="RoundRobin discovers no pages"):

@@ -8,7 +8,7 @@ and the live collection loop drive it by the same calls:
 1.  Pages come by `add` when their URLs are first seen: first the seeds, then those that a page
     links to, which come before the `link` that names them.
 2.  What a poll found comes by `observe`, with `Observation.relevance` where the page has content;
-    the links of that content come by `link` soon after, perhaps with a `select` in between.
+    the links of that content come by `link` after it, before the next `select`.
 3.  What is known of the topic grows: `rescore` tells the relevance of fetched pages anew.
 4.  `link` of a page that was linked before replaces its links.
 5.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the

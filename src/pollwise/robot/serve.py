@@ -17,7 +17,18 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pollwise.events import Added, Event, Linked, Poll, Polled, Rescored, Staffed, Tick, WakeAt
+from pollwise.events import (
+    Added,
+    Event,
+    Linked,
+    Poll,
+    Polled,
+    Rescored,
+    Staffed,
+    Tick,
+    Together,
+    WakeAt,
+)
 from pollwise.robot.poller import Poller, PollReport
 from pollwise.scheduler import Scheduler
 from pollwise.types import Outcome, Page, PageMemory
@@ -139,7 +150,9 @@ def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
         return []
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
     polled = Polled(now, tuple(report.observation for report in reports))
-    return [*notices, polled, *_discovered(reports, now)]
+    discovered = tuple(_discovered(reports, now))
+    # What a poll discovered may be worth more than what its host would be polled for next.
+    return [*notices, Together(now, (polled, *discovered)) if discovered else polled]
 
 
 def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from pollwise.events import Command, Event, Polled
+from pollwise.events import Command, Event
 from pollwise.policies.request_controller import RequestController
 from pollwise.robot.poller import Poller
 from pollwise.robot.serve import Clock, Progress, Watched, serve
@@ -106,11 +106,9 @@ async def watch(
         store.start_run(begun_at, settings, None if collected else initial.pack())
 
     def batch(progress: Progress) -> Batch:
-        polled = {
-            o.page_id for e in progress.events if isinstance(e, Polled) for o in e.observations
-        }
         nonlocal log_room
         reports = progress.reports
+        polled = {report.observation.page_id for report in reports}
         events = progress.events if log_room > 0 else ()
         log_room -= len(events)
         return Batch(
