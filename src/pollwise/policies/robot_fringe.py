@@ -143,7 +143,8 @@ class FringeValue:
 
     def hold(self, page_id: int) -> None:
         """Keep a page of the fringe from being taken until it is released."""
-        self._leave(page_id, HELD)
+        if self._known.web.pages[page_id]["where"] == FRINGE:
+            self._leave(page_id, HELD)
 
     def forget(self, page_ids: Iterable[int]) -> None:
         """The pages are no longer there; what they taught stays. Unknown ids are ignored."""
@@ -153,7 +154,10 @@ class FringeValue:
                 self._leave(page_id, ABSENT)
 
     def value(self, page_id: int) -> float:
-        """The relevance per fetch that a page of the fringe is expected to bring."""
+        """The relevance per fetch that a page of the fringe is expected to bring.
+
+        It holds a bonus for a directory of which little was fetched; that of the host it does not.
+        """
         self._prepare()
         return float(self._known.web.pages[page_id]["value"])
 

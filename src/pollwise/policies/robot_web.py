@@ -33,6 +33,8 @@ _PAGE = np.dtype(
         ("discoverer", np.int32),
         ("discovered_at", np.int64),
         ("last_link", np.int32),
+        ("first_link", np.int32),
+        ("end_link", np.int32),
         ("n_out", np.int32),
         ("n_in", np.int32),
         ("in_sum", np.float64),
@@ -133,6 +135,7 @@ class KnownWeb:
         self._words: dict[str, int] = {}
         self._anchors: dict[str, int] = {}
         self._hosts: dict[str, int] = {}
+        self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
 
     def add(self, pages: Sequence[Page]) -> None:
@@ -173,16 +176,27 @@ class KnownWeb:
         anchors = [self._anchor(text) for text in links.anchors]
         new = (targets >= 0) & (targets < len(self.web.pages))
         if self.web.pages[page_id]["n_out"]:
-            known = self.web.links[: self.n_links]
-            new &= ~np.isin(targets, known["target"][known["source"] == page_id])
+            new &= ~np.isin(targets, self._targets_of(page_id))
         first = self.n_links
         self.n_links = end = first + int(new.sum())
         self._grow(links=end)
+        if not self.web.pages[page_id]["n_out"]:
+            self.web.pages[page_id]["first_link"] = first
+            self.web.pages[page_id]["end_link"] = end
+        elif end > first:
+            self._later_links.setdefault(page_id, []).append(slice(first, end))
         rows = self.web.links[first:end]
         rows["source"] = page_id
         rows["target"] = targets[new]
         rows["anchor"] = np.array(anchors, np.int32)[new]
         return first, end
+
+    def _targets_of(self, page_id: int) -> NDArray[np.int32]:
+        """The pages that a page was found to link to, the first time and later."""
+        record = self.web.pages[page_id]
+        places = [slice(int(record["first_link"]), int(record["end_link"]))]
+        places += self._later_links.get(page_id, [])
+        return np.concatenate([self.web.links["target"][place] for place in places])
 
     def _grow(self, **lengths: int) -> None:
         fills = {"pages": _NO_PAGE, "hosts": _NO_HOST}
