@@ -10,6 +10,7 @@ from pollwise.policies.fringe_greedy import FringeGreedy
 from pollwise.policies.random_order import RandomOrder
 from pollwise.policies.request_controller import RequestController
 from pollwise.policies.robot import Robot
+from pollwise.policies.robot_balance import FixedShares
 from pollwise.policies.robot_q import RobotQ
 from pollwise.policies.upper_bound import UpperBound
 
@@ -22,19 +23,24 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Maker = Callable[[Floats, np.random.Generator], RequestController]
+Maker = Callable[[Floats, np.random.Generator, bool], RequestController]
 
 
 _UPPER_BOUND = "upper-bound"
 
 _CONTROLLERS: dict[str, Maker] = {
-    "robot": lambda relevance, generator: Robot(generator=generator),
-    "robot-q": lambda relevance, generator: RobotQ(generator=generator),
-    "fringe-greedy": lambda relevance, generator: FringeGreedy(
+    "robot": lambda relevance, generator, revisit: Robot(generator=generator, revisit=revisit),
+    "robot-q": lambda relevance, generator, revisit: RobotQ(generator=generator),
+    "fringe-greedy": lambda relevance, generator, revisit: FringeGreedy(
         relevance=relevance, generator=generator
     ),
-    "random": lambda relevance, generator: RandomOrder(generator=generator),
-    _UPPER_BOUND: lambda relevance, generator: UpperBound(relevance=relevance, generator=generator),
+    "random": lambda relevance, generator, revisit: RandomOrder(generator=generator),
+    _UPPER_BOUND: lambda relevance, generator, revisit: UpperBound(
+        relevance=relevance, generator=generator
+    ),
+    "fixed-shares": lambda relevance, generator, revisit: Robot(
+        generator=generator, revisit=revisit, balance=FixedShares
+    ),
 }
 
 COLLECTING_POLICY_NAMES = tuple(_CONTROLLERS)
@@ -55,15 +61,15 @@ def require_collecting_policies(names: Sequence[str]) -> None:
 
 
 def make_controller(
-    name: str, relevance: Floats, generator: np.random.Generator
+    name: str, relevance: Floats, generator: np.random.Generator, *, revisit: bool = False
 ) -> RequestController:
     """The controller of this name; `InputError` lists the names if there is none.
 
     `relevance` by page id is what the oracles among them are told, `generator` what they draw
-    random numbers from.
+    random numbers from. `revisit`: the web changes, so that held pages are worth another look.
     """
     require_collecting_policies([name])
-    return _CONTROLLERS[name](relevance, generator)
+    return _CONTROLLERS[name](relevance, generator, revisit)
 
 
 def starts_with_all(name: str) -> bool:

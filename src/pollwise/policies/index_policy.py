@@ -167,6 +167,12 @@ class IndexPolicy:
         """Give leased pages back unpolled; they are not selected before `until`."""
         defer_pages(self.state, watched(page_ids, self.state.pages), until)
 
+    def block(self, scope: str, until: float) -> None:
+        """Have `best_page` pass over all pages of a politeness scope before `until`."""
+        number = self._scopes.setdefault(scope, len(self._scopes))
+        self._grow(0)
+        self.state.hosts["blocked_until"][number] = until
+
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
         """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""
         for page_id, weight in zip(page_ids, weights, strict=True):

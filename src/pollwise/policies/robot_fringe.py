@@ -18,6 +18,7 @@ from pollwise.policies.horn_index import horn_index
 from pollwise.policies.robot_evidence import N_EVIDENCE, correct, gather, guess, learn, link
 from pollwise.policies.robot_queue import (
     best,
+    block_host,
     offer,
     value_all,
     value_new,
@@ -47,7 +48,7 @@ _EXPLORATION_PLACE = 5
 class FringeValue:
     """The fringe by value; `generator` draws what the trees are fitted to.
 
-    Until the first `take` nothing is fitted or valued, so the pages, links and relevances of an
+    Until the first `best` nothing is fitted or valued, so the pages, links and relevances of an
     earlier run are quickly fed in.
     """
 
@@ -80,13 +81,15 @@ class FringeValue:
             offer(web, page.id, -math.inf if math.isnan(planned) else planned)
             self._unvalued.append(page.id)
 
-    def linked(self, page_id: int, links: Links) -> None:
-        """Learn what a fetched page links to."""
+    def linked(self, page_id: int, links: Links) -> NDArray[np.int32]:
+        """Learn what a fetched page links to; the pages that it did not link to before."""
         first, end = self._known.add_links(page_id, links)
         web = self._known.web
         link(web, page_id, first, end)
         if self._awake:
             value_targets(web, self._trees, page_id, first, end)
+        new: NDArray[np.int32] = web.links["target"][first:end]
+        return new
 
     def fetched(self, page_id: int, relevance: float | None) -> None:
         """Learn the relevance of a page, which leaves the fringe; None: it could not be fetched."""
@@ -122,21 +125,22 @@ class FringeValue:
         if 0 <= page_id < len(web.pages) and web.pages[page_id]["learned"]:
             correct(web, page_id, relevance)
 
-    def take(self) -> int | None:
-        """The best page, which is held from now on; None: the fringe is empty."""
+    def best(self) -> tuple[int, float] | None:
+        """The best page and its value; None: none may be taken."""
         self._prepare()
         web = self._known.web
         page_id = int(best(web, self._trees, self._row))
-        if page_id < 0:
-            return None
+        return None if page_id < 0 else (page_id, float(web.pages[page_id]["value"]))
+
+    def take(self, page_id: int) -> None:
+        """Hold the page that `best` has just given."""
         self._taken[page_id] = self._row.copy()
         self._leave(page_id, HELD)
-        return page_id
 
     def release(self, page_id: int) -> None:
-        """Put a page that was held back into the fringe."""
+        """Put a page that was held back, or fetched, into the fringe."""
         web = self._known.web
-        if web.pages[page_id]["where"] == HELD:
+        if web.pages[page_id]["where"] in (HELD, FETCHED):
             self._taken.pop(page_id, None)
             web.pages[page_id]["where"] = FRINGE
             offer(web, page_id, float(web.pages[page_id]["value"]))
@@ -145,6 +149,14 @@ class FringeValue:
         """Keep a page of the fringe from being taken until it is released."""
         if self._known.web.pages[page_id]["where"] == FRINGE:
             self._leave(page_id, HELD)
+
+    def block(self, page_id: int) -> None:
+        """Keep all pages of the host of a page from being taken, until as many `unblock`s."""
+        block_host(self._known.web, page_id, 1)
+
+    def unblock(self, page_id: int) -> None:
+        """End what `block` began."""
+        block_host(self._known.web, page_id, -1)
 
     def forget(self, page_ids: Iterable[int]) -> None:
         """The pages are no longer there; what they taught stays. Unknown ids are ignored."""

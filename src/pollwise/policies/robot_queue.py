@@ -19,7 +19,16 @@ from pollwise.policies.robot_heap import meld, taken_out
 from pollwise.policies.robot_trees import Trees, predict
 from pollwise.policies.robot_web import FRINGE, Web
 
-__all__ = ["best", "offer", "revalue", "value_all", "value_new", "value_targets", "withdraw"]
+__all__ = [
+    "best",
+    "block_host",
+    "offer",
+    "revalue",
+    "value_all",
+    "value_new",
+    "value_targets",
+    "withdraw",
+]
 
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -46,7 +55,7 @@ def _mean(web: Web) -> float:
 def _place_host(web: Web, host: int) -> None:
     """Put a host where its best page and its bonus say."""
     root = web.hosts[host].root
-    if root < 0:
+    if root < 0 or web.hosts[host].blocks > 0:
         if web.hosts[host].place > 0:
             heap_remove(web.host_heap, web.hosts, host)
             web.hosts[host].place = 0
@@ -58,6 +67,14 @@ def _place_host(web: Web, host: int) -> None:
         heap_update(web.host_heap, web.hosts, host, key)
     else:
         heap_push(web.host_heap, web.hosts, host, key)
+
+
+@numba.njit(cache=True)
+def block_host(web: Web, page: int, more: int) -> None:
+    """Block the host of a page once more, or (-1) once less."""
+    host = web.pages[page].host
+    web.hosts[host].blocks += more
+    _place_host(web, host)
 
 
 @numba.njit(cache=True)

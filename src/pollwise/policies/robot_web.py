@@ -72,7 +72,13 @@ _WORD = np.dtype(
 )
 _ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64)])
 _HOST = np.dtype(
-    [("key", np.float64), ("place", np.int64), ("root", np.int32), ("directory", np.int32)]
+    [
+        ("key", np.float64),
+        ("place", np.int64),
+        ("root", np.int32),
+        ("directory", np.int32),
+        ("blocks", np.int32),  # while there are any, no page of the host is the best one
+    ]
 )
 
 

@@ -1,0 +1,153 @@
+"""How much discovery counts against keeping fresh: what steers a robot towards min(R, F).
+
+Of a collection with relevance H, of which S is up to date, while E is not held, R = H/(H + E) and
+F = S/H. A new page of relevance v raises R by about v/H until it changes, for 1/λ seconds; a look
+at a held page raises the integral of F by W/H, its Whittle index over H. With R and F known
+exactly, only the smaller would count. They are estimates, so each counts with the probability that
+it is the smaller: with an error of logistic distribution and scale s, that of R over that of F is
+e^((F - R)/s). So new and held pages compete by::
+
+    κ v/λ  against  W,    κ = e^((F - R)/s)
+
+That is a law without memory, of two quantities that each poll moves at once in the right direction:
+there is nothing to swing. Where both gain alike, it holds R and F equal; where one of them has
+nothing more to gain, it leaves it alone, be it the smaller.
+
+What is not held is estimated in two ways, and the larger counts: too low an estimate ends
+discovery, which nobody would notice; one too high is soon put right by the fetches it leads to.
+
+- From the yield. If the relevance held after t fetches of new pages grows like t/(t + b), as the
+  number of species does with the size of a sample (Michaelis-Menten), E = t dH/dt. Of late growth
+  like 1/t² the mean over the last share q of the fetches, exponentially weighted, is 1/(1 - 2q)
+  times the present one. What was lost when held pages were gone counts against the growth: as
+  much is taken to be new elsewhere.
+- From the fringe: a page of it holds at least a small share of the mean relevance of held pages.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Balance", "FixedShares"]
+
+_SOFTNESS = 0.04
+"""s, the scale of the error of F - R."""
+_SHARE, _LEAST = 0.25, 16.0
+"""q, and the fewest fetches over which growth is averaged."""
+_FRINGE_SHARE = 0.025
+"""Of the mean relevance of held pages, what a page of the fringe holds: 0.02 to 0.04 in four
+traversals of two graphs, at 5 to 50 % of each."""
+_BINS, _BINS_PER_OCTAVE = 24, 2
+_MEMORY = 32.0
+"""Fetches of pages of like value over which their relevance is averaged."""
+
+
+class Balance:
+    """Takes in what fetches of new pages bring, and gives new pages an index."""
+
+    def __init__(self) -> None:
+        self._fetches = 0
+        self._growth = 0.0
+        self._lost = 0.0
+        self._relevance = 0.0
+        # By value, in steps of half an octave: fetches, values, relevances, fading out.
+        self._bins = np.zeros((_BINS, 3))
+
+    def found(self, value: float | None, relevance: float) -> None:
+        """A new page was fetched, of this value as far as known, and is held from now on."""
+        if value is not None:
+            own = self._bins[_bin(value)]
+            own *= 1.0 - 1.0 / _MEMORY
+            own += (1.0, max(value, 0.0), relevance)
+        self._relevance += relevance
+        if self._relevance <= 0.0:
+            return  # growth is counted from the first relevant page on
+        self._fetches += 1
+        memory = min(self._fetches, max(_LEAST, _SHARE * self._fetches))
+        self._growth += (relevance - self._lost - self._growth) / memory
+        self._lost = 0.0
+
+    def lost(self, relevance: float) -> None:
+        """A held page is gone."""
+        self._lost += relevance
+
+    def recall(self, relevance: float, held: int, fringe: int) -> float:
+        """R, where so much relevance is held in so many pages, and so many are in the fringe."""
+        if relevance <= 1e-9:
+            return 0.0
+        growth = self._growth
+        by_yield = self._fetches * growth * (1 - 2 * _SHARE) if growth > 0 else -growth
+        by_fringe = _FRINGE_SHARE * relevance / held * fringe
+        return relevance / (relevance + max(by_yield, by_fringe))
+
+    def index(
+        self,
+        value: float,
+        *,
+        freshness: float,
+        change_rate: float,
+        relevance: float,
+        held: int,
+        fringe: int,
+    ) -> float:
+        """The index κ v/λ of a page of the fringe of this value; for the others see `recall`."""
+        if relevance <= 1e-9:
+            return math.inf
+        odds = math.exp((freshness - self.recall(relevance, held, fringe)) / _SOFTNESS)
+        least = _FRINGE_SHARE * relevance / held
+        return odds * max(self._expected(value), self._growth, least) / change_rate
+
+    def _expected(self, value: float) -> float:
+        """The relevance to be expected of a page of this value, from those of about this value.
+
+        Where there are few, from what the values of all say, but no more than the value itself.
+        """
+        _, values, relevances = self._bins.sum(axis=0)
+        trust = min(relevances / values, 1.0) if values > 0 else 1.0
+        count, _, relevance = self._bins[_bin(value)]
+        return float((relevance + trust * max(value, 0.0)) / (count + 1.0))
+
+    def state(self) -> NDArray[np.float64]:
+        """All that was learned."""
+        totals = [self._fetches, self._growth, self._lost, self._relevance]
+        return np.concatenate([totals, self._bins.ravel()])
+
+    def load(self, state: Sequence[float]) -> None:
+        """Put back what `state` gave."""
+        fetches, self._growth, self._lost, self._relevance, *bins = state
+        self._fetches = int(fetches)
+        self._bins = np.reshape(bins, (_BINS, 3))
+
+
+class FixedShares(Balance):
+    """New and held pages get half of the polls each, whatever they are worth.
+
+    That is what the one queue is compared with: all else is the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._new_is_next = False
+
+    def index(
+        self,
+        value: float,
+        *,
+        freshness: float,
+        change_rate: float,
+        relevance: float,
+        held: int,
+        fringe: int,
+    ) -> float:
+        """Infinite and 0 in turn."""
+        self._new_is_next = not self._new_is_next
+        return math.inf if self._new_is_next else 0.0
+
+
+def _bin(value: float) -> int:
+    """The values of a step: those of at least 1 the first, the lowest and none the last."""
+    if value <= 0:
+        return _BINS - 1
+    return int(min(max(-math.log2(value) * _BINS_PER_OCTAVE, 0), _BINS - 1))
