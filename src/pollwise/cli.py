@@ -412,7 +412,7 @@ def export(
     print(f"pages written to {file}: {count:,d}", file=sys.stderr)
 
 
-_GRAPH_ONLY = ("graph", "topic", "traversals")
+_GRAPH_ONLY = ("graph", "topic", "traversals", "change_load", "requests")
 _NOT_FOR_GRAPHS = (
     *("pages", "alpha", "beta", "noise", "swap_every", "perturbations", "polls"),
     *("objective", "half_life"),
@@ -433,26 +433,48 @@ def _traverse(
     topic: str | None,
     policies: list[str] | None,
     traversals: int,
+    change_load: float | None,
+    requests: int | None,
     seeds: int,
     as_json: bool,
 ) -> None:
     """What `simulate --world graph` does."""
+    from pollwise.collecting_study import COLLECTING_COLUMNS, collect_policies
     from pollwise.console import progress_line
     from pollwise.policies.collecting_catalogue import (
         DEFAULT_COLLECTING_POLICIES,
+        DEFAULT_KEEPING_POLICIES,
         require_collecting_policies,
     )
     from pollwise.simulation.graph import Graph
     from pollwise.study import TRAVERSAL_COLUMNS, traversal_rows, traverse_policies
 
-    names = policies or list(DEFAULT_COLLECTING_POLICIES)
+    changing = change_load is not None
+    names = policies or list(DEFAULT_KEEPING_POLICIES if changing else DEFAULT_COLLECTING_POLICIES)
     require_collecting_policies(names)
     if graph is None:
         raise InputError(
             "--world graph needs --graph, the place of its files without their endings, such as"
             " DIR/debdocs"
         )
+    if change_load is None and requests is not None:
+        raise InputError(
+            "--requests is for graphs that change: give --change-load, or leave it out"
+        )
+    if change_load is not None and traversals > 1:
+        raise InputError("--traversals is for graphs without changes: leave out --change-load")
     world = Graph.read(graph, topic)
+    if change_load is not None:
+        with progress_line() as report:
+            results = collect_policies(
+                world,
+                names,
+                change_load=change_load,
+                requests=requests,
+                seeds=seeds,
+                report=report,
+            )
+        return _answer(results, COLLECTING_COLUMNS, as_json)
     with progress_line() as report:
         results = traverse_policies(world, names, traversals=traversals, seeds=seeds, report=report)
     _answer(results if as_json else traversal_rows(results), TRAVERSAL_COLUMNS, as_json)
@@ -492,13 +514,21 @@ def simulate(
     traversals: Annotated[
         int, typer.Option(min=1, help="How often to traverse it (world graph).")
     ] = 1,
+    change_load: Annotated[
+        float | None,
+        typer.Option(help="Changes anywhere on the graph per request; if not given, none."),
+    ] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --change-load; if not given, one for each page."),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Worlds to average over.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Compare policies in simulated worlds, one poll a step."""
     if world == "graph":
         _refuse(context, world, _NOT_FOR_GRAPHS)
-        return _traverse(graph, topic, policy, traversals, seeds, as_json)
+        return _traverse(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
     from pollwise.console import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of

@@ -38,6 +38,7 @@ __all__ = [
     "Report",
     "calibrate_policies",
     "made_world",
+    "means_of_seeds",
     "read_history",
     "replay_policies",
     "require_predictions",
@@ -54,7 +55,7 @@ Figures = dict[str, Any]
 _EPHEMERAL = "ephemeral"
 
 
-def _means(seeds: Sequence[dict[str, float]]) -> Figures:
+def means_of_seeds(seeds: Sequence[dict[str, float]]) -> Figures:
     """The mean of each figure over the seeds, and its standard error where there are several."""
     means = {name: mean_of([figures[name] for figures in seeds]) for name in seeds[0]}
     result: Figures = {name: mean.value for name, mean in means.items()}
@@ -107,9 +108,9 @@ def _checkpoints(runs: Sequence[dict[int, dict[str, float]]]) -> list[Figures]:
     """The means over runs that all got so far, and over the ends of all, whenever that was."""
     ends = [max(run) for run in runs]
     common = [count for count in sorted(runs[0]) if count < min(ends)]
-    means = [{"polls": count, **_means([run[count] for run in runs])} for count in common]
+    means = [{"polls": count, **means_of_seeds([run[count] for run in runs])} for count in common]
     last = [run[end] for run, end in zip(runs, ends, strict=True)]
-    return [*means, {"polls": round(sum(ends) / len(ends)), **_means(last)}]
+    return [*means, {"polls": round(sum(ends) / len(ends)), **means_of_seeds(last)}]
 
 
 def _figures(
@@ -152,7 +153,7 @@ def traverse_policies(
 
 def _traversal_figures(seeds: Sequence[Traversal]) -> Figures:
     """Of the same traversal of several seeds."""
-    figures = _means([{_BOUND: t.of_upper_bound} | _recalls(t) for t in seeds])
+    figures = means_of_seeds([{_BOUND: t.of_upper_bound} | _recalls(t) for t in seeds])
     errors = figures.pop("stderr", None)
     result = _with_recall(figures)
     if errors is not None:

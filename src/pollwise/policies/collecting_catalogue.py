@@ -17,8 +17,10 @@ from pollwise.policies.upper_bound import UpperBound
 __all__ = [
     "COLLECTING_POLICY_NAMES",
     "DEFAULT_COLLECTING_POLICIES",
+    "DEFAULT_KEEPING_POLICIES",
     "make_controller",
     "require_collecting_policies",
+    "requires_known_pages",
     "starts_with_all",
 ]
 
@@ -27,11 +29,12 @@ Maker = Callable[[Floats, np.random.Generator, bool], RequestController]
 
 
 _UPPER_BOUND = "upper-bound"
+_FRINGE_GREEDY = "fringe-greedy"
 
 _CONTROLLERS: dict[str, Maker] = {
     "robot": lambda relevance, generator, revisit: Robot(generator=generator, revisit=revisit),
     "robot-q": lambda relevance, generator, revisit: RobotQ(generator=generator),
-    "fringe-greedy": lambda relevance, generator, revisit: FringeGreedy(
+    _FRINGE_GREEDY: lambda relevance, generator, revisit: FringeGreedy(
         relevance=relevance, generator=generator
     ),
     "random": lambda relevance, generator, revisit: RandomOrder(generator=generator),
@@ -45,6 +48,9 @@ _CONTROLLERS: dict[str, Maker] = {
 
 COLLECTING_POLICY_NAMES = tuple(_CONTROLLERS)
 """The names, the default first."""
+
+DEFAULT_KEEPING_POLICIES = ("robot", "fixed-shares", "random")
+"""Those that are compared where nobody says which, and pages change."""
 
 DEFAULT_COLLECTING_POLICIES = ("robot", "fringe-greedy", "random")
 """Those that are compared where nobody says which."""
@@ -70,6 +76,11 @@ def make_controller(
     """
     require_collecting_policies([name])
     return _CONTROLLERS[name](relevance, generator, revisit)
+
+
+def requires_known_pages(name: str) -> bool:
+    """Whether this controller is told the relevance of all pages that there will be."""
+    return name in (_UPPER_BOUND, _FRINGE_GREEDY)
 
 
 def starts_with_all(name: str) -> bool:

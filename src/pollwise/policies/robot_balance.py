@@ -65,20 +65,25 @@ class Balance:
         if self._relevance <= 0.0:
             return  # growth is counted from the first relevant page on
         self._fetches += 1
-        memory = min(self._fetches, max(_LEAST, _SHARE * self._fetches))
-        self._growth += (relevance - self._lost - self._growth) / memory
+        self._growth += (relevance - self._lost - self._growth) / self._memory
         self._lost = 0.0
 
     def lost(self, relevance: float) -> None:
         """A held page is gone."""
         self._lost += relevance
 
+    @property
+    def _memory(self) -> float:
+        """Fetches over which growth is averaged."""
+        return min(self._fetches, max(_LEAST, _SHARE * self._fetches))
+
     def recall(self, relevance: float, held: int, fringe: int) -> float:
         """R, where so much relevance is held in so many pages, and so many are in the fringe."""
         if relevance <= 1e-9:
             return 0.0
         growth = self._growth
-        by_yield = self._fetches * growth * (1 - 2 * _SHARE) if growth > 0 else -growth
+        more = self._fetches * (1 - 2 * _SHARE) * growth
+        by_yield = more if growth > 0 else -self._memory * growth
         by_fringe = _FRINGE_SHARE * relevance / held * fringe
         return relevance / (relevance + max(by_yield, by_fringe))
 

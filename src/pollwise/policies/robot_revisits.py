@@ -34,8 +34,6 @@ _LOOKED_AT = 8
 """Pages for which it is worked out anew, at each decision, whether they are up to date."""
 _DOUBT = 5.0
 """Changes that were expected and seen before the first poll, to hold one against the other."""
-_CHANGES = 0.1
-"""Changes that count as seen before the first poll."""
 _MEMORY = 300.0
 """Polls over which changes seen are held against those expected."""
 _SEEN = (Outcome.CHANGED, Outcome.UNCHANGED)
@@ -174,10 +172,10 @@ class Revisits:
     def change_rate(self, now: float) -> float:
         """Changes per second to be expected of a page that was never polled.
 
-        Those seen by the time in which they were looked for. A tenth of a change and the time since
-        the first page was held are added: without experience it is once in ten times that time.
+        Those seen by the time in which they were looked for. One change and the time since the
+        first page was held are added: without experience it is once in that time.
         """
-        return (_CHANGES + self._changes) / max(now - self._begun_at + self._exposure, 1e-9)
+        return (1.0 + self._changes) / max(now - self._begun_at + self._exposure, 1e-9)
 
     def state_dict(self, page_ids: Sequence[int]) -> StateDict:
         """What was learned of these pages, in this order, and what all share.
