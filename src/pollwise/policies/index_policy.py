@@ -171,7 +171,8 @@ class IndexPolicy:
         """Have `best_page` pass over all pages of a politeness scope before `until`."""
         number = self._scopes.setdefault(scope, len(self._scopes))
         self._grow(0)
-        self.state.hosts["blocked_until"][number] = until
+        host = self.state.hosts[number : number + 1]
+        host["blocked_until"] = np.maximum(host["blocked_until"], until)
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
         """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""

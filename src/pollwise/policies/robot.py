@@ -67,6 +67,7 @@ class Robot:
         self._leased: dict[int, float | None] = {}
         """Of a new page its value."""
         self._until: dict[int, float] = {}
+        self._blocked: dict[str, float] = {}
         self._deferred: list[tuple[float, int, str]] = []
         self._polled: list[tuple[float, int]] = []
         self._failed: dict[int, tuple[float, float]] = {}
@@ -118,6 +119,8 @@ class Robot:
         if scope:
             self._fringe.unblock(page_id)
             self._revisits.unblock(scope)
+            if self._blocked.get(scope, math.inf) <= until:
+                del self._blocked[scope]
         if self._until.get(page_id) == until:
             del self._until[page_id]
             self._free(page_id)
@@ -160,7 +163,11 @@ class Robot:
         while self._retries:
             value, page_id = -self._retries[0][0], self._retries[0][1]
             if self._failed.get(page_id, (0.0, math.nan))[1] == value and self._is_free(page_id):
-                return (page_id, value) if best is None or value > best[1] else best
+                until = self._blocked.get(self._pages[page_id].scope)
+                if until is None:
+                    return (page_id, value) if best is None or value > best[1] else best
+                self._until[page_id] = until
+                heapq.heappush(self._deferred, (until, page_id, ""))
             heapq.heappop(self._retries)
         return best
 
@@ -260,6 +267,7 @@ class Robot:
             if scope:
                 self._fringe.block(page_id)
                 self._revisits.block(scope, until)
+                self._blocked[scope] = max(until, self._blocked.get(scope, until))
 
     def link(self, page_id: int, links: Links) -> None:
         """Learn what a page links to; unknown pages are ignored."""

@@ -91,6 +91,17 @@ def test_no_page_of_a_busy_host_is_offered(relevance):
     assert len([number for number in selected(controller, 160.0, 60) if number < 50]) == 50
 
 
+def test_a_page_that_failed_waits_with_its_host():
+    controller = robot()
+    controller.add([page(0), page(1), page(2, "free.example")])
+    told(controller, 0, 1.0, Outcome.FAILED)
+    while (best := selected(controller, 2.0, 1)) != [1]:
+        told(controller, best[0], 2.0, Outcome.CHANGED, 0.0)
+    controller.defer([1], 60.0)
+    assert 0 not in selected(controller, 59.0)
+    assert 0 in selected(controller, 60.0)
+
+
 def test_a_poll_without_news_does_not_change_the_relevance():
     controller = robot()
     controller.add([page(0)])
