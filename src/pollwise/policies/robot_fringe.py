@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pollwise.policies.horn_index import horn_index
 from pollwise.policies.robot_evidence import N_EVIDENCE, correct, gather, guess, learn, link
+from pollwise.policies.robot_gates import GateSearch
 from pollwise.policies.robot_queue import (
     best,
     block_host,
@@ -34,7 +35,7 @@ __all__ = ["FringeValue"]
 
 Ints = NDArray[np.int64]
 
-_EXPLORATION = 20.0
+_EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
 _FIRST_FIT, _FIT_GROWTH = 40, 1.3
 """Fetches before the trees are fitted first, and by how much they grow from one fit to the next."""
@@ -54,6 +55,7 @@ class FringeValue:
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
+        self._gates = GateSearch(generator)
         self._known = KnownWeb()
         self._known.web.totals[_EXPLORATION_PLACE] = _EXPLORATION
         self._trees = no_trees()
@@ -80,6 +82,7 @@ class FringeValue:
             planned = float(web.pages[page.id]["planned"])
             offer(web, page.id, -math.inf if math.isnan(planned) else planned)
             self._unvalued.append(page.id)
+            self._gates.seen(page.id, int(web.pages[page.id]["host"]))
 
     def linked(self, page_id: int, links: Links) -> NDArray[np.int32]:
         """Learn what a fetched page links to; the pages that it did not link to before."""
@@ -110,6 +113,8 @@ class FringeValue:
         self._rows[number] = row
         self._fetched.append(page_id)
         learn(web, page_id, relevance)
+        if relevance > 0:
+            self._gates.relevant(int(web.pages[page_id]["host"]))
 
     def polled(self, page_id: int) -> None:
         """A page was fetched before; what it taught is told by `fetched`, if at all."""
@@ -126,16 +131,27 @@ class FringeValue:
             correct(web, page_id, relevance)
 
     def best(self) -> tuple[int, float] | None:
-        """The best page and its value; None: none may be taken."""
+        """The page to take next and its value; None: none may be taken.
+
+        A page that is fetched for the sake of where it may lead has the value of the best one.
+        """
         self._prepare()
         web = self._known.web
         page_id = int(best(web, self._trees, self._row))
-        return None if page_id < 0 else (page_id, float(web.pages[page_id]["value"]))
+        if page_id < 0:
+            return None
+        value = float(web.pages[page_id]["value"])
+        gate = self._gates.next_page(web, len(self._fetched))
+        if gate is not None and gate != page_id:
+            page_id = gate
+            gather(web, page_id, self._row)
+        return page_id, value
 
     def take(self, page_id: int) -> None:
         """Hold the page that `best` has just given."""
         self._taken[page_id] = self._row.copy()
         self._leave(page_id, HELD)
+        self._gates.taken()
 
     def release(self, page_id: int) -> None:
         """Put a page that was held back, or fetched, into the fringe."""
@@ -193,6 +209,7 @@ class FringeValue:
         self._taken.clear()
         value_all(web, self._trees)
         web.totals[_EXPLORATION_PLACE] = 0.0
+        self._gates.stop()
 
     def _leave(self, page_id: int, where: int) -> None:
         web = self._known.web
