@@ -32,6 +32,8 @@ _IRRELEVANT = 0.01
 """The weight of an irrelevant page, in mean relevances of the held pages."""
 _LOOKED_AT = 8
 """Pages for which it is worked out anew, at each decision, whether they are up to date."""
+_COMMON = 2.0
+"""Polls of a page that the rate of all pages counts like, in the estimate of freshness."""
 _DOUBT = 5.0
 """Changes that were expected and seen before the first poll, to hold one against the other."""
 _MEMORY = 300.0
@@ -265,9 +267,9 @@ class Revisits:
         looked_at = self._index.state.pages["polls"][numbers].tolist()
         for page_id, chance, polls in zip(some, chances, looked_at, strict=True):
             elapsed = now - self._polled_at[page_id]
-            self._note_fresh(
-                page_id, 1.0 - chance if polls else math.exp(-rate * max(elapsed, 0.0))
-            )
+            by_common_rate = math.exp(-rate * max(elapsed, 0.0))
+            trust = polls / (polls + _COMMON)
+            self._note_fresh(page_id, trust * (1.0 - chance) + (1.0 - trust) * by_common_rate)
 
 
 _FRESHNESS = Freshness()
