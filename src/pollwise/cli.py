@@ -302,7 +302,9 @@ def explain(
     from pollwise.collection_report import explain_collected, holds_collection
     from pollwise.report_console import print_collected, print_explanation
     from pollwise.reports import read_explanation
+    from pollwise.robot.urls import canonical
 
+    canonical(url)  # what is no URL is told of first
     collected = holds_collection(db)
     explanation = (explain_collected if collected else read_explanation)(db, url)
     if as_json:

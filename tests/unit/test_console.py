@@ -111,6 +111,7 @@ STATUS = {
     "failing": 1,
     "last_changes": [{"url": URL, "changed_at": 0.0, "changes": 1}],
     "failures": [{"url": URL, "error": "no [/] answer", "failures": 2}],
+    "collection": None,
     "forecast": {
         "week": EXPECTED | {"delay_days": dict.fromkeys(("mean", "low", "high"), math.inf)}
     },
