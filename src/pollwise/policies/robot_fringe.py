@@ -4,7 +4,7 @@ The value of a page is the relevance per fetch that it is expected to bring: of 
 discovery tree that begins with it (`pollwise.policies.robot_returns`). It is first guessed from the
 evidence (`pollwise.policies.robot_evidence`) and then corrected by boosted trees, which are fitted
 to what the fetches of this crawl led to, with the evidence as it was before each fetch. The trees
-are fitted anew, and the whole fringe valued with them, whenever the crawl has grown by a share, so
+are fitted anew, and the whole fringe valued with them, each time the crawl has grown by a share, so
 the cost of a page does not grow with the number of pages.
 """
 
@@ -23,6 +23,7 @@ from pollwise.policies.robot_queue import (
     offer,
     value_all,
     value_new,
+    value_some,
     value_targets,
     withdraw,
 )
@@ -40,6 +41,9 @@ _EXPLORATION = 5.0
 _FIRST_FIT, _FIT_GROWTH = 40, 1.3
 """Fetches before the trees are fitted first, and by how much they grow from one fit to the next."""
 _VALUE_GROWTH = 1.1
+"""The crawl grows by that much while the whole fringe is valued anew."""
+_VALUED_AT_ONCE = 8192
+"""Where there are more pages, some are valued with each fetch: nobody should wait for all."""
 _MOST_SAMPLES = 60_000
 _RANK_STEP = 1e-12
 """By which the values of a plan fall from one page to the next, to keep its order."""
@@ -70,6 +74,7 @@ class FringeValue:
         self._awake = False
         self._next_fit = _FIRST_FIT
         self._next_value = 0
+        self._valued_at = self._sweep = 0
 
     def seen(self, pages: Sequence[Page]) -> None:
         """Take up pages as fringe."""
@@ -225,9 +230,13 @@ class FringeValue:
             self._fit()
             self._next_fit = int(count * _FIT_GROWTH) + 1
             self._next_value = count
-        if count >= self._next_value:
+        if len(web.pages) > _VALUED_AT_ONCE:
+            turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)
+            self._sweep = value_some(web, self._trees, self._sweep, int(turns * len(web.pages)))
+        elif count >= self._next_value:
             value_all(web, self._trees)
             self._next_value = max(count + 10, int(count * _VALUE_GROWTH))
+        self._valued_at = count
         if self._unvalued:
             new = np.array(self._unvalued)
             self._seeds.update(new[web.pages["n_in"][new] == 0].tolist())

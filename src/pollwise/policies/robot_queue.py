@@ -26,6 +26,7 @@ __all__ = [
     "revalue",
     "value_all",
     "value_new",
+    "value_some",
     "value_targets",
     "withdraw",
 ]
@@ -144,6 +145,18 @@ def value_all(web: Web, trees: Trees) -> None:
             web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
     for host in range(len(web.hosts)):
         _place_host(web, host)
+
+
+@numba.njit(cache=True)
+def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
+    """Find the values of so many pages anew, from an id on, round and round; the next id."""
+    row = np.zeros(N_EVIDENCE, np.float32)
+    page = first
+    for _ in range(min(count, len(web.pages))):
+        page = page + 1 if page + 1 < len(web.pages) else 0
+        if web.pages[page].where == FRINGE:
+            revalue(web, trees, page, row)
+    return page
 
 
 @numba.njit(cache=True)

@@ -122,26 +122,34 @@ async def watch(
             states=other_states() or {},
         )
 
-    # One thread for all writes: a slow disk holds up the next turn, not the fetches under way.
+    # One thread for all writes: a slow disk holds up the turn after the next, not the fetches.
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix="store") as writer:
-        run_begun = loop.run_in_executor(writer, begin_run)
+        committed: asyncio.Future[None] = loop.run_in_executor(writer, begin_run)
 
-        async def record(progress: Progress) -> None:
-            kept = batch(progress)
-            await run_begun
+        async def commit(kept: Batch, progress: Progress) -> None:
             await loop.run_in_executor(writer, store.commit, kept)
             on_progress(progress, watched)
 
-        await serve(
-            scheduler,
-            poller,
-            watched=watched,
-            clock=clock,
-            record=record,
-            stop=stop,
-            staff=staff,
-        )
+        async def record(progress: Progress) -> None:
+            """Have a turn committed while the next one goes on, but never two at a time."""
+            nonlocal committed
+            kept = batch(progress)
+            await committed
+            committed = asyncio.ensure_future(commit(kept, progress))
+
+        try:
+            await serve(
+                scheduler,
+                poller,
+                watched=watched,
+                clock=clock,
+                record=record,
+                stop=stop,
+                staff=staff,
+            )
+        finally:
+            await committed
 
 
 def _recall(store: Store, scheduler: Scheduler, watched: Mapping[int, Watched]) -> bool:
