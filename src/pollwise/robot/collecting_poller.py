@@ -16,7 +16,12 @@ from pollwise.robot.fetcher import Clock, Fetcher, FetchResult, follow_none
 from pollwise.robot.fetcher_controller import FetcherController
 from pollwise.robot.poller import PollReport, WebPoller
 from pollwise.robot.response_digest import Digest
-from pollwise.robot.response_processor import ProcessingFailed, Response, ResponseProcessor
+from pollwise.robot.response_processor import (
+    ProcessingFailed,
+    ProcessorLoad,
+    Response,
+    ResponseProcessor,
+)
 from pollwise.robot.robots import Robots, Rules
 from pollwise.robot.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.robot.urls import origin_of, scope_of
@@ -24,6 +29,8 @@ from pollwise.types import Outcome, Page, PageMemory, Version
 
 __all__ = ["CollectingPoller"]
 
+_PERIOD = 1.0
+"""Seconds over which the idleness of the processor is measured."""
 _MOST_SITEMAPS = 5
 """Sitemaps that are read of one origin, those that its indexes name included."""
 _MOST_ENTRIES = 10_000
@@ -65,6 +72,7 @@ class CollectingPoller:
         self._sleep = sleep
         # By origin: until when the robots.txt read last holds.
         self._read: dict[str, float] = {}
+        self._load: ProcessorLoad | None = None
         # Polls that have ended: when, and how long they took without queue and processor.
         self._ended: list[tuple[float, float]] = []
 
@@ -75,7 +83,17 @@ class CollectingPoller:
             # A poll holds its place until the scheduler is told of it.
             self._controller.fetched(seconds + now - ended_at)
         self._ended.clear()
+        self._tell_idleness()
         return self._controller.staff(self._collection.hosts)
+
+    def _tell_idleness(self) -> None:
+        load, before = self._processor.load, self._load
+        if before is None:
+            self._load = load
+        elif load.elapsed - before.elapsed >= _PERIOD:
+            idle, busy = load.idle - before.idle, load.busy - before.busy
+            self._controller.idled(idle / (idle + busy))
+            self._load = load
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""

@@ -9,7 +9,9 @@ servers, by about the square root of m; so with
     polls under way = m + z √m + workers
 
 (fetched, queued and processed together) about z √m responses wait in the queue, and the queue runs
-empty as rarely as a normal variable exceeds z. It is the square-root staffing rule.
+empty as rarely as a normal variable exceeds z. It is the square-root staffing rule. It takes
+arrivals to be independent; but polls end in bursts, whenever the loop comes round, so that z is
+raised while the processor is idle nevertheless, and lowered while it is not.
 
 Sources: S. Halfin, W. Whitt: Heavy-traffic limits for queues with many exponential servers,
 Operations Research 29(3), 1981, the rule; T. O'Meara, A. Patel: A topic-specific Web robot model
@@ -24,6 +26,10 @@ __all__ = ["FetcherController"]
 
 _MEMORY = 200
 """Pages over which the measured times are averaged, exponentially weighted."""
+_IDLE_TARGET = 0.01
+_LEAST_SAFETY, _MOST_SAFETY = 1.0, 10.0
+_RAISE, _LOWER = 1.1, 0.98
+"""By which the safety is multiplied: it is raised in about one of six periods."""
 _FIRST_STAFF = 8
 """Polls under way while nothing was measured yet."""
 
@@ -31,8 +37,8 @@ _FIRST_STAFF = 8
 class FetcherController:
     """Staffs the document fetchers by the square-root rule from the times that it is told.
 
-    `workers` is the number of response processors, `safety` the z of the rule, `most_polls` a
-    bound on the answer. `InputError` for values out of range.
+    `workers` is the number of response processors, `safety` the z of the rule at first,
+    `most_polls` a bound on the answer. `InputError` for values out of range.
 
     >>> controller = FetcherController()
     >>> controller.fetched(1.6)
@@ -52,6 +58,7 @@ class FetcherController:
         self._workers = workers
         self._safety = safety
         self._most_polls = most_polls
+        self._capped = False
         self._latency = _Average()
         self._processing_time = _Average()
 
@@ -73,6 +80,16 @@ class FetcherController:
         """The response processor worked so long on a page."""
         self._processing_time.add(seconds)
 
+    def idled(self, share: float) -> None:
+        """The response processors were idle for this share of the latest second or so.
+
+        Where there were no hosts for more polls, it tells nothing.
+        """
+        if share <= _IDLE_TARGET:
+            self._safety = max(self._safety * _LOWER, _LEAST_SAFETY)
+        elif not self._capped:
+            self._safety = min(self._safety * _RAISE, _MOST_SAFETY)
+
     def staff(self, hosts_ready: int) -> int:
         """The number of polls that may be under way, at least 1.
 
@@ -85,6 +102,7 @@ class FetcherController:
         else:
             fetchers = min(fetchers, self._most_polls)
             wanted = math.ceil(fetchers + self._safety * math.sqrt(fetchers) + self._workers)
+        self._capped = wanted > hosts_ready
         return max(1, min(wanted, hosts_ready, self._most_polls))
 
 

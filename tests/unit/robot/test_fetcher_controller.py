@@ -54,6 +54,29 @@ def test_values_out_of_range_are_refused(options):
         FetcherController(**options)
 
 
+def test_idleness_raises_the_safety_and_work_lowers_it():
+    controller = told(1.0, 0.01)
+    controller.staff(10_000)
+    controller.idled(0.3)
+    assert controller.staff(10_000) == 100 + 22 + 1
+    for _ in range(5):
+        controller.idled(0.0)
+    assert controller.staff(10_000) < 100 + 20 + 2
+    for _ in range(500):
+        controller.idled(1.0)
+    assert controller.staff(10_000) == 100 + 100 + 1
+    for _ in range(500):
+        controller.idled(0.0)
+    assert controller.staff(10_000) == 100 + 10 + 1
+
+
+def test_idleness_for_want_of_hosts_tells_nothing():
+    controller = told(1.0, 0.01)
+    controller.staff(50)
+    controller.idled(0.5)
+    assert controller.staff(10_000) == 100 + 20 + 1
+
+
 def simulated(controller: FetcherController, pages: int, seed: int) -> tuple[float, float]:
     """Idle share of one processor, and its mean queue, when the controller staffs the fetchers.
 
