@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pollwise.cli
+import pollwise
 from pollwise.errors import StoreError
 from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
 PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
 DELAY = 0.02
 QUICK = ["--budget", "1000/second", "--crawl-delay", str(DELAY)]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import pollwise.cli
+import pollwise
 from pollwise.store import NewPage, Store
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
 URL = "http://a.example/"
 
 

@@ -9,12 +9,12 @@ import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import pollwise.cli
+import pollwise
 from pollwise.errors import StoreError
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
 PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
 GOOD = 16
 MOST_MEMORY = 400  # MB of the fetching process; what its code and models take is more than half

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pollwise.cli
+import pollwise
 from pollwise.events import Polled
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.robot.watch import rerun
@@ -66,7 +66,7 @@ class Watch:
             await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-c", program, *map(str, words)),
-                env={**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])},
+                env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
                 stderr=asyncio.subprocess.PIPE,
             )
         )

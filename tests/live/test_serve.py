@@ -22,7 +22,7 @@ import uvicorn
 import yarl
 from aiohttp import web
 
-import pollwise.cli
+import pollwise
 from pollwise.distributed.api import Sleep, engine_api
 from pollwise.distributed.engine_directory import EngineDirectory
 from pollwise.distributed.peer_client import PeerClient
@@ -462,7 +462,7 @@ async def started(
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from pollwise.cli import main; main()"),
         *("serve", "--db", str(db), "--port", "0", *words),
-        env={**os.environ, "PYTHONPATH": str(Path(pollwise.cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

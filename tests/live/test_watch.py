@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pollwise.cli
+import pollwise
 from pollwise.store import Batch, Store
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import StateDict
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.cli.__file__).parents[1])
+SOURCE = str(Path(pollwise.__file__).parents[1])
 FAST = ("--budget", "600/minute")
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""

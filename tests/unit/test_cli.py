@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from pollwise import cli
+from pollwise.cli.answers import print_json
 from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.store import Batch, NewPage, PollResult, Store
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -332,7 +333,7 @@ def test_simulate_and_replay_answer_with_an_entry_for_each_policy(run, tmp_path)
 
 def test_figures_that_json_does_not_know_are_null(capsys):
     nan = float("nan")
-    cli._print_json({"results": [{"delay": nan, "low": -float("inf"), "polls": 3}], "x": 0.5})
+    print_json({"results": [{"delay": nan, "low": -float("inf"), "polls": 3}], "x": 0.5})
     assert json.loads(capsys.readouterr().out) == {
         "results": [{"delay": None, "low": None, "polls": 3}],
         "x": 0.5,

@@ -1,0 +1,146 @@
+"""The commands that build a collection about a topic, and those that use it."""
+
+import gc
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.answers import print_json
+from pollwise.cli.options import DB, Db, Json
+
+
+def collect(
+    topic: Annotated[
+        str, typer.Option(help='Words that say what the collection is about ("marine biology").')
+    ] = "",
+    example: Annotated[
+        list[str] | None, typer.Option(help="A page about the topic: a URL or a file.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="A Python callable that takes a page's text and answers its relevance, 0 to 1.",
+        ),
+    ] = None,
+    seed: Annotated[list[str] | None, typer.Option(help="A page to begin with.")] = None,
+    budget: Annotated[
+        str, typer.Option(help="Requests a time, such as 2/second or 5000/hour.")
+    ] = "1/second",
+    db: Db = DB,
+    crawl_delay: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds between requests to one host, if it asks for no more."),
+    ] = 1.0,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Only URLs in which this expression is found.")
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option(help="No URL in which this expression is found.")
+    ] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, help="The most links between a seed and a page.")
+    ] = None,
+    pages_per_host: Annotated[
+        int | None, typer.Option(min=1, help="The most pages of one host.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
+    gc.disable()
+    from pollwise.collecting import CollectOptions, collect_pages
+
+    options = CollectOptions(
+        crawl_delay=crawl_delay,
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+        max_depth=max_depth,
+        pages_per_host=pages_per_host,
+        requests=requests,
+        workers=workers,
+    )
+    load = collect_pages(
+        topic, example or [], judge, seed or [], budget=budget, db=db, options=options
+    )
+    if as_json:
+        from dataclasses import asdict
+
+        print_json({"results": [asdict(load)]})
+
+
+def search(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="""Such as 'whale OR dolphin "marine biology" -shark'."""),
+    ],
+    db: Db = DB,
+    limit: Annotated[int, typer.Option(min=1, help="Pages to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Find pages of the collection by the words in them, those about its topic first."""
+    from pollwise.search_console import print_hits
+    from pollwise.store import Store
+
+    query = " ".join(words)
+    with Store.open_readonly(db) as store:
+        hits = store.search(query, limit)
+    if as_json:
+        from dataclasses import asdict
+
+        print_json({"query": query, "results": [asdict(hit) for hit in hits]})
+    else:
+        print_hits(db, query, hits)
+
+
+def serve(
+    db: Db = DB,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8900,
+    peers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peers",
+            metavar="URL",
+            help="Another engine, which gets the queries that are about its topic; give several.",
+        ),
+    ] = None,
+) -> None:
+    """Answer searches of the collection over HTTP, with the help of peers, until stopped."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
+    from pollwise.serving import serve_collection
+
+    serve_collection(db, host=host, port=port, peers=peers or [])
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="Such as pages.jsonl, .parquet or .warc.gz.")],
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", help="jsonl, parquet or warc, where the name does not tell."),
+    ] = None,
+    db: Db = DB,
+    min_relevance: Annotated[
+        float | None, typer.Option(help="Only pages so much about the topic (0 to 1).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Write the pages that were seen into a file for other programs."""
+    import time
+
+    from pollwise.export import export_collection
+
+    count = export_collection(
+        db,
+        file,
+        now=time.time(),
+        format_name=format_name,
+        min_relevance=min_relevance,
+        force=force,
+    )
+    print(f"pages written to {file}: {count:,d}", file=sys.stderr)

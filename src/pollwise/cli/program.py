@@ -1,0 +1,80 @@
+"""The program as a whole: its commands in the order of its help, and how a run of it ends."""
+
+import errno
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.simulating import simulate
+from pollwise.cli.studying import demo, replay, reproduce
+from pollwise.cli.watching import explain, plan, status, watch
+from pollwise.errors import PollwiseError
+
+app = typer.Typer(
+    help="Decides which web page to fetch next under a fetch budget, and learns it online.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_COMMANDS = (
+    demo,
+    watch,
+    collect,
+    status,
+    explain,
+    plan,
+    search,
+    serve,
+    export,
+    simulate,
+    replay,
+    reproduce,
+)
+for _command in _COMMANDS:
+    app.command()(_command)
+
+
+def main() -> None:
+    """Run the command line; every input that cannot be used ends in one line and status 2."""
+    try:
+        exit_status = app(standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        sys.exit(_complain(_usage(error)))
+    except PollwiseError as error:
+        sys.exit(_complain(str(error)))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read has gone, as `head` does
+        _drop_output()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        sys.exit(_complain("the answer cannot be written, the disk is full: free some space"))
+    sys.exit(exit_status if isinstance(exit_status, int) else 0)
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(message: str) -> int:
+    if message:
+        print(f"pollwise: {message}", file=sys.stderr)
+    return 2
+
+
+def _usage(error: TyperException) -> str:
+    """What is wrong with the arguments, in one line; empty where the help was shown instead."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    if not message or context is None:
+        return message
+    return f"{message}; '{context.command_path} --help' shows what can be given"

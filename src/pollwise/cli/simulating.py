@@ -1,0 +1,160 @@
+"""The command that compares policies in simulated worlds."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.answers import print_answer
+from pollwise.cli.options import (
+    HalfLifeOption,
+    Json,
+    ObjectiveName,
+    ObjectiveOption,
+    PolicyOption,
+    parameters_of,
+)
+from pollwise.errors import InputError
+
+_GRAPH_ONLY = ("graph", "topic", "traversals", "change_load", "requests")
+_NOT_FOR_GRAPHS = (
+    *("pages", "alpha", "beta", "noise", "swap_every", "perturbations", "polls"),
+    *("objective", "half_life"),
+)
+
+
+def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> None:
+    """`InputError` if one of the options was given, which are of no use in this world."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is not for the world {world}: leave it out")
+
+
+def _traverse(
+    graph: Path | None,
+    topic: str | None,
+    policies: list[str] | None,
+    traversals: int,
+    change_load: float | None,
+    requests: int | None,
+    seeds: int,
+    as_json: bool,
+) -> None:
+    """What `simulate --world graph` does."""
+    from pollwise.collecting_study import COLLECTING_COLUMNS, collect_policies
+    from pollwise.console import progress_line
+    from pollwise.policies.collecting_catalogue import (
+        DEFAULT_COLLECTING_POLICIES,
+        DEFAULT_KEEPING_POLICIES,
+        require_collecting_policies,
+    )
+    from pollwise.simulation.graph import Graph
+    from pollwise.study import TRAVERSAL_COLUMNS, traversal_rows, traverse_policies
+
+    changing = change_load is not None
+    names = policies or list(DEFAULT_KEEPING_POLICIES if changing else DEFAULT_COLLECTING_POLICIES)
+    require_collecting_policies(names)
+    if graph is None:
+        raise InputError(
+            "--world graph needs --graph, the place of its files without their endings, such as"
+            " DIR/debdocs"
+        )
+    if change_load is None and requests is not None:
+        raise InputError(
+            "--requests is for graphs that change: give --change-load, or leave it out"
+        )
+    if change_load is not None and traversals > 1:
+        raise InputError("--traversals is for graphs without changes: leave out --change-load")
+    world = Graph.read(graph, topic)
+    if change_load is not None:
+        with progress_line() as report:
+            results = collect_policies(
+                world,
+                names,
+                change_load=change_load,
+                requests=requests,
+                seeds=seeds,
+                report=report,
+            )
+        return print_answer(results, COLLECTING_COLUMNS, as_json)
+    with progress_line() as report:
+        results = traverse_policies(world, names, traversals=traversals, seeds=seeds, report=report)
+    print_answer(results if as_json else traversal_rows(results), TRAVERSAL_COLUMNS, as_json)
+
+
+def simulate(
+    context: typer.Context,
+    world: Annotated[
+        str,
+        typer.Option(
+            help="zipf: pages to poll. knapsack: amounts to offer. graph: pages to discover."
+        ),
+    ] = "zipf",
+    pages: Annotated[int, typer.Option(min=1)] = 500,
+    alpha: Annotated[float, typer.Option(help="Change probability of the first page.")] = 0.9,
+    beta: Annotated[float, typer.Option(help="How fast it falls with the rank.")] = 1.5,
+    noise: Annotated[
+        float, typer.Option(help="Standard deviation of white noise (world knapsack).")
+    ] = 0.0,
+    swap_every: Annotated[
+        int | None, typer.Option(min=1, help="Swap two ranks every so many polls.")
+    ] = None,
+    perturbations: Annotated[
+        int | None, typer.Option(min=0, help="Start from ranks in order, with so many swaps.")
+    ] = None,
+    polls: Annotated[int, typer.Option(min=1)] = 10_000,
+    policy: PolicyOption = None,
+    objective: ObjectiveOption = ObjectiveName.detection,
+    half_life: HalfLifeOption = None,
+    graph: Annotated[
+        Path | None, typer.Option(help="A recorded graph, DIR/NAME (world graph).")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")
+    ] = None,
+    traversals: Annotated[
+        int, typer.Option(min=1, help="How often to traverse it (world graph).")
+    ] = 1,
+    change_load: Annotated[
+        float | None,
+        typer.Option(help="Changes anywhere on the graph per request; if not given, none."),
+    ] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --change-load; if not given, one for each page."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Worlds to average over.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Compare policies in simulated worlds, one poll a step."""
+    if world == "graph":
+        _refuse(context, world, _NOT_FOR_GRAPHS)
+        return _traverse(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
+    _refuse(context, world, _GRAPH_ONLY)
+    from pollwise.console import SIMULATION_COLUMNS, progress_line
+    from pollwise.objectives import objective as objective_of
+    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.study import made_world, simulate_policies
+
+    policies = parse_policies(policy or [DEFAULT_POLICY])
+    made = made_world(
+        world,
+        pages=pages,
+        alpha=alpha,
+        beta=beta,
+        noise=noise,
+        swap_every=swap_every,
+        perturbations=perturbations,
+    )
+    with progress_line() as report:
+        results = simulate_policies(
+            made,
+            policies,
+            objective=objective_of(objective.value, **parameters_of(objective, half_life)),
+            polls=polls,
+            seeds=seeds,
+            report=report,
+        )
+    print_answer(results, SIMULATION_COLUMNS, as_json)

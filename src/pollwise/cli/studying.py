@@ -1,0 +1,176 @@
+"""The commands that show policies on recorded pages, and those of published experiments."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pollwise.cli.answers import print_json
+from pollwise.cli.options import (
+    HalfLifeOption,
+    Json,
+    ObjectiveName,
+    PolicyOption,
+    RevertsName,
+    parameters_of,
+)
+
+
+def demo(
+    as_json: Json = False,
+    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 50.0,
+) -> None:
+    """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
+    import uvloop
+
+    from pollwise.console import DemoDisplay, print_demo
+    from pollwise.demo import run_demo
+
+    with DemoDisplay() as display:
+        results = uvloop.run(run_demo(display.show, seconds=seconds, report=display.say))
+    if as_json:
+        from dataclasses import asdict
+
+        print_json({"results": [asdict(result) for result in results]})
+    else:
+        print_demo(results)
+
+
+def replay(
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            help="A .parquet or .csv table: page, changed_at; or, named NAME.items.parquet, of"
+            " items. Or the folder of the crawl data set of Kolobov et al."
+        ),
+    ],
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Such as 0.2/day/page (the default) or 500/hour; give several to compare."
+        ),
+    ] = None,
+    objective: Annotated[
+        list[ObjectiveName] | None,
+        typer.Option(
+            help="What a poll is worth: detection, if not given; give several to compare."
+        ),
+    ] = None,
+    half_life: HalfLifeOption = None,
+    warm_up: Annotated[
+        float, typer.Option(min=0, max=0.99, help="Share of the time that does not count.")
+    ] = 0.15,
+    policy: PolicyOption = None,
+    reverts: Annotated[
+        RevertsName, typer.Option(help="Whether changes back to an earlier version are changes.")
+    ] = RevertsName.counted,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Weigh pages by the column weight of the trace.")
+    ] = False,
+    last_changed: Annotated[
+        bool, typer.Option("--last-changed", help="Polls tell when the page changed last.")
+    ] = False,
+    calibration: Annotated[
+        bool,
+        typer.Option("--calibration", help="Also hold what policies predict against what happens."),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the trade-off into this PNG file, and a calibration into another one"
+            " (NAME-calibration.png)."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare policies on a recorded history of real changes."""
+    from pollwise.budgets import parse_budget
+    from pollwise.checks import require_drawable
+    from pollwise.console import progress_line
+    from pollwise.objectives import objective as objective_of
+    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.reliability import draw_calibration, print_calibration
+    from pollwise.replay_table import print_replay
+    from pollwise.study import (
+        calibrate_policies,
+        read_history,
+        replay_policies,
+        require_predictions,
+    )
+    from pollwise.trade_off import draw_trade_off
+
+    budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
+    aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
+    policies = parse_policies(policy or [DEFAULT_POLICY])
+    parameters = parameters_of(aims[0], half_life)
+    reliability = None
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+        if calibration:
+            reliability = plot.with_stem(f"{plot.stem}-calibration")
+            require_drawable(reliability, "leave out --plot")
+    history = read_history(
+        trace,
+        objectives=[aim.value for aim in aims],
+        half_life=None if half_life is None else half_life * 3600.0,
+        weighted=weighted,
+        ignore_reverts=reverts is RevertsName.ignored,
+        last_changed=last_changed,
+    )
+    if calibration:
+        require_predictions(history, policies)
+    objectives = [objective_of(aim.value, **parameters) for aim in aims]
+    with progress_line() as report:
+        asked: dict[str, Any] = {
+            "objectives": objectives,
+            "budgets": budgets,
+            "warm_up": warm_up,
+            "report": report,
+        }
+        results = replay_policies(history, policies, **asked)
+        calibrations = calibrate_policies(history, policies, **asked) if calibration else []
+    title = f"{trace.name}, {', '.join(map(str, budgets))}"
+    if plot is not None:
+        draw_trade_off(plot, title, results)
+    if reliability is not None:
+        draw_calibration(reliability, title, calibrations)
+    if as_json:
+        print_json({"results": results} | ({"calibration": calibrations} if calibration else {}))
+    else:
+        print_replay(results)
+        print_calibration(calibrations)
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="A table or figure; without it, all are listed.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
+    ] = None,
+    figures: Annotated[Path, typer.Option(help="The folder for the figure.")] = Path(),
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the experiment behind a published table or figure, on all cores."""
+    from pollwise.console import print_experiments, print_reproduction, progress_line
+    from pollwise.experiments.registry import experiment_named, experiment_names
+    from pollwise.experiments.reproduction import reproduce as run
+
+    if name is None:
+        listed = [(each, experiment_named(each)) for each in experiment_names()]
+        if as_json:
+            entries = [
+                {"name": each, "title": e.title, "source": e.source, "trials": e.trials}
+                for each, e in listed
+            ]
+            print_json({"results": entries})
+        else:
+            print_experiments(listed)
+        return
+    with progress_line() as report:
+        result = run(name, trials=trials, folder=None if no_figure else figures, report=report)
+    if as_json:
+        print_json(result.document())
+    else:
+        print_reproduction(result)

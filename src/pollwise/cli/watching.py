@@ -1,0 +1,116 @@
+"""The commands that watch pages and tell what was learned of them."""
+
+import gc
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.answers import print_json
+from pollwise.cli.options import (
+    DB,
+    Db,
+    HalfLifeOption,
+    Json,
+    ObjectiveName,
+    ObjectiveOption,
+    parameters_of,
+)
+
+
+def watch(
+    urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="A file with a URL a line, perhaps weight=W cost=C after it."),
+    ] = None,
+    budget: Annotated[
+        str, typer.Option(help="Polls a time, such as 500/hour or 4/day/page.")
+    ] = "60/hour",
+    objective: ObjectiveOption = ObjectiveName.detection,
+    half_life: HalfLifeOption = None,
+    revert_worth: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="What a change back to a version seen before counts for."),
+    ] = 1.0,
+    db: Db = DB,
+    not_modified_cost: Annotated[
+        float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
+    ] = 1.0,
+) -> None:
+    """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
+    # Until it can stop cleanly, Ctrl-C ends the process: as an exception it may get lost in the
+    # libraries that are being loaded, and the database bears it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Nothing that is loaded until then is garbage: the start is quicker without looking for it.
+    gc.disable()
+    from pollwise.watching import watch_pages
+
+    watch_pages(
+        urls or [],
+        file,
+        budget=budget,
+        objective_name=objective.value,
+        parameters=parameters_of(objective, half_life),
+        revert_worth=revert_worth,
+        db=db,
+        not_modified_cost=not_modified_cost,
+    )
+
+
+def status(db: Db = DB, as_json: Json = False) -> None:
+    """What is watched and what was found."""
+    from pollwise.report_console import print_status
+    from pollwise.reports import read_status
+
+    report = read_status(db)
+    if as_json:
+        print_json(report)
+    else:
+        print_status(report)
+
+
+def explain(
+    url: Annotated[str, typer.Argument(help="A page that is watched.")],
+    db: Db = DB,
+    as_json: Json = False,
+) -> None:
+    """What is known of a page, and why it is polled next or not."""
+    from pollwise.collection_report import explain_collected, holds_collection
+    from pollwise.report_console import print_collected, print_explanation
+    from pollwise.reports import read_explanation
+    from pollwise.robot.urls import canonical
+
+    canonical(url)  # what is no URL is told of first
+    collected = holds_collection(db)
+    explanation = (explain_collected if collected else read_explanation)(db, url)
+    if as_json:
+        print_json(explanation)
+    else:
+        (print_collected if collected else print_explanation)(explanation)
+
+
+def plan(
+    db: Db = DB,
+    freshness: Annotated[
+        float | None,
+        typer.Option(help="Also find the cheapest budget that makes pages so fresh, such as 0.9."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this PNG file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What a smaller or a larger budget would bring, by what was learned so far."""
+    from pollwise.checks import require_drawable
+    from pollwise.planning import draw_plan, read_plan
+    from pollwise.report_console import print_plan
+
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+    answer = read_plan(db, freshness, curve=plot is not None)
+    if plot is not None:
+        draw_plan(plot, answer)
+    if as_json:
+        print_json(answer)
+    else:
+        print_plan(answer)
