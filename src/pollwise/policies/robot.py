@@ -272,13 +272,15 @@ class Robot:
     def link(self, page_id: int, links: Links) -> None:
         """Learn what a page links to; unknown pages are ignored."""
         if page_id in self._pages:
-            for target in self._fringe.linked(page_id, links).tolist():
-                self._welcome(target)
+            targets = self._fringe.linked(page_id, links)
+            if self._revisit:
+                for target in targets.tolist():
+                    self._welcome(target)
 
     def _welcome(self, page_id: int) -> None:
         """A page is newly linked to: if it was gone, it may be there again."""
         polled_at = self._polled_at.get(page_id, _UNPOLLED)
-        gone = self._revisit and not math.isnan(polled_at) and page_id not in self._revisits
+        gone = not math.isnan(polled_at) and page_id not in self._revisits
         if gone and self._is_free(page_id):
             self._note_poll(page_id, _UNPOLLED)
             self._free(page_id)

@@ -126,6 +126,8 @@ class Revisits:
 
     def best(self, now: float) -> tuple[int, float]:
         """The page most worth a look and its index; -1: there is none."""
+        if not self._pages:
+            return -1, 0.0
         self._look_at_some(now)
         number, index, second = best_page(self._index.state, now)
         page_id = self._page_of[number] if number >= 0 else -1
