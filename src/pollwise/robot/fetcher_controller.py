@@ -26,7 +26,7 @@ __all__ = ["FetcherController"]
 
 _MEMORY = 200
 """Pages over which the measured times are averaged, exponentially weighted."""
-_IDLE_TARGET = 0.01
+_IDLE_TARGET = 0.005
 _LEAST_SAFETY, _MOST_SAFETY = 1.0, 10.0
 _RAISE, _LOWER = 1.1, 0.98
 """By which the safety is multiplied: it is raised in about one of six periods."""
