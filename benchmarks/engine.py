@@ -15,11 +15,11 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.index_queue import observe_page, select_page
-from pollwise.policies.index_state import IndexState
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.queue import observe_page, select_page
+from pollwise.policies.index.state import IndexState
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Page
 
 SIZES = (500, 10_000, 100_000, 1_000_000)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pollwise.policies.automata.htraa import HTRAA
+from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.base import Policy
-from pollwise.policies.gpoks import GPOKS, GPOKS_VARIANTS
-from pollwise.policies.htraa import HTRAA
-from pollwise.policies.lakg import LAKG
-from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
+from pollwise.policies.gpoks.gpoks import GPOKS, GPOKS_VARIANTS
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 
 ROUNDS = 5
 

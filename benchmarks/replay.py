@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from pollwise.budgets import parse_budget
 from pollwise.objectives import objective
 from pollwise.policies.catalogue import parse_policies
-from pollwise.simulation.replay import Replay
-from pollwise.study import replay_policies
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.recorded.replay import Replay
 
 OBJECTIVES = ("freshness", "delay", "detection")
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from results_document import FIGURES, document
 
-from pollwise.budgets import BudgetText, parse_budget
 from pollwise.objectives import objective
 from pollwise.policies.catalogue import parse_policies
-from pollwise.simulation.replay import Replay
-from pollwise.study import replay_policies
+from pollwise.scheduler.budgets import BudgetText, parse_budget
+from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.recorded.replay import Replay
 
 BUDGETS = ("0.2/day/page", "0.05/day/page")
 WARM_UP = 0.15

@@ -32,37 +32,37 @@ if TYPE_CHECKING:
         Objective,
         objective,
     )
+    from pollwise.policies.automata.htraa import HTRAA
+    from pollwise.policies.automata.lakg import LAKG
+    from pollwise.policies.bandits.gp_ucb import GPUCB
+    from pollwise.policies.bandits.thompson import ThompsonSampling
+    from pollwise.policies.bandits.ucb1 import UCB1
     from pollwise.policies.base import Mixture, Policy
-    from pollwise.policies.bayes_index import BayesianIndex, PageEstimate
-    from pollwise.policies.cho import ChoMLE, ChoNaive
-    from pollwise.policies.ephemeral_index import EphemeralIndex, SourceEstimate
-    from pollwise.policies.estimator import Estimator
-    from pollwise.policies.fixed import Fixed
-    from pollwise.policies.gp_ucb import GPUCB
-    from pollwise.policies.gpoks import GPOKS
-    from pollwise.policies.htraa import HTRAA
-    from pollwise.policies.lakg import LAKG
-    from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
-    from pollwise.policies.miniflux import Miniflux
-    from pollwise.policies.mirrorsync import MirrorSync
-    from pollwise.policies.news_crawl import NewsCrawl
-    from pollwise.policies.newsblur import NewsBlur
-    from pollwise.policies.nutch import Nutch
-    from pollwise.policies.optimal import Optimal
-    from pollwise.policies.proportional import Proportional
-    from pollwise.policies.stormcrawler import StormCrawler
-    from pollwise.policies.thompson import ThompsonSampling
-    from pollwise.policies.ucb1 import UCB1
-    from pollwise.policies.uniform import Uniform
-    from pollwise.policies.whittle import Whittle
-    from pollwise.scheduler import Scheduler
-    from pollwise.simulation.ephemeral import EphemeralSource, EphemeralWorld, play_epochs
-    from pollwise.simulation.items import ItemReplay
+    from pollwise.policies.deadline.fixed import Fixed
+    from pollwise.policies.deadline.optimal import Optimal
+    from pollwise.policies.deadline.proportional import Proportional
+    from pollwise.policies.deadline.uniform import Uniform
+    from pollwise.policies.estimating.cho import ChoMLE, ChoNaive
+    from pollwise.policies.estimating.estimator import Estimator
+    from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
+    from pollwise.policies.estimating.mirrorsync import MirrorSync
+    from pollwise.policies.gpoks.gpoks import GPOKS
+    from pollwise.policies.index.bayes_index import BayesianIndex, PageEstimate
+    from pollwise.policies.index.ephemeral import EphemeralIndex, SourceEstimate
+    from pollwise.policies.index.whittle import Whittle
+    from pollwise.policies.rules.miniflux import Miniflux
+    from pollwise.policies.rules.news_crawl import NewsCrawl
+    from pollwise.policies.rules.newsblur import NewsBlur
+    from pollwise.policies.rules.nutch import Nutch
+    from pollwise.policies.rules.stormcrawler import StormCrawler
+    from pollwise.scheduler.scheduler import Scheduler
     from pollwise.simulation.loop import BudgetPerPage, simulate
-    from pollwise.simulation.replay import Replay
-    from pollwise.simulation.stochastic_knapsack import Play, StochasticKnapsack, play
-    from pollwise.simulation.world import World
-    from pollwise.simulation.zipf import Zipf
+    from pollwise.simulation.recorded.items import ItemReplay
+    from pollwise.simulation.recorded.replay import Replay
+    from pollwise.simulation.worlds.ephemeral import EphemeralSource, EphemeralWorld, play_epochs
+    from pollwise.simulation.worlds.stochastic_knapsack import Play, StochasticKnapsack, play
+    from pollwise.simulation.worlds.world import World
+    from pollwise.simulation.worlds.zipf import Zipf
     from pollwise.types import Budget, Item, Observation, Outcome, Page, Selection
 
 __all__ = [
@@ -146,36 +146,36 @@ _HOMES = (
     "pollwise.metrics",
     "pollwise.objectives",
     "pollwise.policies.base",
-    "pollwise.policies.bayes_index",
-    "pollwise.policies.cho",
-    "pollwise.policies.ephemeral_index",
-    "pollwise.policies.estimator",
-    "pollwise.policies.fixed",
-    "pollwise.policies.gp_ucb",
-    "pollwise.policies.gpoks",
-    "pollwise.policies.htraa",
-    "pollwise.policies.lakg",
-    "pollwise.policies.lambdacrawl",
-    "pollwise.policies.miniflux",
-    "pollwise.policies.mirrorsync",
-    "pollwise.policies.news_crawl",
-    "pollwise.policies.newsblur",
-    "pollwise.policies.nutch",
-    "pollwise.policies.optimal",
-    "pollwise.policies.proportional",
-    "pollwise.policies.stormcrawler",
-    "pollwise.policies.thompson",
-    "pollwise.policies.ucb1",
-    "pollwise.policies.uniform",
-    "pollwise.policies.whittle",
-    "pollwise.scheduler",
-    "pollwise.simulation.ephemeral",
-    "pollwise.simulation.items",
+    "pollwise.policies.index.bayes_index",
+    "pollwise.policies.estimating.cho",
+    "pollwise.policies.index.ephemeral",
+    "pollwise.policies.estimating.estimator",
+    "pollwise.policies.deadline.fixed",
+    "pollwise.policies.bandits.gp_ucb",
+    "pollwise.policies.gpoks.gpoks",
+    "pollwise.policies.automata.htraa",
+    "pollwise.policies.automata.lakg",
+    "pollwise.policies.estimating.lambdacrawl",
+    "pollwise.policies.rules.miniflux",
+    "pollwise.policies.estimating.mirrorsync",
+    "pollwise.policies.rules.news_crawl",
+    "pollwise.policies.rules.newsblur",
+    "pollwise.policies.rules.nutch",
+    "pollwise.policies.deadline.optimal",
+    "pollwise.policies.deadline.proportional",
+    "pollwise.policies.rules.stormcrawler",
+    "pollwise.policies.bandits.thompson",
+    "pollwise.policies.bandits.ucb1",
+    "pollwise.policies.deadline.uniform",
+    "pollwise.policies.index.whittle",
+    "pollwise.scheduler.scheduler",
+    "pollwise.simulation.worlds.ephemeral",
+    "pollwise.simulation.recorded.items",
     "pollwise.simulation.loop",
-    "pollwise.simulation.replay",
-    "pollwise.simulation.stochastic_knapsack",
-    "pollwise.simulation.world",
-    "pollwise.simulation.zipf",
+    "pollwise.simulation.recorded.replay",
+    "pollwise.simulation.worlds.stochastic_knapsack",
+    "pollwise.simulation.worlds.world",
+    "pollwise.simulation.worlds.zipf",
 )
 
 

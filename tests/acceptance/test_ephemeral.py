@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pollwise.experiments.ephemeral_sources import EPOCHS, LONG_RUN, SOURCES
-from pollwise.policies.ephemeral_index import EphemeralIndex
-from pollwise.simulation.ephemeral import EphemeralWorld, Learner, play_epochs, top
+from pollwise.policies.index.ephemeral import EphemeralIndex
+from pollwise.simulation.worlds.ephemeral import EphemeralWorld, Learner, play_epochs, top
 
 LEARNT_AFTER = 50 * len(SOURCES)
 

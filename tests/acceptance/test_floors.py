@@ -6,11 +6,11 @@ pages, means over seeds.
 
 import pytest
 
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.whittle import Whittle
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.summary import mean_of, zipf_figures
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.scores.summary import mean_of, zipf_figures
+from pollwise.simulation.worlds.zipf import Zipf
 
 SEEDS = range(5)
 LONG_RUN = 50_000

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pollwise.budgets import parse_budget
 from pollwise.objectives import objective
 from pollwise.policies.catalogue import parse_policies
-from pollwise.simulation.replay import Replay
-from pollwise.study import replay_policies
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.recorded.replay import Replay
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pollwise.policies.bandits.gp_ucb import GPUCB
+from pollwise.policies.bandits.thompson import ThompsonSampling
+from pollwise.policies.bandits.ucb1 import UCB1
 from pollwise.policies.base import Policy
-from pollwise.policies.gp_ucb import GPUCB
-from pollwise.policies.thompson import ThompsonSampling
-from pollwise.policies.ucb1 import UCB1
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from pollwise.policies.base import Policy
+from pollwise.policies.collecting.fringe_greedy import FringeGreedy
+from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.collecting.robot_q import RobotQ
+from pollwise.policies.collecting.upper_bound import UpperBound
 from pollwise.policies.collecting_catalogue import COLLECTING_POLICY_NAMES, make_controller
-from pollwise.policies.fringe_greedy import FringeGreedy
-from pollwise.policies.random_order import RandomOrder
-from pollwise.policies.request_controller import RequestController
-from pollwise.policies.robot_q import RobotQ
-from pollwise.policies.upper_bound import UpperBound
-from pollwise.simulation.graph import Graph
 from pollwise.simulation.traversal import traverse
+from pollwise.simulation.worlds.graph import Graph
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Observation, Outcome, Page
 
@@ -44,7 +44,7 @@ class TestRobotQ(PolicyContract):
 
 @pytest.mark.parametrize("name", COLLECTING_POLICY_NAMES)
 class TestTraversals:
-    """The rules of `pollwise.policies.request_controller`, as far as a caller can see them."""
+    """The rules of `policies.collecting.request_controller`, as far as a caller can see them."""
 
     @pytest.fixture
     def graph(self) -> Graph:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pollwise.policies.base import Policy
-from pollwise.policies.ephemeral_index import EphemeralIndex
+from pollwise.policies.index.ephemeral import EphemeralIndex
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pollwise.policies.base import Policy
-from pollwise.policies.estimator import Estimator
+from pollwise.policies.estimating.estimator import Estimator
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pollwise.policies.automata.htraa import HTRAA
 from pollwise.policies.base import Policy
-from pollwise.policies.htraa import HTRAA
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

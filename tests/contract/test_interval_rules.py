@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from pollwise.policies.base import Policy
-from pollwise.policies.miniflux import Miniflux
-from pollwise.policies.news_crawl import NewsCrawl
-from pollwise.policies.newsblur import NewsBlur
-from pollwise.policies.nutch import Nutch
-from pollwise.policies.stormcrawler import StormCrawler
+from pollwise.policies.rules.miniflux import Miniflux
+from pollwise.policies.rules.news_crawl import NewsCrawl
+from pollwise.policies.rules.newsblur import NewsBlur
+from pollwise.policies.rules.nutch import Nutch
+from pollwise.policies.rules.stormcrawler import StormCrawler
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.base import Policy
-from pollwise.policies.lakg import LAKG
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pollwise.policies.base import Policy
-from pollwise.policies.mirrorsync import MirrorSync
+from pollwise.policies.estimating.mirrorsync import MirrorSync
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

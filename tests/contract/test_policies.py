@@ -10,13 +10,13 @@ from hypothesis import Phase, settings
 from pollwise.objectives import Freshness
 from pollwise.policies.arrays import ABSENT
 from pollwise.policies.base import Policy
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.deadline_queue import HELD
-from pollwise.policies.fixed import Fixed
-from pollwise.policies.optimal import Optimal
-from pollwise.policies.proportional import Proportional
-from pollwise.policies.uniform import Uniform
-from pollwise.policies.whittle import Whittle
+from pollwise.policies.deadline.fixed import Fixed
+from pollwise.policies.deadline.kernels import HELD
+from pollwise.policies.deadline.optimal import Optimal
+from pollwise.policies.deadline.proportional import Proportional
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.whittle import Whittle
 from pollwise.testing import policy_contract
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Observation, Outcome, Page, Selection, StateDict

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pollwise.objectives import Age, Detection
 from pollwise.policies.base import Policy
-from pollwise.policies.cho import ChoMLE, ChoNaive
-from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
+from pollwise.policies.estimating.cho import ChoMLE, ChoNaive
+from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
 

@@ -15,9 +15,9 @@ from pollwise.policies.catalogue import (
     make_policy,
 )
 from pollwise.simulation.loop import BudgetPerPage, simulate
-from pollwise.simulation.replay import Replay
-from pollwise.simulation.world import World
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.recorded.replay import Replay
+from pollwise.simulation.worlds.world import World
+from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Budget
 
 every_policy = pytest.mark.parametrize(

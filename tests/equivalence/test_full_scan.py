@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from pollwise.metrics import Polls
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.index_belief import refresh_belief
-from pollwise.policies.index_policy import IndexPolicy
-from pollwise.policies.index_queue import observe_page
-from pollwise.policies.index_state import POOL, index_of
-from pollwise.policies.whittle import Whittle
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.policy import IndexPolicy
+from pollwise.policies.index.queue import observe_page
+from pollwise.policies.index.state import POOL, index_of
+from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.summary import mean_of, zipf_figures
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.scores.summary import mean_of, zipf_figures
+from pollwise.simulation.worlds.zipf import Zipf
 
 POLLS = 20_000
 

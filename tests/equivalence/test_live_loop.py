@@ -7,24 +7,24 @@ from pathlib import Path
 import pytest
 
 from pollwise.events import Added, Command, Event, HostBlocked, Poll, Polled
+from pollwise.live.journal import rerun, watch
+from pollwise.live.loop import Watched, serve
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
-from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.catalogue import (
     POLICY_NAMES,
     TWO_PAGE_POLICIES,
     Setting,
     make_policy,
 )
-from pollwise.robot.poller import PollReport
-from pollwise.robot.serve import Watched, serve
-from pollwise.robot.watch import rerun, watch
-from pollwise.scheduler import Scheduler
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.scheduler import Scheduler
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.store import NewPage, Store
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
+from pollwise.web.poller import PollReport
 
 POLLS = 500
 

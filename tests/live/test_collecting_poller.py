@@ -4,19 +4,19 @@ from functools import partial
 
 import pytest
 
+from pollwise.collecting.collecting_poller import CollectingPoller
+from pollwise.collecting.document_collection import DocumentCollection
+from pollwise.collecting.fetcher_controller import FetcherController
+from pollwise.collecting.link_filter import LinkFilter
+from pollwise.collecting.response_digest import digest
+from pollwise.collecting.response_processor import ResponseProcessor
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.robot.collecting_poller import CollectingPoller
-from pollwise.robot.document_collection import DocumentCollection
-from pollwise.robot.fetcher import HttpFetcher
-from pollwise.robot.fetcher_controller import FetcherController
-from pollwise.robot.link_filter import LinkFilter
-from pollwise.robot.poller import WebPoller
-from pollwise.robot.response_digest import digest
-from pollwise.robot.response_processor import ResponseProcessor
-from pollwise.robot.robots import Robots
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.poller import WebPoller
+from pollwise.web.robots_txt import Robots
 
 WHALES = "<title>Whales</title><p>" + "The whale sings to whales of the whale. " * 20
 

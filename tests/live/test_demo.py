@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.demo import run_demo
 from pollwise.errors import PollwiseError
+from pollwise.live.demo import run_demo
 from pollwise.testing import timelapse
 
 SECONDS = 5.0

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from pollwise.robot.fetcher import FetchResult, HttpFetcher
 from pollwise.types import PageMemory
+from pollwise.web.fetcher import FetchResult, HttpFetcher
 
 NOTHING = PageMemory()
 

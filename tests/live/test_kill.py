@@ -17,9 +17,9 @@ import pytest
 
 import pollwise
 from pollwise.events import Polled
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.robot.watch import rerun
-from pollwise.scheduler import Scheduler
+from pollwise.live.journal import rerun
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store import PageRecord, Store
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Budget

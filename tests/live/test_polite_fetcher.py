@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from pollwise.robot import polite_fetcher
-from pollwise.robot.fetcher import FetchResult, follow_none
-from pollwise.robot.polite_fetcher import PoliteFetcher
-from pollwise.robot.robots import Robots
 from pollwise.types import PageMemory
+from pollwise.web import polite_fetcher
+from pollwise.web.fetcher import FetchResult, follow_none
+from pollwise.web.polite_fetcher import PoliteFetcher
+from pollwise.web.robots_txt import Robots
 
 NOTHING = PageMemory()
 

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pollwise.events import HostBlocked, HostPaced
-from pollwise.robot.fetcher import FetchResult, HttpFetcher
-from pollwise.robot.poller import WebPoller
-from pollwise.robot.robots import Robots
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web.fetcher import FetchResult, HttpFetcher
+from pollwise.web.poller import WebPoller
+from pollwise.web.robots_txt import Robots
 
 HTML = "text/html; charset=utf-8"
 NOTHING = PageMemory()

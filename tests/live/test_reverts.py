@@ -6,15 +6,15 @@ from itertools import count
 
 from aiohttp import web
 
-from pollwise.knowledge import policy_of, read_knowledge
-from pollwise.robot.fetcher import HttpFetcher
-from pollwise.robot.poller import WebPoller
-from pollwise.robot.robots import Robots
-from pollwise.robot.watch import rerun, watch
-from pollwise.scheduler import Scheduler
+from pollwise.insight.knowledge import policy_of, read_knowledge
+from pollwise.live.journal import rerun, watch
+from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store import NewPage, Store
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget
+from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.poller import WebPoller
+from pollwise.web.robots_txt import Robots
 
 RATE = 0.1
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from pollwise.robot.fetcher import HttpFetcher
-from pollwise.robot.robots import Robots
+from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.robots_txt import Robots
 
 DAY, TEN_MINUTES = 86400.0, 600.0
 

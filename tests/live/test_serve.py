@@ -23,11 +23,11 @@ import yarl
 from aiohttp import web
 
 import pollwise
-from pollwise.distributed.api import Sleep, engine_api
-from pollwise.distributed.engine_directory import EngineDirectory
-from pollwise.distributed.peer_client import PeerClient
-from pollwise.distributed.query_processor import OverloadedError, QueryProcessor
 from pollwise.relevance.topic import topic
+from pollwise.search.api import Sleep, engine_api
+from pollwise.search.engine_directory import EngineDirectory
+from pollwise.search.peer_client import PeerClient
+from pollwise.search.query_processor import OverloadedError, QueryProcessor
 from pollwise.store import Batch, Collected, NewPage, Store
 
 PEER_SECONDS = 0.3

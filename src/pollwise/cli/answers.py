@@ -5,7 +5,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pollwise.console import Columns
+    from pollwise.console.tables import Columns
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -24,7 +24,7 @@ def _finite(value: Any) -> Any:
 
 def print_answer(results: list[dict[str, Any]], columns: "Columns", as_json: bool) -> None:
     """Results as a document for programs or as a table for people."""
-    from pollwise.console import print_results
+    from pollwise.console.tables import print_results
 
     if as_json:
         print_json({"results": results})

@@ -54,7 +54,7 @@ def collect(
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     gc.disable()
-    from pollwise.collecting import CollectOptions, collect_pages
+    from pollwise.live.collecting import CollectOptions, collect_pages
 
     options = CollectOptions(
         crawl_delay=crawl_delay,
@@ -84,7 +84,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find pages of the collection by the words in them, those about its topic first."""
-    from pollwise.search_console import print_hits
+    from pollwise.console.searches import print_hits
     from pollwise.store import Store
 
     query = " ".join(words)
@@ -113,7 +113,7 @@ def serve(
 ) -> None:
     """Answer searches of the collection over HTTP, with the help of peers, until stopped."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
-    from pollwise.serving import serve_collection
+    from pollwise.search.serving import serve_collection
 
     serve_collection(db, host=host, port=port, peers=peers or [])
 

@@ -43,15 +43,19 @@ def _traverse(
     as_json: bool,
 ) -> None:
     """What `simulate --world graph` does."""
-    from pollwise.collecting_study import COLLECTING_COLUMNS, collect_policies
-    from pollwise.console import progress_line
+    from pollwise.console.tables import progress_line
     from pollwise.policies.collecting_catalogue import (
         DEFAULT_COLLECTING_POLICIES,
         DEFAULT_KEEPING_POLICIES,
         require_collecting_policies,
     )
-    from pollwise.simulation.graph import Graph
-    from pollwise.study import TRAVERSAL_COLUMNS, traversal_rows, traverse_policies
+    from pollwise.simulation.compare.collections import COLLECTING_COLUMNS, collect_policies
+    from pollwise.simulation.compare.study import (
+        TRAVERSAL_COLUMNS,
+        traversal_rows,
+        traverse_policies,
+    )
+    from pollwise.simulation.worlds.graph import Graph
 
     changing = change_load is not None
     names = policies or list(DEFAULT_KEEPING_POLICIES if changing else DEFAULT_COLLECTING_POLICIES)
@@ -133,10 +137,10 @@ def simulate(
         _refuse(context, world, _NOT_FOR_GRAPHS)
         return _traverse(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
-    from pollwise.console import SIMULATION_COLUMNS, progress_line
+    from pollwise.console.tables import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
-    from pollwise.study import made_world, simulate_policies
+    from pollwise.simulation.compare.study import made_world, simulate_policies
 
     policies = parse_policies(policy or [DEFAULT_POLICY])
     made = made_world(

@@ -23,8 +23,8 @@ def demo(
     """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
     import uvloop
 
-    from pollwise.console import DemoDisplay, print_demo
-    from pollwise.demo import run_demo
+    from pollwise.console.tables import DemoDisplay, print_demo
+    from pollwise.live.demo import run_demo
 
     with DemoDisplay() as display:
         results = uvloop.run(run_demo(display.show, seconds=seconds, report=display.say))
@@ -84,20 +84,20 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Compare policies on a recorded history of real changes."""
-    from pollwise.budgets import parse_budget
     from pollwise.checks import require_drawable
-    from pollwise.console import progress_line
+    from pollwise.console.charts.reliability import draw_calibration, print_calibration
+    from pollwise.console.charts.trade_off import draw_trade_off
+    from pollwise.console.replays import print_replay
+    from pollwise.console.tables import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
-    from pollwise.reliability import draw_calibration, print_calibration
-    from pollwise.replay_table import print_replay
-    from pollwise.study import (
+    from pollwise.scheduler.budgets import parse_budget
+    from pollwise.simulation.compare.study import (
         calibrate_policies,
         read_history,
         replay_policies,
         require_predictions,
     )
-    from pollwise.trade_off import draw_trade_off
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
@@ -153,7 +153,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run the experiment behind a published table or figure, on all cores."""
-    from pollwise.console import print_experiments, print_reproduction, progress_line
+    from pollwise.console.tables import print_experiments, print_reproduction, progress_line
     from pollwise.experiments.registry import experiment_named, experiment_names
     from pollwise.experiments.reproduction import reproduce as run
 

@@ -45,7 +45,7 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Nothing that is loaded until then is garbage: the start is quicker without looking for it.
     gc.disable()
-    from pollwise.watching import watch_pages
+    from pollwise.live.watching import watch_pages
 
     watch_pages(
         urls or [],
@@ -61,8 +61,8 @@ def watch(
 
 def status(db: Db = DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
-    from pollwise.report_console import print_status
-    from pollwise.reports import read_status
+    from pollwise.console.reports import print_status
+    from pollwise.insight.reports import read_status
 
     report = read_status(db)
     if as_json:
@@ -77,10 +77,10 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """What is known of a page, and why it is polled next or not."""
-    from pollwise.collection_report import explain_collected, holds_collection
-    from pollwise.report_console import print_collected, print_explanation
-    from pollwise.reports import read_explanation
-    from pollwise.robot.urls import canonical
+    from pollwise.console.reports import print_collected, print_explanation
+    from pollwise.insight.collection import explain_collected, holds_collection
+    from pollwise.insight.reports import read_explanation
+    from pollwise.web.urls import canonical
 
     canonical(url)  # what is no URL is told of first
     collected = holds_collection(db)
@@ -102,8 +102,8 @@ def plan(
 ) -> None:
     """What a smaller or a larger budget would bring, by what was learned so far."""
     from pollwise.checks import require_drawable
-    from pollwise.planning import draw_plan, read_plan
-    from pollwise.report_console import print_plan
+    from pollwise.console.reports import print_plan
+    from pollwise.insight.plan import draw_plan, read_plan
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")

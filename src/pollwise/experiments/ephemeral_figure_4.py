@@ -11,8 +11,8 @@ from pollwise.experiments.ephemeral_sources import (
 )
 from pollwise.experiments.experiment import Effort, Outcome, Row
 from pollwise.experiments.judging import verdict
-from pollwise.simulation.ephemeral import EphemeralWorld, play_epochs, top
-from pollwise.simulation.summary import mean_of
+from pollwise.simulation.scores.summary import mean_of
+from pollwise.simulation.worlds.ephemeral import EphemeralWorld, play_epochs, top
 
 __all__ = ["EXPERIMENT"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
 from pollwise.experiments.judging import verdict
-from pollwise.simulation.ephemeral import (
+from pollwise.simulation.worlds.ephemeral import (
     EphemeralPlay,
     EphemeralSource,
     EphemeralWorld,

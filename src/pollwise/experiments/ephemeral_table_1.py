@@ -11,8 +11,9 @@ from pollwise.experiments.ephemeral_sources import (
 )
 from pollwise.experiments.experiment import Effort, Outcome, Row
 from pollwise.experiments.judging import verdict
-from pollwise.policies.ephemeral_index import EphemeralIndex
-from pollwise.simulation.ephemeral import (
+from pollwise.policies.index.ephemeral import EphemeralIndex
+from pollwise.simulation.scores.summary import mean_of
+from pollwise.simulation.worlds.ephemeral import (
     Choose,
     EphemeralPlay,
     EphemeralWorld,
@@ -22,7 +23,6 @@ from pollwise.simulation.ephemeral import (
     play_epochs,
     top,
 )
-from pollwise.simulation.summary import mean_of
 
 __all__ = ["EXPERIMENT"]
 

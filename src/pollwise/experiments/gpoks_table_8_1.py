@@ -10,8 +10,8 @@ from pollwise.experiments import sources
 from pollwise.experiments.experiment import Effort, Outcome, Row
 from pollwise.experiments.judging import verdict
 from pollwise.policies.base import Policy
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.gpoks import GPOKS
+from pollwise.policies.gpoks.gpoks import GPOKS
+from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.rates.gaussian_process import (
     SquaredExponential,
     learn,
@@ -20,8 +20,8 @@ from pollwise.rates.gaussian_process import (
     regress,
     solve,
 )
-from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play
-from pollwise.simulation.summary import mean_of
+from pollwise.simulation.scores.summary import mean_of
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 
 __all__ = ["EXPERIMENT"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pollwise.experiments.experiment import POLLS_TO_SHARE, Effort, Row
 from pollwise.experiments.scenario import Learner, World
 from pollwise.experiments.trials import Case, Samples, knapsack_of, run_cases
-from pollwise.simulation.summary import Mean, mean_of
+from pollwise.simulation.scores.summary import Mean, mean_of
 
 __all__ = ["Learned", "checkpoints_to", "classical_scores", "learn"]
 

@@ -13,7 +13,7 @@ from pollwise.experiments.robot_traversals import (
     Play,
     RobotExperiment,
 )
-from pollwise.simulation.summary import Mean
+from pollwise.simulation.scores.summary import Mean
 
 __all__ = ["EXPERIMENT"]
 

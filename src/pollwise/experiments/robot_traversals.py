@@ -2,7 +2,7 @@
 
 The documents of O'Meara and Patel are not to be had. Here the graph is that of Wikispeedia, which
 comes with the package, with its two topics; their controllers are run on it as they are
-reconstructed in `pollwise.policies.robot_q`, and ours beside them.
+reconstructed in `pollwise.policies.collecting.robot_q`, and ours beside them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
 from pollwise.experiments.trials import workers
 from pollwise.policies.collecting_catalogue import make_controller
-from pollwise.simulation.graph import Graph
-from pollwise.simulation.summary import Mean, mean_of
+from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.simulation.traversal import traverse
+from pollwise.simulation.worlds.graph import Graph
 
 __all__ = [
     "LEARNER",

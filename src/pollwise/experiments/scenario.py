@@ -9,11 +9,11 @@ __all__ = ["Learner", "World"]
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Pages by rank (see `pollwise.simulation.ranks`), in one of two environments.
+    """Pages by rank (see `pollwise.simulation.worlds.ranks`), in one of two environments.
 
-    The abstract one (`pollwise.simulation.stochastic_knapsack`) pays for the amount that a page
-    is offered; in real web polling (`polling`) a poll pays if the page has changed since the poll
-    before. `noise` belongs to the abstract one.
+    The abstract one (`pollwise.simulation.worlds.stochastic_knapsack`) pays for the amount that a
+    page is offered; in real web polling (`polling`) a poll pays if the page has changed since the
+    poll before. `noise` belongs to the abstract one.
     """
 
     pages: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
 from pollwise.experiments.learning import Learned, checkpoints_to, classical_scores, learn
 from pollwise.experiments.scenario import Learner, World
-from pollwise.simulation.summary import mean_of
+from pollwise.simulation.scores.summary import mean_of
 
 __all__ = ["ScoreFigure"]
 

@@ -21,9 +21,9 @@ from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import Setting, make_policy
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.stochastic_knapsack import StochasticKnapsack, play, recent_mean
-from pollwise.simulation.summary import expected_detections
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.scores.summary import expected_detections
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play, recent_mean
+from pollwise.simulation.worlds.zipf import Zipf
 
 __all__ = ["Case", "Samples", "knapsack_of", "run_cases", "workers"]
 
@@ -49,7 +49,7 @@ class Samples:
 
     `rewards`: polls that paid so far (in real web polling: the sum of the probabilities to find a
     change, which has the same mean and less noise). `scores`: the expected reward of a poll at
-    that time; see `pollwise.simulation.stochastic_knapsack.Play`.
+    that time; see `pollwise.simulation.worlds.stochastic_knapsack.Play`.
     """
 
     rewards: Floats

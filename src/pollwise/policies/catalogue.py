@@ -11,30 +11,30 @@ import numpy as np
 
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
+from pollwise.policies.automata.htraa import HTRAA
+from pollwise.policies.automata.lakg import LAKG
+from pollwise.policies.bandits.gp_ucb import GPUCB
+from pollwise.policies.bandits.policy import MixturePolicy
+from pollwise.policies.bandits.thompson import ThompsonSampling
+from pollwise.policies.bandits.ucb1 import UCB1
 from pollwise.policies.base import Policy
-from pollwise.policies.bayes_index import BayesianIndex
-from pollwise.policies.cho import ChoMLE, ChoNaive
-from pollwise.policies.ephemeral_index import EphemeralIndex
-from pollwise.policies.estimator import Estimator
-from pollwise.policies.fixed import Fixed
-from pollwise.policies.gp_ucb import GPUCB
-from pollwise.policies.gpoks import GPOKS
-from pollwise.policies.htraa import HTRAA
-from pollwise.policies.lakg import LAKG
-from pollwise.policies.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
-from pollwise.policies.miniflux import Miniflux
-from pollwise.policies.mirrorsync import MirrorSync
-from pollwise.policies.mixture_policy import MixturePolicy
-from pollwise.policies.news_crawl import NewsCrawl
-from pollwise.policies.newsblur import NewsBlur
-from pollwise.policies.nutch import Nutch
-from pollwise.policies.optimal import Optimal
-from pollwise.policies.proportional import Proportional
-from pollwise.policies.stormcrawler import StormCrawler
-from pollwise.policies.thompson import ThompsonSampling
-from pollwise.policies.ucb1 import UCB1
-from pollwise.policies.uniform import Uniform
-from pollwise.policies.whittle import Whittle
+from pollwise.policies.deadline.fixed import Fixed
+from pollwise.policies.deadline.optimal import Optimal
+from pollwise.policies.deadline.proportional import Proportional
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.policies.estimating.cho import ChoMLE, ChoNaive
+from pollwise.policies.estimating.estimator import Estimator
+from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
+from pollwise.policies.estimating.mirrorsync import MirrorSync
+from pollwise.policies.gpoks.gpoks import GPOKS
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.ephemeral import EphemeralIndex
+from pollwise.policies.index.whittle import Whittle
+from pollwise.policies.rules.miniflux import Miniflux
+from pollwise.policies.rules.news_crawl import NewsCrawl
+from pollwise.policies.rules.newsblur import NewsBlur
+from pollwise.policies.rules.nutch import Nutch
+from pollwise.policies.rules.stormcrawler import StormCrawler
 
 __all__ = [
     "DEFAULT_POLICY",

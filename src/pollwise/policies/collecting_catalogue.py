@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
-from pollwise.policies.fringe_greedy import FringeGreedy
-from pollwise.policies.random_order import RandomOrder
-from pollwise.policies.request_controller import RequestController
-from pollwise.policies.robot import Robot
-from pollwise.policies.robot_balance import FixedShares
-from pollwise.policies.robot_q import RobotQ
-from pollwise.policies.upper_bound import UpperBound
+from pollwise.policies.collecting.balance import FixedShares
+from pollwise.policies.collecting.fringe_greedy import FringeGreedy
+from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.collecting.robot import Robot
+from pollwise.policies.collecting.robot_q import RobotQ
+from pollwise.policies.collecting.upper_bound import UpperBound
 
 __all__ = [
     "COLLECTING_POLICY_NAMES",

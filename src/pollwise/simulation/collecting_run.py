@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
-from pollwise.policies.request_controller import RequestController
-from pollwise.simulation.changing_graph import ChangingGraph
-from pollwise.simulation.graph import Graph
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.simulation.worlds.changing_graph import ChangingGraph
+from pollwise.simulation.worlds.graph import Graph
 from pollwise.types import Observation, Outcome
 
 __all__ = ["CollectingRun", "collect_run"]

@@ -17,15 +17,15 @@ from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
 from pollwise.policies.base import Policy
-from pollwise.scheduler import Scheduler
-from pollwise.simulation.kernels import (
+from pollwise.policies.compiled import (
     changed_outcome,
     compiled_state,
     observe,
     select,
     wake_at,
 )
-from pollwise.simulation.world import World
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.simulation.worlds.world import World
 from pollwise.types import Budget, Outcome, Page
 
 __all__ = ["BudgetPerPage", "simulate"]
@@ -60,8 +60,8 @@ def simulate(
     world: the same for different policies means the same world. At each time of `pauses`,
     `on_pause` is called with it and may look at the policy, which must stay as it is.
 
-    >>> from pollwise.policies.bayes_index import BayesianIndex
-    >>> from pollwise.simulation.zipf import Zipf
+    >>> from pollwise.policies.index.bayes_index import BayesianIndex
+    >>> from pollwise.simulation.worlds.zipf import Zipf
     >>> polls = simulate(BayesianIndex(), Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
     >>> len(polls), polls.times[:3].tolist()
     (20, [0.0, 1.0, 2.0])

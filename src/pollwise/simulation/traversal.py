@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
-from pollwise.policies.request_controller import RequestController
-from pollwise.simulation.graph import Graph, recall_of
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.simulation.worlds.graph import Graph, recall_of
 from pollwise.types import Observation, Outcome
 
 __all__ = ["SHARES", "Traversal", "traverse"]

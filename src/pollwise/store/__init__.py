@@ -23,7 +23,7 @@ from pollwise.store.records import (
     StoredVersion,
     Totals,
 )
-from pollwise.store.sqlite import Store
+from pollwise.store.sqlite.store import Store
 
 __all__ = [
     "Batch",

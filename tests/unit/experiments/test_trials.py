@@ -11,11 +11,11 @@ import pytest
 from pollwise.errors import PollwiseError
 from pollwise.experiments.scenario import Learner, World
 from pollwise.experiments.trials import Case, knapsack_of, run_cases, workers
-from pollwise.policies.bayes_index import BayesianIndex
+from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.stochastic_knapsack import play
-from pollwise.simulation.summary import expected_detections
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.scores.summary import expected_detections
+from pollwise.simulation.worlds.stochastic_knapsack import play
+from pollwise.simulation.worlds.zipf import Zipf
 
 BAYES = Learner("today", "bayes-index")
 

@@ -6,12 +6,12 @@ import numba
 import numpy as np
 import pytest
 
-from pollwise.policies.gp_ucb import GPUCB
-from pollwise.policies.gpoks import GPOKS, GPOKS_VARIANTS
-from pollwise.policies.htraa import HTRAA
-from pollwise.policies.lakg import LAKG
-from pollwise.policies.thompson import ThompsonSampling
-from pollwise.policies.ucb1 import UCB1
+from pollwise.policies.automata.htraa import HTRAA
+from pollwise.policies.automata.lakg import LAKG
+from pollwise.policies.bandits.gp_ucb import GPUCB
+from pollwise.policies.bandits.thompson import ThompsonSampling
+from pollwise.policies.bandits.ucb1 import UCB1
+from pollwise.policies.gpoks.gpoks import GPOKS, GPOKS_VARIANTS
 from pollwise.types import Page
 
 MANY = 40

@@ -5,7 +5,6 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
-from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.catalogue import (
     DEFAULT_POLICY,
     POLICY_NAMES,
@@ -14,6 +13,7 @@ from pollwise.policies.catalogue import (
     make_policy,
     parse_policies,
 )
+from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.types import Page
 
 PAGES = [Page(n, seen_at=0.0) for n in range(4)]

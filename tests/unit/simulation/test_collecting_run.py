@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.policies.random_order import RandomOrder
-from pollwise.policies.robot import Robot
-from pollwise.policies.robot_balance import Balance, FixedShares
-from pollwise.simulation.changing_graph import ChangingGraph
+from pollwise.policies.collecting.balance import Balance, FixedShares
+from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.robot import Robot
 from pollwise.simulation.collecting_run import collect_run
-from pollwise.simulation.graph import Graph
+from pollwise.simulation.worlds.changing_graph import ChangingGraph
+from pollwise.simulation.worlds.graph import Graph
 from pollwise.types import Outcome
 
 

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
-from pollwise.policies.bayes_index import BayesianIndex
 from pollwise.policies.catalogue import (
     POLICY_NAMES,
     TWO_PAGE_POLICIES,
     Setting,
     make_policy,
 )
-from pollwise.policies.uniform import Uniform
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import BudgetPerPage, simulate
-from pollwise.simulation.replay import Replay
-from pollwise.simulation.zipf import Zipf
+from pollwise.simulation.recorded.replay import Replay
+from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Budget
 
 moments = st.floats(0.0, 100.0)

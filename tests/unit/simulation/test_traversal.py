@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.policies.fringe_greedy import FringeGreedy
-from pollwise.policies.random_order import RandomOrder
-from pollwise.policies.request_controller import RequestController
-from pollwise.policies.upper_bound import UpperBound
-from pollwise.simulation.graph import Graph
+from pollwise.policies.collecting.fringe_greedy import FringeGreedy
+from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.collecting.upper_bound import UpperBound
 from pollwise.simulation.traversal import traverse
+from pollwise.simulation.worlds.graph import Graph
 from pollwise.types import Links, Observation, Outcome, Page, Selection
 
 

@@ -1,0 +1,172 @@
+"""A poll for a collection: robots.txt, sitemaps, fetch, and what the response processor finds.
+
+Every request is one that politeness knows of. The scheduler keeps the crawl delay between polls;
+within a poll this module keeps it after a robots.txt or a sitemap was read, and redirects are not
+followed but lead to pages of their own. A poll whose host asks for a delay too long to sit through
+ends with its robots.txt, and so does one whose host has no time for its sitemaps.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from pollwise.collecting.document_collection import DocumentCollection
+from pollwise.collecting.fetcher_controller import FetcherController
+from pollwise.collecting.response_digest import Digest
+from pollwise.collecting.response_processor import (
+    ProcessingFailed,
+    ProcessorLoad,
+    Response,
+    ResponseProcessor,
+)
+from pollwise.types import Outcome, Page, PageMemory, Version
+from pollwise.web.fetcher import Clock, Fetcher, FetchResult, follow_none
+from pollwise.web.poller import PollReport, WebPoller
+from pollwise.web.robots_txt import Robots, Rules
+from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
+from pollwise.web.urls import origin_of, scope_of
+
+__all__ = ["CollectingPoller"]
+
+_PERIOD = 1.0
+"""Seconds over which the idleness of the processor is measured."""
+_MOST_SITEMAPS = 5
+"""Sitemaps that are read of one origin, those that its indexes name included."""
+_MOST_ENTRIES = 10_000
+"""Pages that sitemaps bring of one origin at a time: a site has room for millions in them."""
+_LONGEST_PAUSE = 30.0
+"""Seconds that a poll sleeps between two requests at most. It keeps one of the places of polls
+under way meanwhile, and hosts could have them all."""
+
+
+class CollectingPoller:
+    """Polls pages and hands what comes of it to a collection; a `Poller`.
+
+    `web` must not follow redirects. `crawl_delay` is what the scheduler has, in seconds, and
+    `sleep` waits so long. `controller` is told how long fetching and processing take; `clock`
+    gives seconds. `robots` and `fetcher` are those of `web`.
+    """
+
+    def __init__(
+        self,
+        web: WebPoller,
+        processor: ResponseProcessor[Digest],
+        collection: DocumentCollection,
+        controller: FetcherController,
+        *,
+        robots: Robots,
+        fetcher: Fetcher,
+        crawl_delay: float,
+        clock: Clock,
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._web = web
+        self._processor = processor
+        self._collection = collection
+        self._controller = controller
+        self._robots = robots
+        self._fetcher = fetcher
+        self._crawl_delay = crawl_delay
+        self._clock = clock
+        self._sleep = sleep
+        # By origin: until when the robots.txt read last holds.
+        self._read: dict[str, float] = {}
+        self._load: ProcessorLoad | None = None
+        # Polls that have ended: when, and how long they took without queue and processor.
+        self._ended: list[tuple[float, float]] = []
+
+    def staff(self) -> int:
+        """How many polls may be under way now; to be asked when the polls that ended are told."""
+        now = self._clock()
+        for ended_at, seconds in self._ended:
+            # A poll holds its place until the scheduler is told of it.
+            self._controller.fetched(seconds + now - ended_at)
+        self._ended.clear()
+        self._tell_idleness()
+        return self._controller.staff(self._collection.hosts)
+
+    def _tell_idleness(self) -> None:
+        load, before = self._processor.load, self._load
+        if before is None:
+            self._load = load
+        elif load.elapsed - before.elapsed >= _PERIOD:
+            idle, busy = load.idle - before.idle, load.busy - before.busy
+            self._controller.idled(idle / (idle + busy))
+            self._load = load
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        """See `Poller.poll`."""
+        begun_at = self._clock()
+        visit = await self._first_contact(page, memory)
+        report = visit.ended or await self._web.poll(page, memory)
+        fetched_at = self._clock()
+        content = report.version or report.reread
+        digest = None if content is None else await self._digest(page, content, report.robots_tag)
+        if isinstance(digest, ProcessingFailed):
+            failure = replace(report.observation, outcome=Outcome.FAILED, last_changed_at=None)
+            report = PollReport(failure, memory, notices=report.notices, error=str(digest))
+            digest = None
+        report = self._collection.take_in(page, report, digest, visit.entries)
+        self._ended.append((self._clock(), fetched_at - begun_at))
+        cost = report.observation.cost + visit.requests
+        return replace(report, observation=replace(report.observation, cost=cost))
+
+    async def _digest(
+        self, page: Page, content: Version, robots_tag: str | None
+    ) -> Digest | ProcessingFailed:
+        response = Response(content.body, content.content_type, page.url, robots_tag or "")
+        result = await self._processor.process(response)
+        if self._processor.processing_time is not None:
+            self._controller.processed(self._processor.processing_time)
+        return result
+
+    async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
+        """Whatever comes before the page where the robots.txt of its origin was read anew."""
+        visit = _Visit()
+        rules = await self._robots.rules(page.url)
+        origin = origin_of(page.url)
+        if self._read.get(origin) == rules.expires_at:
+            return visit
+        self._read[origin] = rules.expires_at
+        delay = max(self._crawl_delay, rules.crawl_delay)
+        if delay > _LONGEST_PAUSE:
+            why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
+            visit.ended = self._web.put_off(page, memory, rules, why)
+            return visit
+        await self._sleep(delay)
+        refusal = await self._read_sitemaps(rules, origin, delay, visit)
+        if refusal is not None:
+            visit.ended = self._web.answered(page, memory, rules, refusal)
+        return visit
+
+    async def _read_sitemaps(
+        self, rules: Rules, origin: str, delay: float, visit: "_Visit"
+    ) -> FetchResult | None:
+        """Read the sitemaps of a robots.txt; an answer by which the host wants to be left alone."""
+        waiting = deque(rules.sitemaps)
+        while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
+            url = waiting.popleft()
+            if origin_of(url) != origin or not rules.allows(url):
+                continue
+            result = await self._fetcher.fetch(url, PageMemory(), may_follow=follow_none)
+            visit.requests += 1
+            if result.status in (429, 503):
+                return result
+            await self._sleep(delay)
+            for entry in await asyncio.to_thread(parse_sitemap, result.body):
+                if entry.is_index:
+                    waiting.append(entry.url)
+                elif scope_of(entry.url) == scope_of(origin):
+                    visit.entries.append(entry)
+        del visit.entries[_MOST_ENTRIES:]
+        return None
+
+
+@dataclass(slots=True)
+class _Visit:
+    """What a poll did before it came to its page: `ended` where it did not come so far."""
+
+    entries: list[SitemapEntry] = field(default_factory=list)
+    requests: int = 0
+    ended: PollReport | None = None

@@ -1,0 +1,76 @@
+"""What a worker of the response processor makes of a response: all that takes its time.
+
+The fetch loop gets a digest and only has to look things up.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pollwise.collecting.duplicates import simhash
+from pollwise.collecting.response_processor import Response
+from pollwise.errors import InputError
+from pollwise.relevance.parsed_text import ParsedText, parse_text
+from pollwise.relevance.topic import load_judge
+from pollwise.web.crawl_urls import crawl_url
+from pollwise.web.reading.page_parser import Link, parse_page
+
+__all__ = ["Digest", "digest"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Digest:
+    """A page as far as a collection wants to know it.
+
+    `text` are its blocks, a line each; `terms` the same as the topic filter takes it. `simhash`
+    is that of `pollwise.collecting.duplicates`. `links`, `noindex` and `nofollow` are those of
+    `page_parser.ParsedPage`; `canonical` is as well, but spelled as `crawl_url` spells it.
+    """
+
+    title: str
+    text: str
+    terms: ParsedText
+    simhash: int | None
+    links: tuple[Link, ...]
+    noindex: bool
+    nofollow: bool
+    canonical: str | None
+
+
+def digest(response: Response, judge: str | None = None) -> Digest:
+    """Read a response; `judge` names the callable of a topic that is one (`MODULE:FUNCTION`).
+
+    What `judge` raises is raised.
+    """
+    page = parse_page(
+        response.body, response.content_type, response.url, response.x_robots_tag or ""
+    )
+    text = "\n".join(page.blocks)
+    judgement = None if judge is None else _judge(judge)(f"{page.title}\n{text}")
+    blocks = [page.title, *page.blocks] if page.title else page.blocks
+    terms = parse_text(blocks, judgement)
+    counts = dict(zip(terms.terms, terms.term_counts().astype(int).tolist(), strict=True))
+    return Digest(
+        title=page.title,
+        text=text,
+        terms=terms,
+        simhash=simhash(Counter(counts)),
+        links=page.links,
+        noindex=page.noindex,
+        nofollow=page.nofollow,
+        canonical=_spelled(page.canonical),
+    )
+
+
+@lru_cache
+def _judge(name: str) -> Callable[[str], float]:
+    return load_judge(name)
+
+
+def _spelled(url: str | None) -> str | None:
+    """A canonical URL as the frontier has it; None where it is no URL that can be fetched."""
+    try:
+        return None if url is None else crawl_url(url)
+    except InputError:
+        return None

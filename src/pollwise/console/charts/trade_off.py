@@ -1,0 +1,75 @@
+"""Draws what policies make of their polls: the figures of a replay against each other."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["draw_trade_off"]
+
+Figures = Mapping[str, Any]
+
+_LABELS = {
+    "polls": "polls",
+    "captured": "share of the changes seen",
+    "freshness": "freshness",
+    "delay_days": "mean delay, days",
+    "value_captured": "share of the value captured",
+    "items_captured": "share of the items captured",
+}
+_PANELS = [
+    ("captured", "freshness"),
+    ("captured", "delay_days"),
+    ("items_captured", "value_captured"),
+]
+_MARKS = "osD^vP*Xpdh<>8"
+
+
+def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
+    """Write a PNG file from the entries of `pollwise.simulation.compare.study.replay_policies`.
+
+    With several budgets: each figure over the number of polls, a curve for each policy. With one:
+    the figures over each other, a mark for each policy.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    several = len({result["budget"] for result in results}) > 1
+    pairs = [pair for pair in _PANELS if pair[1] in results[0]]
+    if several:
+        pairs = [("polls", name) for name in dict.fromkeys(name for pair in pairs for name in pair)]
+    figure = Figure(figsize=(4.6 * len(pairs) + 2.2, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(pairs), squeeze=False)[0]
+    for panel, (x, y) in zip(panels, pairs, strict=True):
+        _draw(panel, x, y, _curves(results))
+        if several:
+            panel.set_xscale("log")
+            panel.set_yscale("log" if y == "delay_days" else "linear")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=120)
+
+
+def _curves(results: Sequence[Figures]) -> dict[str, list[Figures]]:
+    """The entries of each policy and objective, by what the legend calls them."""
+    objectives = {result["objective"] for result in results} - {None}
+    curves: dict[str, list[Figures]] = {}
+    for result in results:
+        aim = result["objective"]
+        label = f"{result['policy']}, {aim}" if aim and len(objectives) > 1 else result["policy"]
+        curves.setdefault(label, []).append(result)
+    return curves
+
+
+def _draw(panel: Any, x: str, y: str, curves: Mapping[str, Sequence[Figures]]) -> None:
+    for number, (label, curve) in enumerate(curves.items()):
+        points = sorted((result[x], result[y]) for result in curve)
+        panel.plot(
+            *zip(*points, strict=True),
+            marker=_MARKS[number % len(_MARKS)],
+            color=f"C{number % 10}",
+            linestyle="-" if number < 10 else "--",
+            label=label,
+        )
+    panel.set(xlabel=_LABELS[x], ylabel=_LABELS[y])
+    panel.grid(alpha=0.3, which="both")

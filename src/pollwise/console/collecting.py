@@ -1,0 +1,88 @@
+"""What people see of a running `pollwise collect`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.spinner import Spinner
+from rich.text import Text
+
+from pollwise.collecting.link_filter import Rejected
+from pollwise.console.tables import Display, count, moment, trouble_of
+from pollwise.live.loop import Progress, Watched
+
+__all__ = ["CollectDisplay"]
+
+_WORTH_A_LINE = 0.3
+"""Documents of at least this relevance are told of one by one."""
+
+
+class CollectDisplay(Display):
+    """The relevant documents that are found, a line each, and a summary."""
+
+    line_interval = 60.0
+
+    def __init__(self, *, subject: str, budget: str, db: Path) -> None:
+        self._polls = self._documents = self._relevant = self._troubles = 0
+        self._relevance = 0.0
+        self._seen: int | None = None
+        self._fringe = self._under_way = self._queued = 0
+        self._spinner = Spinner("dots")
+        super().__init__()
+        self._console.print(
+            f"collecting pages about {subject} at {budget}, database {db};"
+            " times are UTC; Ctrl-C ends it",
+            soft_wrap=True,
+        )
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._console.print(f"stopped: {self._line()}")
+
+    def show(
+        self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
+    ) -> None:
+        """Show what came of a turn, with `under_way` polls now and `queued` responses."""
+        for report in progress.reports:
+            self._polls += 1
+            page = watched[report.observation.page_id].page
+            trouble = trouble_of(report)
+            if trouble is not None:
+                self._troubles += 1
+                if page.seen_at is None and self._documents == 0:
+                    self._tell(report.observation.polled_at, trouble, page.url)
+            if page.id in progress.first_copies and report.collected is not None:
+                self._documents += 1
+                relevance = report.collected.relevance or 0.0
+                self._relevance += relevance
+                self._relevant += relevance > 0
+                if relevance >= _WORTH_A_LINE:
+                    title = f"{relevance:.2f}  {report.collected.title or '(no title)'}"
+                    self._tell(report.observation.polled_at, title, page.url)
+        if self._seen is None:  # earlier runs have seen pages too
+            self._seen = sum(own.page.seen_at is not None for own in watched.values())
+        else:
+            self._seen += len(progress.first_copies)
+        self._fringe = len(watched) - self._seen
+        self._under_way, self._queued = under_way, queued
+        self._tell_at_times()
+
+    def rejected(self, reasons: Mapping[Rejected, int]) -> None:
+        """Say how many links were left aside, and why."""
+        told = ", ".join(f"{reason.value} {number:,}" for reason, number in reasons.items())
+        if told:
+            self._console.print(f"links left aside: {told}", soft_wrap=True)
+
+    def _tell(self, time: float, news: str, url: str) -> None:
+        self._console.print(f"{moment(time)}  {news}  {url}", soft_wrap=True, highlight=False)
+
+    def _picture(self) -> Spinner:
+        self._spinner.update(text=Text(self._line()))
+        return self._spinner
+
+    def _line(self) -> str:
+        return (
+            f"{count(self._polls, 'poll')}, {count(self._documents, 'document')} of which"
+            f" {self._relevant:,} relevant (sum {self._relevance:.1f}), {self._fringe:,} in the"
+            f" fringe, {self._under_way} under way, {self._queued} queued,"
+            f" {self._troubles:,} in trouble"
+        )

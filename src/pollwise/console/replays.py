@@ -1,0 +1,73 @@
+"""What people see of a replay: a row for each policy, and the differences to the first."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
+
+__all__ = ["print_replay"]
+
+Figures = Mapping[str, Any]
+
+_FIGURES = {
+    "captured": ("changes seen", ".4f"),
+    "novel_captured": ("novel seen", ".4f"),
+    "freshness": ("freshness", ".4f"),
+    "delay_days": ("delay, days", ".2f"),
+    "age_days": ("age, days", ".2f"),
+    "value_captured": ("value captured", ".4f"),
+    "items_captured": ("items captured", ".4f"),
+}
+"""Heading and format, by key of an entry."""
+
+_COMPARED = ("captured", "freshness", "delay_days")
+_WIDTH_OF_FILES = 160
+
+
+def print_replay(results: Sequence[Figures]) -> None:
+    """Print entries of `pollwise.simulation.compare.study.replay_policies`, with weighted figures
+    if there are any."""
+    keys = ["policy"]
+    if len({result["objective"] for result in results} - {None}) > 1:
+        keys.append("objective")
+    if len({result["budget"] for result in results}) > 1:
+        keys.append("budget")
+    weighted = "weighted_" if "weighted_captured" in results[0] else ""
+    shown = {key: form for key, form in _FIGURES.items() if weighted + key in results[0]}
+    table = _table([*keys, "polls"], shown, title="pages weighted" if weighted else None)
+    for result in results:
+        numbers = (format(result[weighted + key], form) for key, (_, form) in shown.items())
+        table.add_row(*(result[key] or "-" for key in keys), f"{int(result['polls']):,d}", *numbers)
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not sys.stdout.isatty():
+        console.width = _WIDTH_OF_FILES
+    console.print(table)
+    compared = [result for result in results if "against" in result]
+    if compared:
+        console.print(_differences(compared, keys))
+
+
+def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:
+    """What each entry has more or less than the one it is compared with."""
+    first = results[0]["against"]["policy"]
+    shown = {key: _FIGURES[key] for key in _COMPARED}
+    table = _table(keys, shown, title=f"less {first}, ± half of the 95 % interval over pages")
+    for result in results:
+        cells = []
+        for key, (_, form) in shown.items():
+            found = result["against"][key]
+            low, high = found["interval_95"]
+            cells.append(f"{found['difference']:+{form}} ± {(high - low) / 2:{form}}")
+        table.add_row(*(result[key] or "-" for key in keys), *cells)
+    return table
+
+
+def _table(keys: Sequence[str], shown: Mapping[str, tuple[str, str]], title: str | None) -> Table:
+    heads = [
+        Column(key, no_wrap=True, justify="right" if key == "polls" else "left") for key in keys
+    ]
+    return Table(
+        *heads, *(Column(head, justify="right") for head, _ in shown.values()), title=title
+    )

@@ -1,0 +1,35 @@
+"""What people see of `pollwise search`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from pollwise.console.tables import stdout
+from pollwise.store import Hit
+
+__all__ = ["print_hits"]
+
+
+def print_hits(db: Path, query: str, hits: Sequence[Hit]) -> None:
+    """The pages found, best first: title, relevance, URL, and the text around the words."""
+    console = stdout()
+    if not hits:
+        console.print(f"no page of {db} fits {query!r}")
+    for number, hit in enumerate(hits, start=1):
+        title = _printable(" ".join(hit.title.split())) or hit.url
+        heading = Text(f"{number}. {title}", style="bold")
+        heading.append(f"  relevance {hit.relevance:.2f}", style="not bold dim")
+        snippet = Text(_printable(hit.snippet))
+        for start, end in hit.marks:
+            snippet.stylize("bold yellow", start, end)
+        console.print(heading)
+        console.print(Text(f"   {hit.url}", style="cyan"))
+        for line in snippet.wrap(console, console.width - 3):
+            console.print(Text("   ") + line)
+        console.print()
+
+
+def _printable(text: str) -> str:
+    """Text of the web without what would move the cursor of a terminal, in the same places."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

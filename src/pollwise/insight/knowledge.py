@@ -1,0 +1,143 @@
+"""What a watch has learned, as far as its database tells: the policy, and what it predicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pollwise.errors import InputError, StateError
+from pollwise.insight.dispersion import POISSON, Spread
+from pollwise.insight.forecasts import Forecast, Forecaster
+from pollwise.objectives import objective
+from pollwise.policies.arrays import check_state
+from pollwise.policies.base import Policy
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
+from pollwise.types import Budget, Page, StateDict
+
+__all__ = ["Knowledge", "learned_by", "policy_of", "read_knowledge"]
+
+_SEED = 1
+_POLLS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The pages of a database and the policy that watches them, as of its latest commit.
+
+    `rate` is the budget in cost units per second. `scheduler` has the pages, the hosts and the
+    rests after failures that were written down. `outcomes` are the polls that are kept, as of
+    `Store.outcomes`.
+    """
+
+    records: tuple[PageRecord, ...]
+    settings: Mapping[str, Any]
+    rate: float
+    scheduler: Scheduler
+    policy: BayesianIndex
+    outcomes: list[tuple[int, float, bool]]
+
+    @property
+    def pages(self) -> list[Page]:
+        """The pages that are watched."""
+        return [record.page for record in self.records]
+
+    @cached_property
+    def forecaster(self) -> Forecaster:
+        """Forecasts for all pages."""
+        return Forecaster.of(self.policy, self.pages, self.rate)
+
+    def forecast(self, horizon: float, now: float) -> Forecast:
+        """What to expect of the coming `horizon` seconds under the present budget."""
+        return self.forecaster.forecast(
+            self.rate,
+            horizon,
+            generator=np.random.default_rng(_SEED),
+            chances=self.policy.chances([page.id for page in self.pages], now),
+            spread=self.spread(horizon),
+        )
+
+    def spread(self, period: float) -> Spread:
+        """How far predictions for so many seconds were off.
+
+        They were not written down: they are what would have been predicted of each poll that is
+        kept, had everything been known that is known now.
+        """
+        table = np.array(
+            self.outcomes, np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])
+        )
+        later = np.flatnonzero(table["page"][1:] == table["page"][:-1]) + 1
+        if len(later) == 0:
+            return POISSON
+        polls = table[later]
+        gaps = polls["time"] - table["time"][later - 1]
+        ages = polls["time"].max() - polls["time"]
+        rates, _ = self.policy.rate_posteriors([])
+        chances = np.empty(len(polls))
+        for begin in range(0, len(polls), _POLLS_AT_ONCE):
+            part = slice(begin, begin + _POLLS_AT_ONCE)
+            ids, row = np.unique(polls["page"][part], return_inverse=True)
+            _, probabilities = self.policy.rate_posteriors(ids)
+            found = -np.expm1(-rates * gaps[part, None])
+            chances[part] = (probabilities[row] * found).sum(axis=1)
+        chances = self.policy.recalibrated(chances)
+        return Spread.of_polls(ages, gaps, chances, polls["changed"], period)
+
+
+def policy_of(settings: Mapping[str, Any]) -> BayesianIndex:
+    """A new policy with the settings of a run; what runs of earlier versions lack is as usual.
+
+    `InputError` for settings that cannot be.
+    """
+    aim = objective(settings.get("objective", "detection"), **settings.get("parameters", {}))
+    return BayesianIndex(objective=aim, revert_worth=settings.get("revert_worth", 1.0))
+
+
+def learned_by(store: Store, policy: Policy) -> StateDict | None:
+    """What the store holds that a policy of this kind has learned; None where there is none.
+
+    Such as where it was learned by an earlier version, whose arrays were others.
+    """
+    try:
+        learned = store.load_learned()
+        if learned is not None:
+            check_state(learned, policy.state_dict([]))
+    except StateError:
+        return None
+    return learned
+
+
+def read_knowledge(db: Path) -> Knowledge:
+    """What a database tells; it may be at work meanwhile.
+
+    `StoreError` if it is none, `InputError` where there is no page or no budget to speak of.
+    """
+    with Store.open_readonly(db) as store:
+        records = store.pages()
+        runs = store.runs()
+        state = store.scheduler_state()
+        outcomes = store.outcomes()
+        learned = learned_by(store, policy_of(runs[-1].settings)) if runs else None
+    if not records:
+        raise InputError(f"{db} has no pages: `pollwise watch URL --db {db}` adds some")
+    if not runs:
+        raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
+    settings = runs[-1].settings
+    if "topic" in settings:
+        raise InputError(
+            f"{db} holds a collection, of which nothing is forecast; `pollwise status --db {db}`"
+            " tells what is in it"
+        )
+    rate = parse_budget(str(settings["budget"])).total(len(records))
+    policy = policy_of(settings)
+    scheduler = Scheduler(policy, Budget(rate, burst=max(1.0, rate)))
+    scheduler.restore([record.page for record in records], state)
+    if learned is not None:
+        policy.load_state_dict(learned)
+    return Knowledge(tuple(records), settings, rate, scheduler, policy, outcomes)

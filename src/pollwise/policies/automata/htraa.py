@@ -1,0 +1,271 @@
+"""H-TRAA: a hierarchy of learning automata divides the polls among the pages."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.checks import (
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
+from pollwise.errors import StateError
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
+from pollwise.policies.automata.htraa_kernels import (
+    amounts_of,
+    defer_pages,
+    observe_pages,
+    select_pages,
+)
+from pollwise.policies.automata.share_tree import (
+    PAGE,
+    SHARED,
+    HTRAAState,
+    add_pages,
+    doubled,
+    empty_tree,
+    put_back,
+    remove_pages,
+)
+from pollwise.policies.base import StateDict
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["HTRAA", "Schedule", "Update"]
+
+Update = Literal["reward-inaction", "inaction-penalty", "reward-penalty"]
+"""Which polls move automata: those that find a change, those that find none, or both."""
+
+Schedule = Literal["deadline", "random"]
+"""How frequencies are kept to the amounts: as evenly as can be, or by drawing each page."""
+
+_LARGEST_RESOLUTION = 10**9
+_TREE = ("state", "credit")
+
+
+class HTRAA:
+    """Polls with frequencies that a hierarchy of twofold resource allocation automata learns.
+
+    The automata are the inner nodes of a binary tree with the pages below. Each divides what it
+    is given between its two parts, so that a page's amount is `capacity` times the shares on its
+    path, and frequencies are in proportion to the amounts. A poll teaches the automata on the path
+    of its page; amounts settle where polls of all pages find a change equally often, which is the
+    optimum of the stochastic nonlinear fractional knapsack: x_i in proportion to -ln q_i, q_i being
+    the probability of no change in a step. With two pages it is a single TRAA.
+
+    `generator` draws the moves. `resolution` is the number N of states of each automaton: the
+    higher, the finer and the slower it learns. `update` says which polls move the automata: those
+    that find a change, those that find none, or both (all three lead to the same amounts).
+    `schedule` says how frequencies are kept: "deadline" divides polls as evenly as can be, "random"
+    draws every page by the amounts. `capacity` is the sum of the amounts, and nothing but their
+    unit. Weights and costs play no part.
+
+    Pages added to an empty tree keep their order, so that neighbours share automata: if they come
+    in the order of change rates, much is learned of all of them at the root (in any order it ends
+    at the same amounts). Page j of n has the slot ⌊j 2^k / n⌋ of 2^k. All amounts are equal then,
+    as nearly as N + 1 steps of each automaton allow. Pages added later have slots in the emptiest
+    part of the tree, which doubles when it is full. They begin with the mean amount of their part,
+    and take it from all others in proportion; `pollwise.policies.automata.share_tree` has the rule.
+
+    It never waits, it shares out whatever polls there are.
+    `pollwise.policies.automata.htraa_kernels` has the automaton's rules and why they lead to the
+    optimum.
+
+    Source: O.-C. Granmo, B. J. Oommen, "Solving stochastic nonlinear resource allocation problems
+    using a hierarchy of twofold resource allocation automata", IEEE Trans. Computers 59(4), 2010.
+
+    `InputError` for a `resolution` that is no integer from 2 to 10⁹, an `update` or `schedule` that
+    is none of those above, a `capacity` that is not finite and above 0, or no `generator`.
+
+    >>> from pollwise.types import Outcome
+    >>> policy = HTRAA(generator=np.random.default_rng(1), resolution=3)
+    >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
+    >>> policy.amounts()
+    array([0.5, 0.5])
+    >>> for now in range(1, 21):
+    ...     (page_id,) = policy.select(now, limit=1).page_ids.tolist()
+    ...     policy.observe([Observation(page_id, now, Outcome(page_id == 0))])
+    >>> policy.amounts()
+    array([0.75, 0.25])
+    """
+
+    def __init__(
+        self,
+        *,
+        generator: np.random.Generator,
+        resolution: int = 500,
+        update: Update = "reward-penalty",
+        schedule: Schedule = "deadline",
+        capacity: float = 1.0,
+    ) -> None:
+        require_generator("htraa", generator)
+        require_whole("htraa", "resolution", resolution, 2, _LARGEST_RESOLUTION)
+        require_choice("htraa", "update", update, get_args(Update))
+        require_choice("htraa", "schedule", schedule, get_args(Schedule))
+        require_positive("htraa", "capacity", capacity)
+        self._whole = int(resolution) + 1
+        shared = np.zeros(1, SHARED)
+        shared["whole"] = self._whole
+        shared["moves_on_reward"] = update != "inaction-penalty"
+        shared["moves_on_penalty"] = update != "reward-inaction"
+        shared["by_deadline"] = schedule == "deadline"
+        shared["capacity"] = capacity
+        nodes, occupants = empty_tree(1, self._whole)
+        self._state = HTRAAState(
+            pages=np.zeros(0, PAGE),
+            shared=shared,
+            nodes=nodes,
+            occupants=occupants,
+            held=np.zeros(1, np.int64),
+            generator=generator,
+        )
+
+    @property
+    def state(self) -> HTRAAState:
+        """The whole state: what the functions of `automata_tree` work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amounts by page id up to the largest, 0 for ids that no page has.
+
+        They add up to the capacity, unless there is no page.
+        """
+        page_ids = all_watched(self._state.pages)
+        return amounts_of(self._state)[: page_ids.max(initial=-1) + 1]
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for an id that is negative or watched already."""
+        if not pages:
+            return
+        page_ids = new_ids(pages, self._state.pages)
+        self._grow(int(page_ids.max()) + 1)
+        self._state.pages["polled_at"][page_ids] = seen_at(pages)
+        watched_before, count = int(self._state.nodes["pages"][1]), len(page_ids)
+        if watched_before == 0:
+            room = 1 << (count - 1).bit_length()
+            self._plant(*empty_tree(room, self._whole))
+            slots = np.arange(count) * room // count
+        else:
+            self._make_room(watched_before + count)
+            slots = np.full(count, -1)
+        add_pages(self._state, page_ids, slots)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+        remove_pages(self._state, watched(page_ids, self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """The pages whose turn it is; they are leased."""
+        return Selection(*select_pages(self._state, now, limit))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Teach the automata and end the leases of polled pages."""
+        observe_pages(self._state, *observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """The latest polls, the places in the tree, and the tree; see `Policy`."""
+        state = self._state
+        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
+        learned: StateDict = {
+            "page_ids": ids,
+            "page.polled_at": state.pages["polled_at"][ids],
+            "page.slot": state.pages["slot"][ids],
+            "htraa.whole": state.shared["whole"].copy(),
+        }
+        for name in _TREE:
+            learned[f"htraa.{name}"] = state.nodes[name][: len(state.occupants)].copy()
+        return learned
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit.
+
+        Pages that it says nothing of take the slots that are left, and with them what was learned
+        of the nodes above.
+        """
+        self._check_learned(state)
+        nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)
+        for name in _TREE:
+            nodes[name][: len(occupants)] = state[f"htraa.{name}"]
+        pages = self._state.pages
+        everyone = all_watched(pages)
+        self._plant(nodes, occupants)
+        self._make_room(len(everyone))
+
+        ids, slots = state["page_ids"].astype(np.int64), state["page.slot"].astype(np.int64)
+        known = np.isin(ids, everyone) & (slots >= 0) & (slots < len(occupants))
+        for column in (ids, slots):
+            # A page has one slot and a slot one page.
+            known[known] = _is_first(column[known])
+        ids, slots = ids[known], slots[known]
+        pages["polled_at"][ids] = state["page.polled_at"][known]
+        others = np.setdiff1d(everyone, ids)
+        put_back(
+            self._state,
+            np.concatenate([ids, others]),
+            np.concatenate([slots, np.full(len(others), -1)]),
+        )
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it is the learned state of such a policy."""
+        tree = [state[name] for name in (f"htraa.{field}" for field in _TREE) if name in state]
+        slots = tree[0].size if tree else 1
+        expected = self.state_dict([])
+        for name in _TREE:
+            expected[f"htraa.{name}"] = np.zeros(slots, np.int32)
+        check_state(state, expected)
+        whole = int(state["htraa.whole"].item())
+        if whole != self._whole:
+            raise StateError(
+                f"the learned state is of resolution {whole - 1}, this policy of"
+                f" {self._whole - 1}; load it into a policy of resolution {whole - 1}"
+            )
+        shares, credits = (state[f"htraa.{name}"].astype(np.int64) for name in _TREE)
+        in_range = (shares >= 0) & (shares <= whole) & (np.abs(credits) <= whole)
+        if slots & (slots - 1) or not slots or not in_range.all():
+            raise StateError(
+                f"the learned tree of {slots} slots is damaged: slots must be a power of two,"
+                f" states from 0 to {whole}, credits no larger; go back to a copy of it"
+            )
+
+    def _plant(self, nodes: NDArray[Any], occupants: NDArray[np.int64]) -> None:
+        """Put another tree, without pages, in the place of the one there is."""
+        self._state = self._state._replace(nodes=nodes, occupants=occupants)
+
+    def _make_room(self, pages: int) -> None:
+        """Double the tree until it has slots for so many pages."""
+        while len(self._state.occupants) < pages:
+            self._state = doubled(self._state)
+
+    def _grow(self, pages: int) -> None:
+        """Make room for page ids below `pages`; the room doubles."""
+        old = len(self._state.pages)
+        if pages <= old:
+            return
+        more = max(pages, 2 * old, 16) - old
+        self._state = self._state._replace(
+            pages=np.append(self._state.pages, np.zeros(more, PAGE)),
+            held=np.append(self._state.held, np.zeros(more, np.int64)),
+        )
+
+
+def _is_first(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which elements are the first of their value."""
+    first = np.zeros(len(values), np.bool_)
+    first[np.unique(values, return_index=True)[1]] = True
+    return first

@@ -1,0 +1,248 @@
+"""The Learning Automata Knapsack Game: a team of automata that share out the polls.
+
+The problem is the stochastic nonlinear equality fractional knapsack: page i in the amount x_i pays
+1 at a poll with an unknown probability, which falls as x_i grows; the amounts fill a knapsack of
+given capacity, and the best mixture is the one at which all pages pay equally often. For web
+polling that probability is 1 - q_i^(1/x_i), with q_i the probability of no change in a step, and
+the best mixture has x_i in proportion to -ln q_i.
+
+Every page has an automaton with the states s = 1 ... N, and s stands for the amount (s/N)^λ. Pages
+are polled at frequencies in proportion to their amounts. Where a poll finds a change while the
+knapsack is not full (Σ x < c), the automaton moves up to s + 1; where it finds none while the
+knapsack is full (Σ x >= c), down to s - 1; else it stays. At the ends of the scale it stays, too.
+
+Source: O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen, "Learning automata-based solutions to
+the nonlinear fractional knapsack problem with applications to optimal resource allocation", IEEE
+Transactions on Systems, Man, and Cybernetics B 37(1), 2007. It has the configurations [N, λ] =
+[1500, 1.3], [2500, 1.3] and [5000, 1.2]. A larger N learns more slowly and more exactly.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.checks import (
+    is_real,
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
+from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
+from pollwise.policies.automata.lakg_kernels import (
+    PAGE,
+    SHARED,
+    LAKGState,
+    add_pages,
+    amount_table,
+    defer_pages,
+    observe_pages,
+    remove_pages,
+    restore_pages,
+    select_pages,
+)
+from pollwise.policies.base import StateDict
+from pollwise.policies.structures.tournament import grown_tournament
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["LAKG"]
+
+_SCHEDULES = ("deadline", "random")
+_LARGEST_RESOLUTION = 10**7
+
+_TIE = 1e-9
+"""By how much of the capacity a full knapsack may seem to fall short, the amounts being rounded."""
+
+
+class LAKG:
+    """Polls pages in proportion to the amounts that their learning automata offer.
+
+    `resolution` N, from 2 to 10⁷, is the number of states of an automaton, `exponent` λ >= 0 makes
+    the steps between small amounts finer, `capacity` c > 0 is what the amounts are to add up to; no
+    page takes more than 1. For n pages the smallest amount, N^-λ, should be well below c/n, because
+    all pages have at least that; if it is not below, nothing can be learned.
+
+    A page enters with the amount nearest to c/n, where n counts the pages added so far and the
+    batch that it comes with. The first copy of a page teaches nothing. It never waits: it shares
+    out all polls that it is asked for; weights and costs of pages play no part.
+
+    `schedule` "deadline" spreads the polls of a page evenly; "random" draws the page of every poll
+    with a probability in proportion to its amount, from `generator`. Both give pages without a
+    copy first, in the order of adding. Either is a reading of "accessed with a frequency in
+    proportion to the amount", the first with less variance.
+
+    `state_dict` has the amounts, not the states, so that they can be put into automata of another
+    resolution. The position of `generator` is not part of it.
+
+    `InputError` for arguments that are not as above.
+
+    >>> from pollwise.types import Outcome
+    >>> policy = LAKG(resolution=100)
+    >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
+    >>> for now in range(1, 201):
+    ...     (page_id,) = policy.select(now, limit=1).page_ids.tolist()
+    ...     outcome = Outcome.CHANGED if page_id == 1 else Outcome.UNCHANGED
+    ...     policy.observe([Observation(page_id, now, outcome)])
+    >>> policy.amounts().round(2)
+    array([0.08, 0.92])
+    """
+
+    def __init__(
+        self,
+        *,
+        resolution: int = 1500,
+        exponent: float = 1.3,
+        capacity: float = 1.0,
+        schedule: str = "deadline",
+        generator: np.random.Generator | None = None,
+    ) -> None:
+        require_whole("lakg", "resolution", resolution, 2, _LARGEST_RESOLUTION)
+        if not is_real(exponent) or not 0 <= exponent < math.inf:
+            raise InputError(f"lakg: exponent={exponent!r} must be a finite number, at least 0")
+        require_positive("lakg", "capacity", capacity)
+        require_choice("lakg", "schedule", schedule, _SCHEDULES)
+        if schedule == "random" or generator is not None:
+            require_generator("lakg", generator)
+        self._capacity, self._exponent = float(capacity), float(exponent)
+        shared = np.zeros(1, SHARED)
+        shared["full"] = self._capacity * (1.0 - _TIE)
+        self._state = LAKGState(
+            pages=np.zeros(0, PAGE),
+            shared=shared,
+            amounts=amount_table(int(resolution), self._exponent),
+            queue=np.full(2, math.inf),
+            held=np.full(2, math.inf),
+            generator=generator if schedule == "random" else None,
+        )
+
+    @property
+    def state(self) -> LAKGState:
+        """The whole state, which the functions of `lakg_queue` work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has."""
+        pages = self._state.pages
+        return self._state.amounts[pages["state"][: all_watched(pages).max(initial=-1) + 1]]
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for an id that is negative or watched already.
+
+        Also if the pages, at most 1 each, could not fill the knapsack, or if the smallest amounts
+        fill it.
+        """
+        if not pages:
+            return
+        page_ids = new_ids(pages, self._state.pages)
+        count = int(self._state.shared["pages"][0]) + len(pages)
+        self._check_room(count)
+        (start,) = self._nearest(np.array([self._capacity / count])).tolist()
+        self._grow(int(page_ids.max()) + 1)
+        add_pages(self._state, page_ids, seen_at(pages), start)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored. What they had is free for the others."""
+        remove_pages(self._state, watched(page_ids, self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """The pages whose turn it is; they are leased."""
+        page_ids = select_pages(self._state, now, limit)
+        return Selection(page_ids, float(self._state.held[1]))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Move the automata of polled pages, end their leases and set their next turns."""
+        observe_pages(self._state, *observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """The amounts, the times of the copies and the turns; see `Policy`."""
+        pages = self._state.pages
+        ids = all_watched(pages) if page_ids is None else watched(page_ids, pages)
+        deadlines = pages["deadline"][ids]
+        return {
+            "page_ids": ids,
+            "page.amount": self.amounts()[ids],
+            "page.seen_at": pages["seen_at"][ids],
+            # Before its first turn it says when the page was added, which is not learned.
+            "page.deadline": np.where(deadlines < 0.0, math.nan, deadlines),
+            "lakg.clock": self._state.shared["clock"].copy(),
+        }
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put the learned amounts and the turns back; `StateError` if they do not fit."""
+        self._check_learned(state)
+        ids = state["page_ids"].astype(np.int64)
+        known = np.isin(ids, watched(ids, self._state.pages))
+        restore_pages(
+            self._state,
+            ids[known],
+            self._nearest(state["page.amount"][known].astype(np.float64)),
+            state["page.seen_at"][known].astype(np.float64),
+            state["page.deadline"][known].astype(np.float64),
+            float(state["lakg.clock"].item()),
+        )
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it is the learned state of such a policy."""
+        check_state(state, self.state_dict([]))
+        amounts = state["page.amount"].astype(np.float64)
+        turns = np.append(state["page.deadline"], state["lakg.clock"]).astype(np.float64)
+        sound = (turns >= 0) & (turns < math.inf)
+        sound[:-1] |= np.isnan(turns[:-1])
+        if not (sound.all() and ((amounts > 0) & (amounts <= 1)).all()):
+            raise StateError(
+                "the learned amounts and turns are damaged: amounts must be above 0 and at most 1,"
+                " deadlines and the clock finite and at least 0; go back to a copy of them"
+            )
+
+    def _check_room(self, count: int) -> None:
+        """`InputError` unless so many pages can share out the knapsack."""
+        if self._capacity > count:
+            raise InputError(
+                f"lakg: capacity={self._capacity!r} is more than {count} page(s) can take, at most"
+                " 1 each; add more pages at once, or give a capacity from 0 to their number"
+            )
+        amounts = self._state.amounts
+        if self._exponent > 0 and count * amounts[1] >= self._state.shared["full"][0]:
+            # With the smallest amount a quarter of the mean, there is something to be learned.
+            power = math.log(4 * count / self._capacity) / self._exponent
+            mend = "a larger exponent or capacity"
+            if power < math.log(_LARGEST_RESOLUTION):
+                mend = f"a higher one, such as {math.ceil(math.exp(power))}"
+            raise InputError(
+                f"lakg: resolution={len(amounts) - 1} is too low for {count} page(s): the smallest"
+                f" amount, {amounts[1]:.3g} each, fills the capacity={self._capacity!r};"
+                f" give {mend}"
+            )
+
+    def _nearest(self, amounts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The states whose amounts are nearest to these."""
+        table = self._state.amounts
+        above = np.clip(np.searchsorted(table, amounts), 2, len(table) - 1)
+        return above - (amounts - table[above - 1] <= table[above] - amounts)
+
+    def _grow(self, pages: int) -> None:
+        """Make room for page ids below `pages`; the room doubles."""
+        state = self._state
+        old = len(state.pages)
+        if pages <= old:
+            return
+        queue, held = grown_tournament(state.queue, pages), grown_tournament(state.held, pages)
+        more = np.zeros(len(queue) // 2 - old, PAGE)
+        self._state = state._replace(pages=np.append(state.pages, more), queue=queue, held=held)

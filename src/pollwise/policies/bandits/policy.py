@@ -1,0 +1,232 @@
+"""What the bandits on mixtures of two pages have in common."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.checks import require_generator, require_whole
+from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import (
+    ABSENT,
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
+from pollwise.policies.bandits.kernels import (
+    ARM,
+    FREE,
+    NOBODY,
+    PAGE,
+    SHARED,
+    BanditState,
+    amount_bandit,
+    defer_pages,
+    forget_pull,
+    observe_pages,
+    select_pages,
+    wake_bandit,
+)
+from pollwise.policies.base import StateDict
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["MixturePolicy", "shares"]
+
+Floats = NDArray[np.float64]
+
+_FINEST_RESOLUTION = 1000
+_LEARNED = ("pulls", "paid", "mean")
+
+
+def shares(name: str, resolution: int) -> Floats:
+    """The first page's share of polls in each arm, k/K for k = 1 ... K - 1.
+
+    `InputError`, in the name of policy `name`, unless K is a whole number from 2 to 1000.
+    """
+    require_whole(name, "resolution", resolution, least=2, most=_FINEST_RESOLUTION)
+    return np.arange(1, resolution) / resolution
+
+
+class MixturePolicy:
+    """Polls two pages by the mixture of the best score; the subclasses say which score it is.
+
+    `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned is of the
+    two pages together: it is forgotten when one of them is discarded. A page that is alone is
+    polled always. It never waits; weights and costs play no part.
+    """
+
+    name: str
+    """The name of the policy."""
+
+    def __init__(
+        self,
+        *,
+        generator: np.random.Generator,
+        score: int,
+        length: int,
+        mean: Floats,
+        covariance: Floats | None = None,
+        noise: float = 0.0,
+    ) -> None:
+        """`score`, `length`, `noise`: see `mixture_bandit.SHARED`; `mean`, `covariance`: what is
+        believed of the arms before the first pull (None: they are averaged, nothing is believed).
+        """
+        require_generator(self.name, generator)
+        shared = np.zeros(1, SHARED)
+        shared["score"] = score
+        shared["noise"] = noise
+        shared["length"] = length
+        shared["page"] = NOBODY
+        self._mean = mean
+        self._covariance = np.zeros((0, 0)) if covariance is None else covariance
+        arms = np.zeros(len(mean), ARM)
+        pages = np.zeros(0, PAGE)
+        self._state = BanditState(pages, shared, arms, self._covariance.copy(), generator)
+        self._forget()
+
+    @property
+    def state(self) -> BanditState:
+        """The whole state: what the functions of `mixture_bandit` work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def amounts(self) -> Floats:
+        """The shares of polls in the arm that is played, by page id; 0 for ids that no page has.
+
+        Before the first selection that is the middle one.
+        """
+        page_ids = all_watched(self._state.pages)
+        amounts = np.zeros(page_ids.max(initial=-1) + 1)
+        for page_id in page_ids:
+            amounts[page_id] = amount_bandit(self._state, page_id)
+        return amounts
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for a third one, and for an id negative or watched already.
+
+        Whatever the order in which they come, the first page of the mixtures is that of lower id.
+        """
+        if not pages:
+            return
+        page_ids = new_ids(pages, self._state.pages)
+        both = np.concatenate([all_watched(self._state.pages), page_ids])
+        if len(both) > 2:
+            raise InputError(
+                f"{self.name}: page {both[2]} is a third one, and the mixtures are of two; for more"
+                " pages take another policy, such as lakg, htraa or gpoks"
+            )
+        more = page_ids.max() + 1 - len(self._state.pages)
+        if more > 0:
+            room = np.append(self._state.pages, np.zeros(more, PAGE))
+            self._state = self._state._replace(pages=room)
+        own = self._state.pages
+        own["polled_at"][page_ids] = seen_at(pages)
+        own["of_pull"][page_ids] = 0
+        own["where"][page_ids] = FREE
+        self._set_pair(both)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages, and what was learned of their mixtures; unknown ids are ignored."""
+        gone = watched(page_ids, self._state.pages)
+        if not len(gone):
+            return
+        self._forget()
+        self._state.pages["where"][gone] = ABSENT
+        self._set_pair(all_watched(self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """At most `limit` pages; they are leased."""
+        page_ids = select_pages(self._state, now, limit)
+        return Selection(page_ids, float(wake_bandit(self._state)))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        observe_pages(self._state, *observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """The latest polls, the arms and what is known of a pull under way; see `Policy`."""
+        state, common = self._state, self._state.shared[0]
+        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
+        # A poll whose lease is lost is dealt again.
+        leased = [page != NOBODY and state.pages["of_pull"][page] for page in common["page"]]
+        shared = {
+            "pair": common["page"].copy(),
+            "pull": np.array([common["arm"], common["told"], common["changed"]]),
+            "dealt": common["dealt"] - leased,
+            **{name: state.arms[name].copy() for name in _LEARNED},
+            "covariance": state.covariance.copy(),
+        }
+        return {
+            "page_ids": ids,
+            "page.polled_at": state.pages["polled_at"][ids],
+            **{f"{self.name}.{key}": array for key, array in shared.items()},
+        }
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit or cannot be.
+
+        Arms are left as they are where the state is of other mixtures: those of another page.
+        """
+        self._check_learned(state)
+        own, ids = self._state, state["page_ids"].astype(np.int64)
+        known = np.isin(ids, all_watched(own.pages))
+        own.pages["polled_at"][ids[known]] = state["page.polled_at"][known]
+        common = own.shared[0]
+        if not np.array_equal(common["page"], state[f"{self.name}.pair"]):
+            return
+        forget_pull(own)
+        common["dealt"] = state[f"{self.name}.dealt"]
+        for key, value in zip(("arm", "told", "changed"), state[f"{self.name}.pull"], strict=True):
+            common[key] = value
+        for key in _LEARNED:
+            own.arms[key] = state[f"{self.name}.{key}"]
+        own.covariance[:] = state[f"{self.name}.covariance"]
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it may be what such a policy has learned."""
+        check_state(state, self.state_dict([]))
+        given: Mapping[str, NDArray[Any]] = state
+        keys = ("pull", "dealt", *_LEARNED, "covariance")
+        pull, dealt, pulls, paid, mean, covariance = (given[f"{self.name}.{key}"] for key in keys)
+        (arm, told, changed), common = pull, self._state.shared[0]
+        counts = np.append(pulls, dealt)
+        numbers = np.concatenate([paid, mean, covariance.ravel()])
+        sound = {
+            "arm": 0 <= arm < len(mean),
+            # When all polls of a pull have ended it is under way no longer.
+            "pull": 0 <= changed <= told <= dealt.sum() < common["length"],
+            "count": (counts >= 0).all(),
+            "reward": np.isfinite(numbers).all(),
+            "variance": (np.diag(covariance) + common["noise"] > 0.0).all(),
+        }
+        for what, right in sound.items():
+            if not right:
+                raise StateError(
+                    f"the learned state of {self.name} is damaged: a {what} is not one that can"
+                    " be; go back to a copy of it"
+                )
+
+    def _set_pair(self, page_ids: NDArray[np.int64]) -> None:
+        pair = self._state.shared["page"][0]
+        pair[:] = NOBODY
+        pair[: len(page_ids)] = np.sort(page_ids)
+
+    def _forget(self) -> None:
+        """Back to what is believed before the first pull."""
+        state = self._state
+        state.arms[:] = np.zeros(1, ARM)
+        state.arms["mean"] = self._mean
+        state.covariance[:] = self._covariance
+        state.shared["arm"] = math.ceil(len(state.arms) / 2) - 1
+        forget_pull(state)

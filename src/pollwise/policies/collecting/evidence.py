@@ -1,0 +1,264 @@
+"""What is known of a page before it is fetched, as numbers: compiled kernels.
+
+Each number is evidence of one kind: the relevance of pages that link to it, and how good hubs these
+are; fetched neighbours in their lists of links; the means of its directories, each shrunk towards
+that of the directory around it; the words of its URL and of the anchors, one by one and in a linear
+model. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31, 1999) and
+F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+"""
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.collecting.known_web import Web
+
+__all__ = ["N_EVIDENCE", "correct", "gather", "guess", "learn", "link"]
+
+Row = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+N_EVIDENCE = 30
+_RELEVANCE, _FETCHES, _BIAS, _BIAS_SLOPE, _MARK = 0, 1, 2, 3, 4
+"""Places in `Web.totals`."""
+_MOST_LINKS = 48
+"""Links to a page that are looked at, the latest first."""
+_MOST_WORDS = 200
+_MOST_DIRECTORIES = 20
+_REACH = 3
+"""Neighbours in a list of links that are looked at, on either side."""
+_SHRINK = 2.0
+_LEARNING_RATE = 0.3
+_RELEVANT_WEIGHT = 2.0
+
+
+@numba.njit(cache=True)
+def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
+    """Put the words of a page into `found`; how many are of the URL, and how many in all."""
+    web.totals[_MARK] += 1
+    mark = np.int64(web.totals[_MARK])
+    count = 0
+    for at in range(web.pages[page].first_word, web.pages[page].end_word):
+        word = web.page_words[at]
+        web.words[word].mark = mark
+        found[count] = word
+        count += 1
+    of_url = count
+    link, seen, last = web.pages[page].last_link, 0, -1
+    while link >= 0 and seen < _MOST_LINKS:
+        anchor = web.links[link].anchor
+        if anchor != last:
+            last = anchor
+            for at in range(web.anchors[anchor].first_word, web.anchors[anchor].end_word):
+                word = web.anchor_words[at]
+                if web.words[word].mark != mark and count < len(found):
+                    web.words[word].mark = mark
+                    found[count] = word
+                    count += 1
+        link = web.links[link].earlier
+        seen += 1
+    return of_url, count
+
+
+@numba.njit(cache=True)
+def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
+    chain = np.empty(_MOST_DIRECTORIES, np.int64)
+    directory, length = web.pages[page].directory, 0
+    while directory >= 0 and length < _MOST_DIRECTORIES:
+        chain[length] = directory
+        directory = web.directories[directory].parent
+        length += 1
+    own = around = beyond = of_host = mean
+    for level in range(length - 1, -1, -1):
+        tally = web.directories[chain[level]]
+        beyond, around = around, own
+        own = (tally.sum + _SHRINK * own) / (tally.count + _SHRINK)
+        if level == length - 2:
+            of_host = own
+    row[0], row[1], row[2], row[3] = own, around, beyond, of_host
+    row[4] = web.directories[chain[0]].count
+    row[5] = web.directories[chain[min(1, length - 1)]].count
+    row[6] = web.directories[chain[max(length - 2, 0)]].count
+
+
+@numba.njit(cache=True)
+def _of_neighbours(web: Web, link: int, hub: float) -> float:
+    """The mean relevance of the fetched neighbours of a link, shrunk towards that of the hub."""
+    source = web.links[link].source
+    total, weight = hub, 1.0
+    for distance in range(1, _REACH + 1):
+        for other in (link - distance, link + distance):
+            if other < 0 or other >= len(web.links) or web.links[other].source != source:
+                continue
+            page = web.pages[web.links[other].target]
+            if page.learned:
+                total += 2.0 / distance * page.relevance
+                weight += 2.0 / distance
+    return total / weight
+
+
+@numba.njit(cache=True)
+def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
+    n_in = web.pages[page].n_in
+    row[7] = web.pages[page].in_most
+    row[8] = web.pages[page].in_sum / n_in if n_in > 0 else mean
+    row[9] = n_in
+    best_hub = best_near = -1.0
+    hubs = nears = shares = contexts = best_context = 0.0
+    best_count, least_out, seen = 0, 2**31, 0
+    link = web.pages[page].last_link
+    while link >= 0 and seen < _MOST_LINKS:
+        source = web.pages[web.links[link].source]
+        hub = (source.hub_sum + 2 * mean + source.relevance) / (source.hub_count + 3)
+        if hub > best_hub:
+            best_hub, best_count = hub, source.hub_count
+        near = _of_neighbours(web, link, hub)
+        best_near = max(best_near, near)
+        hubs += hub
+        nears += near
+        shares += source.relevance / source.n_out
+        contexts += source.context
+        best_context = max(best_context, source.context)
+        least_out = min(least_out, source.n_out)
+        link = web.links[link].earlier
+        seen += 1
+    if seen == 0:
+        best_hub = best_near = hubs = nears = mean
+    count = max(seen, 1)
+    row[10], row[11], row[12] = best_hub, hubs / count, best_count
+    row[13], row[14] = best_near, nears / count
+    row[15], row[16] = contexts / count, best_context
+    row[17], row[18] = shares, least_out
+
+
+@numba.njit(cache=True)
+def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
+    found = np.empty(_MOST_WORDS, np.int64)
+    of_url, count = _words_of(web, page, found)
+    linear = 0.0
+    most = np.zeros(2)
+    total, weight = np.full(2, 20 * mean), np.full(2, 20.0)
+    for at in range(count):
+        word = web.words[found[at]]
+        linear += word.weight
+        if word.count > 0:
+            kind = 0 if at < of_url else 1
+            estimate = (word.sum + mean) / (word.count + 1)
+            spread = estimate * (1 - min(estimate, 0.9)) + 0.01
+            trust = word.count / (word.count + 1) / spread
+            most[kind] = max(most[kind], estimate)
+            total[kind] += trust * estimate
+            weight[kind] += trust
+    row[19] = web.totals[_BIAS] + linear / math.sqrt(max(count, 1))
+    for kind in range(2):
+        row[20 + kind] = most[kind] if most[kind] > 0 else mean
+        row[22 + kind] = total[kind] / weight[kind]
+
+
+@numba.njit(cache=True)
+def gather(web: Web, page: int, row: Row) -> None:
+    """Put all that is known of a page into a row of N_EVIDENCE numbers."""
+    mean = (web.totals[_RELEVANCE] + 0.02) / (web.totals[_FETCHES] + 1)
+    _of_directories(web, page, mean, row)
+    _of_links(web, page, mean, row)
+    _of_words(web, page, mean, row)
+    row[24] = web.pages[page].depth
+    row[25] = web.pages[page].n_directories
+    discoverer = web.pages[page].discoverer
+    row[26:29] = 0
+    if discoverer >= 0:
+        row[26] = web.pages[discoverer].relevance
+        row[27] = web.pages[discoverer].value
+        row[28] = web.pages[discoverer].context
+    row[29] = web.totals[_FETCHES] - web.pages[page].discovered_at
+
+
+@numba.njit(cache=True)
+def guess(row: Row) -> float:
+    """The value of a page as long as nothing was learned of how much each kind of evidence says."""
+    linear = 1 / (1 + math.exp(-row[19]))
+    hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
+    return 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
+
+
+@numba.njit(cache=True)
+def learn(web: Web, page: int, relevance: float) -> None:
+    """Enter the relevance of a page that was fetched for the first time.
+
+    The linear model of words is a logistic regression on the root of the relevance, fitted by
+    AdaGrad (J. Duchi, E. Hazan, Y. Singer, Journal of Machine Learning Research 12, 2011).
+    """
+    n_in = web.pages[page].n_in
+    web.pages[page].context = web.pages[page].in_sum / n_in if n_in > 0 else 0.0
+    web.pages[page].learned = True
+    web.totals[_FETCHES] += 1
+    found = np.empty(_MOST_WORDS, np.int64)
+    _, count = _words_of(web, page, found)
+    scale = 1 / math.sqrt(max(count, 1))
+    linear = web.totals[_BIAS]
+    for at in range(count):
+        linear += scale * web.words[found[at]].weight
+    slope = 1 / (1 + math.exp(-linear)) - math.sqrt(relevance)
+    if relevance > 0:
+        slope *= _RELEVANT_WEIGHT
+    web.totals[_BIAS_SLOPE] += slope * slope
+    web.totals[_BIAS] -= 0.5 * slope / math.sqrt(1 + web.totals[_BIAS_SLOPE])
+    for at in range(count):
+        word = found[at]
+        web.words[word].count += 1
+        web.words[word].slope += (slope * scale) ** 2
+        step = _LEARNING_RATE * slope * scale / math.sqrt(0.1 + web.words[word].slope)
+        web.words[word].weight -= step
+    directory = web.pages[page].directory
+    while directory >= 0:
+        web.directories[directory].count += 1
+        directory = web.directories[directory].parent
+    link = web.pages[page].last_link
+    while link >= 0:
+        web.pages[web.links[link].source].hub_count += 1
+        link = web.links[link].earlier
+    correct(web, page, relevance)
+
+
+@numba.njit(cache=True)
+def correct(web: Web, page: int, relevance: float) -> None:
+    """Take the relevance of a page that was learned to be this; its links are told apart."""
+    more = relevance - web.pages[page].relevance
+    web.pages[page].relevance = relevance
+    web.totals[_RELEVANCE] += more
+    found = np.empty(_MOST_WORDS, np.int64)
+    _, count = _words_of(web, page, found)
+    for at in range(count):
+        web.words[found[at]].sum += more
+    directory = web.pages[page].directory
+    while directory >= 0:
+        web.directories[directory].sum += more
+        directory = web.directories[directory].parent
+    link = web.pages[page].last_link
+    while link >= 0:
+        web.pages[web.links[link].source].hub_sum += more
+        link = web.links[link].earlier
+
+
+@numba.njit(cache=True)
+def link(web: Web, source: int, first: int, end: int) -> None:
+    """Enter the links in these places of the table, all of one fetched page."""
+    relevance = web.pages[source].relevance
+    web.pages[source].n_out += end - first
+    for place in range(first, end):
+        target = web.links[place].target
+        if web.pages[target].n_in == 0 and target != source:
+            web.pages[target].depth = web.pages[source].depth + 1
+            web.pages[target].discovered_at = np.int64(web.totals[_FETCHES])
+            if not web.pages[target].learned:
+                web.pages[target].discoverer = source
+        web.links[place].earlier = web.pages[target].last_link
+        web.pages[target].last_link = place
+        web.pages[target].n_in += 1
+        web.pages[target].in_sum += relevance
+        web.pages[target].in_most = max(web.pages[target].in_most, relevance)
+        if web.pages[target].learned:
+            web.pages[source].hub_sum += web.pages[target].relevance
+            web.pages[source].hub_count += 1

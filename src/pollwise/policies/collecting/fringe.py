@@ -1,0 +1,266 @@
+"""The worth of fetching the pages that are known by links only, learned as the crawl goes on.
+
+The value of a page is the relevance per fetch that it is expected to bring: of the best part of its
+discovery tree that begins with it (`pollwise.policies.collecting.returns`). It is first guessed
+from the evidence (`pollwise.policies.collecting.evidence`) and then corrected by boosted trees,
+which are fitted to what the fetches of this crawl led to, with the evidence as it was before each
+fetch. The trees are fitted anew, and the whole fringe valued with them, each time the crawl has
+grown by a share, so the cost of a page does not grow with the number of pages.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.collecting.evidence import N_EVIDENCE, correct, gather, guess, learn, link
+from pollwise.policies.collecting.fringe_queue import (
+    best,
+    block_host,
+    offer,
+    value_all,
+    value_new,
+    value_some,
+    value_targets,
+    withdraw,
+)
+from pollwise.policies.collecting.gates import GateSearch
+from pollwise.policies.collecting.horn_index import horn_index
+from pollwise.policies.collecting.known_web import ABSENT, FETCHED, FRINGE, HELD, KnownWeb
+from pollwise.policies.collecting.returns import subtree_densities
+from pollwise.policies.collecting.trees import boosted, no_trees
+from pollwise.types import Links, Page
+
+__all__ = ["FringeValue"]
+
+Ints = NDArray[np.int64]
+
+_EXPLORATION = 5.0
+"""The bonus of a host without fetches, in mean relevances."""
+_FIRST_FIT, _FIT_GROWTH = 40, 1.3
+"""Fetches before the trees are fitted first, and by how much they grow from one fit to the next."""
+_VALUE_GROWTH = 1.1
+"""The crawl grows by that much while the whole fringe is valued anew."""
+_VALUED_AT_ONCE = 8192
+"""Where there are more pages, some are valued with each fetch: nobody should wait for all."""
+_MOST_SAMPLES = 60_000
+_RANK_STEP = 1e-12
+"""By which the values of a plan fall from one page to the next, to keep its order."""
+_EXPLORATION_PLACE = 5
+
+
+class FringeValue:
+    """The fringe by value; `generator` draws what the trees are fitted to.
+
+    Until the first `best` nothing is fitted or valued, so the pages, links and relevances of an
+    earlier run are quickly fed in.
+    """
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+        self._gates = GateSearch(generator)
+        self._known = KnownWeb()
+        self._known.web.totals[_EXPLORATION_PLACE] = _EXPLORATION
+        self._trees = no_trees()
+        self._row = np.zeros(N_EVIDENCE, np.float32)
+        self._unvalued: list[int] = []
+        self._seeds: set[int] = set()
+        """Pages that were there before any link to them."""
+        # By fetch: the page, and what was known of it before.
+        self._fetched: list[int] = []
+        self._rows = np.zeros((64, N_EVIDENCE), np.float32)
+        self._taken: dict[int, NDArray[np.float32]] = {}
+        self._awake = False
+        self._next_fit = _FIRST_FIT
+        self._next_value = 0
+        self._valued_at = self._sweep = 0
+
+    def seen(self, pages: Sequence[Page]) -> None:
+        """Take up pages as fringe."""
+        if not pages:
+            return
+        self._known.add(pages)
+        web = self._known.web
+        for page in pages:
+            web.pages[page.id]["where"] = FRINGE
+            planned = float(web.pages[page.id]["planned"])
+            offer(web, page.id, -math.inf if math.isnan(planned) else planned)
+            self._unvalued.append(page.id)
+            self._gates.seen(page.id, int(web.pages[page.id]["host"]))
+
+    def linked(self, page_id: int, links: Links) -> NDArray[np.int32]:
+        """Learn what a fetched page links to; the pages that it did not link to before."""
+        first, end = self._known.add_links(page_id, links)
+        web = self._known.web
+        link(web, page_id, first, end)
+        if self._awake:
+            value_targets(web, self._trees, page_id, first, end)
+        new: NDArray[np.int32] = web.links["target"][first:end]
+        return new
+
+    def fetched(self, page_id: int, relevance: float | None) -> None:
+        """Learn the relevance of a page, which leaves the fringe; None: it could not be fetched."""
+        web = self._known.web
+        row = self._taken.pop(page_id, None)
+        self._leave(page_id, FETCHED)
+        if relevance is None:
+            return
+        if web.pages[page_id]["learned"]:
+            correct(web, page_id, relevance)
+            return
+        if row is None:
+            row = self._row
+            gather(web, page_id, row)
+        number = len(self._fetched)
+        if number == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[number] = row
+        self._fetched.append(page_id)
+        learn(web, page_id, relevance)
+        if relevance > 0:
+            self._gates.relevant(int(web.pages[page_id]["host"]))
+
+    def polled(self, page_id: int) -> None:
+        """A page was fetched before; what it taught is told by `fetched`, if at all."""
+        self._leave(page_id, FETCHED)
+
+    def knows(self, page_id: int) -> bool:
+        """Whether the relevance of a page was learned."""
+        return bool(self._known.web.pages[page_id]["learned"])
+
+    def corrected(self, page_id: int, relevance: float) -> None:
+        """Take the relevance of a page that was fetched to be another; others are ignored."""
+        web = self._known.web
+        if 0 <= page_id < len(web.pages) and web.pages[page_id]["learned"]:
+            correct(web, page_id, relevance)
+
+    def best(self) -> tuple[int, float] | None:
+        """The page to take next and its value; None: none may be taken.
+
+        A page that is fetched for the sake of where it may lead has the value of the best one.
+        """
+        self._prepare()
+        web = self._known.web
+        page_id = int(best(web, self._trees, self._row))
+        if page_id < 0:
+            return None
+        value = float(web.pages[page_id]["value"])
+        gate = self._gates.next_page(web, len(self._fetched))
+        if gate is not None and gate != page_id:
+            page_id = gate
+            gather(web, page_id, self._row)
+        return page_id, value
+
+    def take(self, page_id: int) -> None:
+        """Hold the page that `best` has just given."""
+        self._taken[page_id] = self._row.copy()
+        self._leave(page_id, HELD)
+        self._gates.taken()
+
+    def release(self, page_id: int) -> None:
+        """Put a page that was held back, or fetched, into the fringe."""
+        web = self._known.web
+        if web.pages[page_id]["where"] in (HELD, FETCHED):
+            self._taken.pop(page_id, None)
+            web.pages[page_id]["where"] = FRINGE
+            offer(web, page_id, float(web.pages[page_id]["value"]))
+
+    def hold(self, page_id: int) -> None:
+        """Keep a page of the fringe from being taken until it is released."""
+        if self._known.web.pages[page_id]["where"] == FRINGE:
+            self._leave(page_id, HELD)
+
+    def block(self, page_id: int) -> None:
+        """Keep all pages of the host of a page from being taken, until as many `unblock`s."""
+        block_host(self._known.web, page_id, 1)
+
+    def unblock(self, page_id: int) -> None:
+        """End what `block` began."""
+        block_host(self._known.web, page_id, -1)
+
+    def forget(self, page_ids: Iterable[int]) -> None:
+        """The pages are no longer there; what they taught stays. Unknown ids are ignored."""
+        for page_id in page_ids:
+            if 0 <= page_id < len(self._known.web.pages):
+                self._taken.pop(page_id, None)
+                self._leave(page_id, ABSENT)
+
+    def value(self, page_id: int) -> float:
+        """The relevance per fetch that a page of the fringe is expected to bring.
+
+        It holds a bonus for a directory of which little was fetched; that of the host it does not.
+        """
+        self._prepare()
+        return float(self._known.web.pages[page_id]["value"])
+
+    def begin_traversal(self) -> None:
+        """Plan the order of the known web with all that was learned; no page is there."""
+        web = self._known.web
+        pages = web.pages
+        there = np.flatnonzero(pages["end_word"])
+        if not len(there):
+            return
+        expected = np.where(pages["learned"], pages["relevance"], np.maximum(pages["value"], 0.0))
+        expected[~np.isfinite(expected)] = 0.0
+        links = web.links[: self._known.n_links]
+        order = np.argsort(links["source"], kind="stable")
+        offsets = np.searchsorted(links["source"][order], np.arange(len(pages) + 1))
+        starts = np.union1d(there[pages["discoverer"][there] < 0], np.array([*self._seeds], int))
+        targets = links["target"][order].astype(np.int64)
+        plan = horn_index(expected, offsets.astype(np.int64), targets, starts)
+        pages["planned"] = plan.density - _RANK_STEP * plan.rank
+        pages["where"] = ABSENT
+        self._taken.clear()
+        value_all(web, self._trees)
+        web.totals[_EXPLORATION_PLACE] = 0.0
+        self._gates.stop()
+
+    def _leave(self, page_id: int, where: int) -> None:
+        web = self._known.web
+        if web.pages[page_id]["where"] == FRINGE:
+            withdraw(web, page_id)
+        web.pages[page_id]["where"] = where
+
+    def _prepare(self) -> None:
+        """Fit and value what is due."""
+        web, count = self._known.web, len(self._fetched)
+        self._awake = True
+        if count >= self._next_fit:
+            self._fit()
+            self._next_fit = int(count * _FIT_GROWTH) + 1
+            self._next_value = count
+        if len(web.pages) > _VALUED_AT_ONCE:
+            turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)
+            self._sweep = value_some(web, self._trees, self._sweep, int(turns * len(web.pages)))
+        elif count >= self._next_value:
+            value_all(web, self._trees)
+            self._next_value = max(count + 10, int(count * _VALUE_GROWTH))
+        self._valued_at = count
+        if self._unvalued:
+            new = np.array(self._unvalued)
+            self._seeds.update(new[web.pages["n_in"][new] == 0].tolist())
+            value_new(web, self._trees, new)
+            self._unvalued.clear()
+
+    def _fit(self) -> None:
+        pages, count = self._known.web.pages, len(self._fetched)
+        fetched = np.array(self._fetched)
+        place = np.full(len(pages) + 1, -1)
+        place[fetched] = np.arange(count)
+        parents = place[pages["discoverer"][fetched]]
+        parents[parents >= np.arange(count)] = -1
+        relevance = pages["relevance"][fetched]
+        returns = subtree_densities(relevance, parents)
+        chosen, weights = np.arange(count), np.ones(count)
+        relevant = np.flatnonzero(relevance > 0)
+        if count > _MOST_SAMPLES > 2 * len(relevant):
+            others = np.flatnonzero(relevance <= 0)
+            drawn = _MOST_SAMPLES - len(relevant)
+            chosen = np.concatenate(
+                [relevant, self._generator.choice(others, drawn, replace=False)]
+            )
+            weights = np.where(relevance[chosen] > 0, 1.0, len(others) / drawn)
+        rows = self._rows[chosen]
+        guesses = np.array([guess(row) for row in rows])
+        self._trees = boosted(rows, returns[chosen] - guesses, weights, self._generator)

@@ -1,0 +1,197 @@
+"""The fringe in order of value, a heap for each host and one of the hosts: compiled kernels.
+
+A host counts by the value of its best page and a bonus that shrinks as more of it is fetched, so
+every host is tried, and tried again while others bring little (upper confidence bounds; P. Auer,
+N. Cesa-Bianchi, P. Fischer, Machine Learning 47, 2002). Values are found anew where much may have
+changed: for pages that a promising page links to, for the neighbours of links that turned out
+relevant, and for a page that comes to the top.
+"""
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.collecting.evidence import N_EVIDENCE, gather, guess
+from pollwise.policies.collecting.known_web import FRINGE, Web
+from pollwise.policies.collecting.trees import Trees, predict
+from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.pairing_heap import meld, taken_out
+
+__all__ = [
+    "best",
+    "block_host",
+    "offer",
+    "revalue",
+    "value_all",
+    "value_new",
+    "value_some",
+    "value_targets",
+    "withdraw",
+]
+
+Row = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+_RELEVANCE, _FETCHES, _EXPLORATION = 0, 1, 5
+"""Places in `Web.totals`."""
+_LEAST_MEAN = 0.002
+"""Of relevance, for the bonus of hosts."""
+_NOVELTY = 1.0
+"""The bonus of a directory without fetches, in mean relevances."""
+_RISE = 4
+"""Neighbours of a relevant link that are valued anew, on either side."""
+_MOST_LISTS = 32
+_TRIES = 16
+"""Pages at the top that are valued anew before one of them is taken."""
+
+
+@numba.njit(cache=True)
+def _mean(web: Web) -> float:
+    return web.totals[_RELEVANCE] / (web.totals[_FETCHES] + 1)
+
+
+@numba.njit(cache=True)
+def _place_host(web: Web, host: int) -> None:
+    """Put a host where its best page and its bonus say."""
+    root = web.hosts[host].root
+    if root < 0 or web.hosts[host].blocks > 0:
+        if web.hosts[host].place > 0:
+            heap_remove(web.host_heap, web.hosts, host)
+            web.hosts[host].place = 0
+        return
+    fetched = web.directories[web.hosts[host].directory].count
+    bonus = web.totals[_EXPLORATION] * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
+    key = -(web.pages[root].value + bonus)
+    if web.hosts[host].place > 0:
+        heap_update(web.host_heap, web.hosts, host, key)
+    else:
+        heap_push(web.host_heap, web.hosts, host, key)
+
+
+@numba.njit(cache=True)
+def block_host(web: Web, page: int, more: int) -> None:
+    """Block the host of a page once more, or (-1) once less."""
+    host = web.pages[page].host
+    web.hosts[host].blocks += more
+    _place_host(web, host)
+
+
+@numba.njit(cache=True)
+def offer(web: Web, page: int, value: float) -> None:
+    """Put a page of the fringe in, with its value."""
+    host = web.pages[page].host
+    web.pages[page].value = value
+    web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
+    _place_host(web, host)
+
+
+@numba.njit(cache=True)
+def withdraw(web: Web, page: int) -> None:
+    """Take a page of the fringe out."""
+    host = web.pages[page].host
+    web.hosts[host].root = taken_out(web.pages, web.hosts[host].root, page)
+    _place_host(web, host)
+
+
+@numba.njit(cache=True)
+def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
+    if not math.isnan(web.pages[page].planned):
+        return web.pages[page].planned
+    gather(web, page, row)
+    novelty = _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + row[5])
+    return guess(row) + predict(trees, row) + novelty
+
+
+@numba.njit(cache=True)
+def revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
+    """Find the value of a page of the fringe anew; leaves the evidence in `row`."""
+    value = _value(web, trees, page, row)
+    if value != web.pages[page].value:
+        withdraw(web, page)
+        offer(web, page, value)
+
+
+@numba.njit(cache=True)
+def best(web: Web, trees: Trees, row: Row) -> int:
+    """The best page of the fringe, its evidence in `row`; -1: the fringe is empty."""
+    page = -1
+    for _ in range(_TRIES):
+        if web.host_heap[0] == 0:
+            return -1
+        page = web.hosts[web.host_heap[1]].root
+        before = web.pages[page].value
+        revalue(web, trees, page, row)
+        if web.pages[page].value >= before or web.hosts[web.host_heap[1]].root == page:
+            break
+    else:
+        page = web.hosts[web.host_heap[1]].root
+        gather(web, page, row)
+    return page
+
+
+@numba.njit(cache=True)
+def value_all(web: Web, trees: Trees) -> None:
+    """Find the values of the whole fringe anew."""
+    row = np.zeros(N_EVIDENCE, np.float32)
+    for host in range(len(web.hosts)):
+        web.hosts[host].root = -1
+    for page in range(len(web.pages)):
+        if web.pages[page].where == FRINGE:
+            web.pages[page].child = web.pages[page].sibling = web.pages[page].before = -1
+            web.pages[page].value = _value(web, trees, page, row)
+            host = web.pages[page].host
+            web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
+    for host in range(len(web.hosts)):
+        _place_host(web, host)
+
+
+@numba.njit(cache=True)
+def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
+    """Find the values of so many pages anew, from an id on, round and round; the next id."""
+    row = np.zeros(N_EVIDENCE, np.float32)
+    page = first
+    for _ in range(min(count, len(web.pages))):
+        page = page + 1 if page + 1 < len(web.pages) else 0
+        if web.pages[page].where == FRINGE:
+            revalue(web, trees, page, row)
+    return page
+
+
+@numba.njit(cache=True)
+def value_new(web: Web, trees: Trees, pages: Ints) -> None:
+    """Find the values of pages of the fringe that have none yet."""
+    row = np.zeros(N_EVIDENCE, np.float32)
+    for page in pages:
+        if web.pages[page].where == FRINGE and web.pages[page].value == -math.inf:
+            revalue(web, trees, page, row)
+
+
+@numba.njit(cache=True)
+def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> None:
+    """Value the pages that these links of a page lead to, if it promises more than others."""
+    row = np.zeros(N_EVIDENCE, np.float32)
+    page = web.pages[source]
+    promise = max(page.relevance, page.hub_sum / (page.hub_count + 3))
+    good = promise > max(0.01, _mean(web))
+    for place in range(first, end):
+        target = web.links[place].target
+        if web.pages[target].where == FRINGE and (good or web.pages[target].value == -math.inf):
+            revalue(web, trees, target, row)
+    if page.relevance > max(0.01, _mean(web)):
+        _value_neighbours(web, trees, source, row)
+
+
+@numba.njit(cache=True)
+def _value_neighbours(web: Web, trees: Trees, page: int, row: Row) -> None:
+    """Value the neighbours of a page in the lists of links that it stands in."""
+    link, seen = web.pages[page].last_link, 0
+    while link >= 0 and seen < _MOST_LISTS:
+        source = web.links[link].source
+        for other in range(max(link - _RISE, 0), min(link + _RISE + 1, len(web.links))):
+            target = web.links[other].target
+            if web.links[other].source == source and web.pages[target].where == FRINGE:
+                revalue(web, trees, target, row)
+        link = web.links[link].earlier
+        seen += 1

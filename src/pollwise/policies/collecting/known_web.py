@@ -1,0 +1,247 @@
+"""What a robot knows of the web: tables of pages, links, directories, words and hosts.
+
+The tables grow by half of their length at a time. They are plain arrays of records, so that
+compiled kernels work on them; -1 stands for "none" in all fields that hold a place in a table.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.collecting.words import phrases, url_parts
+from pollwise.types import Links, Page
+
+__all__ = ["ABSENT", "FETCHED", "FRINGE", "HELD", "KnownWeb", "Web"]
+
+Table = NDArray[Any]
+
+ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
+"""Where a page is: HELD is known by links only, but leased or held back."""
+
+_PAGE = np.dtype(
+    [
+        ("where", np.int8),
+        ("learned", np.bool_),
+        ("depth", np.int16),
+        ("n_directories", np.int16),
+        ("host", np.int32),
+        ("directory", np.int32),
+        ("first_word", np.int64),
+        ("end_word", np.int64),
+        ("discoverer", np.int32),
+        ("discovered_at", np.int64),
+        ("last_link", np.int32),
+        ("first_link", np.int32),
+        ("end_link", np.int32),
+        ("n_out", np.int32),
+        ("n_in", np.int32),
+        ("in_sum", np.float64),
+        ("in_most", np.float64),
+        ("context", np.float64),
+        ("hub_sum", np.float64),
+        ("hub_count", np.int32),
+        ("relevance", np.float64),
+        ("planned", np.float64),
+        ("value", np.float64),
+        ("child", np.int32),
+        ("sibling", np.int32),
+        ("before", np.int32),
+    ]
+)
+"""Of links to a page (`in_`) only those from fetched pages are known; `in_sum` and `in_most` are
+the sum and the highest of the relevance of these, `context` their mean when the page was fetched.
+`hub_sum` is the relevance of the fetched pages among those that it links to. `value` and the
+fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
+
+_LINK = np.dtype(
+    [("source", np.int32), ("target", np.int32), ("anchor", np.int32), ("earlier", np.int32)]
+)
+"""`earlier` is the link to the same target that was found before."""
+
+_TALLY = np.dtype([("parent", np.int32), ("count", np.int32), ("sum", np.float64)])
+_WORD = np.dtype(
+    [
+        ("count", np.int32),
+        ("sum", np.float64),
+        ("weight", np.float64),
+        ("slope", np.float64),
+        ("mark", np.int64),
+    ]
+)
+_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64)])
+_HOST = np.dtype(
+    [
+        ("key", np.float64),
+        ("place", np.int64),
+        ("root", np.int32),
+        ("directory", np.int32),
+        ("blocks", np.int32),  # while there are any, no page of the host is the best one
+    ]
+)
+
+
+class Web(NamedTuple):
+    """The tables, and totals: relevance, fetches, bias and its slope, mark, exploration."""
+
+    pages: Table
+    links: Table
+    directories: Table
+    words: Table
+    anchors: Table
+    page_words: NDArray[np.int32]
+    anchor_words: NDArray[np.int32]
+    hosts: Table
+    host_heap: NDArray[np.int64]
+    totals: NDArray[np.float64]
+
+
+def _grown(table: Table, length: int, fill: Table) -> Table:
+    """A copy that is longer by half at least."""
+    longer = np.full(max(length, len(table) + len(table) // 2, 64), fill, table.dtype)
+    longer[: len(table)] = table
+    return longer
+
+
+def _blank(dtype: np.dtype[Any], **fields: float) -> Table:
+    record = np.zeros((), dtype)
+    for name, value in fields.items():
+        record[name] = value
+    return record
+
+
+_NO_PAGE = _blank(
+    _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
+)
+_NO_HOST = _blank(_HOST, root=-1)
+_START_BIAS = -2.0
+
+
+class KnownWeb:
+    """Takes up pages and links, and gives every text its place in the tables."""
+
+    def __init__(self) -> None:
+        empty = np.zeros(0, np.int64)
+        self.web = Web(
+            np.zeros(0, _PAGE),
+            np.zeros(0, _LINK),
+            np.zeros(64, _TALLY),
+            np.zeros(0, _WORD),
+            np.zeros(0, _ANCHOR),
+            empty.astype(np.int32),
+            empty.astype(np.int32),
+            np.zeros(0, _HOST),
+            np.zeros(1, np.int64),
+            np.array([0.0, 0.0, _START_BIAS, 0.0, 0.0, 0.0]),
+        )
+        self.web.directories["parent"][0] = -1
+        self.n_links = 0
+        self._directories: dict[str, int] = {"": 0}
+        self._words: dict[str, int] = {}
+        self._anchors: dict[str, int] = {}
+        self._hosts: dict[str, int] = {}
+        self._later_links: dict[int, list[slice]] = {}
+        self._n_page_words = self._n_anchor_words = 0
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Enter what the URLs of pages say; those known from an earlier traversal are as before."""
+        highest = max(page.id for page in pages)
+        self._grow(pages=highest + 1)
+        for page in pages:
+            if self.web.pages[page.id]["end_word"] == 0:
+                self._enter(page)
+
+    def _enter(self, page: Page) -> None:
+        parts = url_parts(page.url)
+        host_key = parts.host + "/"
+        directory = self._directory(host_key, 0)
+        host = self._hosts.setdefault(host_key, len(self._hosts))
+        if host + 1 == len(self._hosts):
+            self._grow(hosts=host + 1)
+            self.web.hosts[host]["directory"] = directory
+        for inner in parts.directories:
+            directory = self._directory(host_key + inner, directory)
+        words = [self._word(word) for word in parts.words]
+        words.append(self._word(host_key))
+        first = self._n_page_words
+        self._n_page_words = end = first + len(words)
+        self._grow(page_words=end)
+        self.web.page_words[first:end] = words
+        record = self.web.pages[page.id]
+        record["host"], record["directory"] = host, directory
+        record["n_directories"] = len(parts.directories)
+        record["first_word"], record["end_word"] = first, end
+
+    def add_links(self, page_id: int, links: Links) -> tuple[int, int]:
+        """Enter the links of a page that are new; first and end of their places in the table.
+
+        A link that was there before stays: that a page once linked to another is evidence too.
+        """
+        targets = np.asarray(links.targets, np.int64)
+        anchors = [self._anchor(text) for text in links.anchors]
+        new = (targets >= 0) & (targets < len(self.web.pages))
+        if self.web.pages[page_id]["n_out"]:
+            new &= ~np.isin(targets, self._targets_of(page_id))
+        first = self.n_links
+        self.n_links = end = first + int(new.sum())
+        self._grow(links=end)
+        if not self.web.pages[page_id]["n_out"]:
+            self.web.pages[page_id]["first_link"] = first
+            self.web.pages[page_id]["end_link"] = end
+        elif end > first:
+            self._later_links.setdefault(page_id, []).append(slice(first, end))
+        rows = self.web.links[first:end]
+        rows["source"] = page_id
+        rows["target"] = targets[new]
+        rows["anchor"] = np.array(anchors, np.int32)[new]
+        return first, end
+
+    def _targets_of(self, page_id: int) -> NDArray[np.int32]:
+        """The pages that a page was found to link to, the first time and later."""
+        record = self.web.pages[page_id]
+        places = [slice(int(record["first_link"]), int(record["end_link"]))]
+        places += self._later_links.get(page_id, [])
+        return np.concatenate([self.web.links["target"][place] for place in places])
+
+    def _grow(self, **lengths: int) -> None:
+        fills = {"pages": _NO_PAGE, "hosts": _NO_HOST}
+        grown = {}
+        for name, length in lengths.items():
+            table = getattr(self.web, name)
+            if length <= len(table):
+                continue
+            grown[name] = _grown(table, length, fills.get(name, np.zeros((), table.dtype)))
+        if "hosts" in grown:
+            zero = np.zeros((), np.int64)
+            grown["host_heap"] = _grown(self.web.host_heap, len(grown["hosts"]) + 1, zero)
+        if grown:
+            self.web = self.web._replace(**grown)
+
+    def _directory(self, key: str, parent: int) -> int:
+        known = self._directories.get(key)
+        if known is not None:
+            return known
+        directory = self._directories[key] = len(self._directories)
+        self._grow(directories=directory + 1)
+        self.web.directories[directory]["parent"] = parent
+        return directory
+
+    def _word(self, text: str) -> int:
+        word = self._words.setdefault(text, len(self._words))
+        if word == len(self.web.words):
+            self._grow(words=word + 1)
+        return word
+
+    def _anchor(self, text: str) -> int:
+        known = self._anchors.get(text)
+        if known is not None:
+            return known
+        anchor = self._anchors[text] = len(self._anchors)
+        words = [self._word(word) for word in dict.fromkeys([*phrases(text), f"={text.lower()}"])]
+        first = self._n_anchor_words
+        self._n_anchor_words = end = first + len(words)
+        self._grow(anchors=anchor + 1, anchor_words=end)
+        self.web.anchor_words[first:end] = words
+        self.web.anchors[anchor] = (first, end)
+        return anchor

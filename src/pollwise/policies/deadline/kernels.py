@@ -1,0 +1,293 @@
+"""Every page has a deadline, and the page of the earliest is polled: earliest deadline first.
+
+There are two kinds of deadlines, as of `SHARED.paced`.
+
+A *paced* queue has deadlines in time: a page is due its interval after its latest poll, and is not
+given before.
+
+The others never wait, they share out whatever polls there are. Their deadlines are tags of
+start-time fair queueing (Goyal, Vin and Cheng 1996): after each poll the tag of a page moves on by
+its interval, and the clock is the tag of the page given last. So only the proportions of intervals
+matter, and frequencies keep to them with any budget; deadlines in time would all lie in the past
+if the budget were a little smaller than planned, and pages be polled in turn. A page that comes
+late (its host was busy, say) starts at the clock: one poll is soon, but none is made up for.
+
+A tag also says *when* in its interval a page is polled. Pages that begin together would stay
+together, a burst in every interval, during which fast pages starve. So the first interval of each
+page is cut to a fraction (`pollwise.policies.structures.spreading`).
+
+The functions are compiled; a decision takes time logarithmic in the number of pages.
+"""
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.arrays import ABSENT
+from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.spreading import spread
+
+__all__ = [
+    "FIRST_ARRIVAL",
+    "PAGE",
+    "SHARED",
+    "DeadlineState",
+    "add_pages",
+    "defer_pages",
+    "next_due",
+    "observe_due",
+    "observe_pages",
+    "remove_pages",
+    "restore_pages",
+    "select_due",
+    "select_pages",
+    "set_intervals",
+]
+
+QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
+
+PAGE = np.dtype(
+    [
+        ("interval", "f8"),  # infinite: polled once, for a copy
+        ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
+        ("deadline", "f8"),
+        ("key", "f8"),  # queued: deadline; held: when to come back; leased: the clock at its start
+        ("place", "i8"),  # in queue or held
+        ("where", "i8"),
+    ]
+)
+"""What is kept of each page."""
+
+SHARED = np.dtype(
+    [
+        ("paced", "i8"),  # 1: deadlines are times, 0: they are tags
+        ("clock", "f8"),  # of the tags
+        ("tick", "f8"),  # how far each selection moves the clock on
+        ("arrivals", "i8"),  # pages ever added
+    ]
+)
+"""What all pages share."""
+
+FIRST_ARRIVAL = -(2.0**53)
+"""The deadline of the first page; pages never polled come before all others, in turn."""
+_LATEST = sys.float_info.max
+
+
+class DeadlineState(NamedTuple):
+    """The state of a policy of deadlines. Ids of pages are indices of `pages`."""
+
+    pages: NDArray[Any]  # of PAGE
+    shared: NDArray[Any]  # of SHARED, one element
+    queue: NDArray[np.int64]  # heap by deadline
+    held: NDArray[np.int64]  # heap by the time to come back
+
+
+@numba.njit(cache=True)
+def _first_wait(state: DeadlineState, page: int) -> float:
+    """How far after the clock the second poll of a page, or the first of its copy, is."""
+    return state.pages[page].interval * spread(page)
+
+
+@numba.njit(cache=True)
+def _enqueue(state: DeadlineState, page: int) -> None:
+    own = state.pages[page]
+    own.where = QUEUED
+    heap_push(state.queue, state.pages, page, own.deadline)
+
+
+@numba.njit(cache=True)
+def add_pages(
+    state: DeadlineState, pages: NDArray[np.int64], polled_at: NDArray[np.float64]
+) -> None:
+    """Take up pages, whose copies are of the times `polled_at` (NaN: there is no copy).
+
+    Before their turn comes, `set_intervals`.
+    """
+    common = state.shared[0]
+    for n in range(len(pages)):
+        own = state.pages[pages[n]]
+        own.interval = math.inf
+        own.polled_at = polled_at[n]
+        own.deadline = FIRST_ARRIVAL + common.arrivals
+        common.arrivals += 1
+        _enqueue(state, pages[n])
+
+
+@numba.njit(cache=True)
+def set_intervals(
+    state: DeadlineState, pages: NDArray[np.int64], intervals: NDArray[np.float64]
+) -> None:
+    """Give pages intervals, and deadlines to fit; what has passed of an interval stays passed.
+
+    An interval of 0 leaves the deadline: it says that pages come in the order of their arrival.
+    """
+    common = state.shared[0]
+    for n in range(len(pages)):
+        page, interval = pages[n], intervals[n]
+        own = state.pages[page]
+        before = own.interval
+        own.interval = interval
+        if math.isnan(own.polled_at) or own.where == LEASED or interval == 0.0:
+            continue
+        if common.paced:
+            own.deadline = own.polled_at + interval
+        elif math.isinf(interval):
+            own.deadline = math.inf
+        elif math.isinf(before):
+            own.deadline = common.clock + _first_wait(state, page)
+        else:
+            ahead = max(own.deadline - common.clock, 0.0)
+            own.deadline = common.clock + ahead * (interval / before)
+        if own.where == QUEUED:
+            heap_update(state.queue, state.pages, page, own.deadline)
+
+
+@numba.njit(cache=True)
+def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
+    """Forget pages, wherever they are."""
+    for page in pages:
+        own = state.pages[page]
+        if own.where == QUEUED:
+            heap_remove(state.queue, state.pages, page)
+        elif own.where == HELD:
+            heap_remove(state.held, state.pages, page)
+        own.where = ABSENT
+
+
+@numba.njit(cache=True)
+def select_due(state: DeadlineState, now: float) -> int:
+    """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
+    common, pages = state.shared[0], state.pages
+    while state.held[0] > 0 and pages[state.held[1]].key <= now:
+        back = state.held[1]
+        heap_remove(state.held, pages, back)
+        _enqueue(state, back)
+    if state.queue[0] == 0:
+        return -1
+    page = state.queue[1]
+    own = pages[page]
+    if own.deadline > (now if common.paced else _LATEST):
+        return -1
+    heap_remove(state.queue, pages, page)
+    own.where = LEASED
+    if not common.paced:
+        common.clock = max(common.clock, own.deadline) + common.tick
+    own.key = common.clock
+    return int(page)
+
+
+@numba.njit(cache=True)
+def select_pages(state: DeadlineState, now: float, limit: int) -> NDArray[np.int64]:
+    """Lease at most `limit` pages, those of the earliest deadlines."""
+    pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
+    for n in range(len(pages)):
+        pages[n] = select_due(state, now)
+        if pages[n] < 0:
+            return pages[:n]
+    return pages
+
+
+@numba.njit(cache=True)
+def next_due(state: DeadlineState) -> float:
+    """When a page can be selected again, if there is none now; infinite: not by time alone."""
+    time = math.inf
+    if state.held[0] > 0:
+        time = state.pages[state.held[1]].key
+    if state.shared[0].paced and state.queue[0] > 0:
+        time = min(time, state.pages[state.queue[1]].key)
+    return time
+
+
+@numba.njit(cache=True)
+def observe_due(
+    state: DeadlineState, page: int, polled_at: float, outcome: int, last_changed_at: float
+) -> None:
+    """Take in one observation: it sets the next deadline and ends the lease.
+
+    What was found makes no difference; `outcome` and `last_changed_at` are taken so that all
+    queues are told in the same way.
+    """
+    own, common = state.pages[page], state.shared[0]
+    if own.where == ABSENT:
+        return
+    first = math.isnan(own.polled_at)
+    newer = first or polled_at > own.polled_at
+    leased = own.where == LEASED
+    if not (newer or leased):
+        return
+    if newer:
+        own.polled_at = polled_at
+    if common.paced:
+        own.deadline = own.polled_at + own.interval
+    else:
+        wait = _first_wait(state, page) if first else own.interval
+        own.deadline = (own.key if leased else common.clock) + wait
+    if leased:
+        _enqueue(state, page)
+    elif own.where == QUEUED:
+        heap_update(state.queue, state.pages, page, own.deadline)
+
+
+@numba.njit(cache=True)
+def observe_pages(
+    state: DeadlineState,
+    pages: NDArray[np.int64],
+    polled_at: NDArray[np.float64],
+    outcome: NDArray[np.int64],
+    last_changed_at: NDArray[np.float64],
+) -> None:
+    """Take in observations, in the order given."""
+    for n in range(len(pages)):
+        observe_due(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+
+
+@numba.njit(cache=True)
+def defer_pages(state: DeadlineState, pages: NDArray[np.int64], until: float) -> None:
+    """Give leased pages back unpolled; they keep their deadlines, but stay away until then."""
+    for page in pages:
+        own = state.pages[page]
+        if own.where == LEASED:
+            own.where = HELD
+            heap_push(state.held, state.pages, page, until)
+
+
+@numba.njit(cache=True)
+def restore_pages(
+    state: DeadlineState,
+    pages: NDArray[np.int64],
+    polled_at: NDArray[np.float64],
+    deadlines: NDArray[np.float64],
+    clock: float,
+) -> None:
+    """Set the clock, and of pages the latest polls and deadlines; the others keep their distance.
+
+    Pages never polled (NaN) are left as they are.
+    """
+    common = state.shared[0]
+    ahead = clock - common.clock
+    common.clock = clock
+    for page in range(len(state.pages)):
+        own = state.pages[page]
+        if own.where == ABSENT or own.deadline < 0.0:  # in the order of arrival
+            continue
+        own.deadline += ahead
+        if own.where == QUEUED:
+            heap_update(state.queue, state.pages, page, own.deadline)
+    for n in range(len(pages)):
+        own = state.pages[pages[n]]
+        if math.isnan(polled_at[n]):
+            continue
+        own.polled_at = polled_at[n]
+        if own.interval < math.inf and deadlines[n] < math.inf:
+            own.deadline = deadlines[n]
+        elif math.isinf(own.interval):
+            own.deadline = math.inf
+        else:
+            own.deadline = clock + _first_wait(state, pages[n])
+        if own.where == QUEUED:
+            heap_update(state.queue, state.pages, pages[n], own.deadline)

@@ -1,0 +1,175 @@
+"""Estimates of change probabilities from polls in turn, and polls in proportion: compiled kernels.
+
+In the first phase all pages are polled in turn, as `Uniform` does. Of a page of n such polls at a
+mean interval of T seconds, X of which found a change, the change rate is estimated as::
+
+    λ = -ln((n - X + 1/2)/(n + 1/2)) / T
+
+(Cho and Garcia-Molina, "Estimating frequency of change", ACM Transactions on Internet Technology
+3(3), 2003), which is finite for X = n. It is 0 for X = 0, so X counts as 1/2 there: the page is
+polled rarely, but polled. Pages that change at every poll cannot be told apart, however fast they
+are; with many pages, whose turns are far between, these may be most of them.
+
+The frequency of a page in the second phase is in proportion to its change probability in a step of
+one second, 1 - e^-λ.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.arrays import ABSENT, all_watched
+from pollwise.policies.deadline.kernels import (
+    LEASED,
+    DeadlineState,
+    next_due,
+    observe_due,
+    select_due,
+    set_intervals,
+)
+from pollwise.types import Outcome
+
+__all__ = [
+    "PAGE",
+    "SHARED",
+    "EstimatorState",
+    "amount_estimator",
+    "apply_frequencies",
+    "observe_estimator",
+    "observe_pages",
+    "select_estimator",
+    "wake_estimator",
+]
+
+PAGE = np.dtype(
+    [
+        ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
+        ("polls", "i8"),  # those of the first phase that told something
+        ("changes", "i8"),  # how many of them found a change
+        ("waited", "f8"),  # the sum of the seconds before each of them
+        ("frequency", "f8"),  # in the unit of `SHARED.frequency`
+    ]
+)
+"""What is kept of each page, besides its deadline."""
+
+SHARED = np.dtype(
+    [
+        ("phase_polls", "i8"),  # the length of the first phase
+        ("polled", "i8"),  # how many polls of it have ended
+        ("frequency", "f8"),  # of a page of which nothing is known: 1, then the mean of the others
+        ("total", "f8"),  # of the frequencies of all pages
+    ]
+)
+"""What all pages share."""
+
+_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+
+
+class EstimatorState(NamedTuple):
+    """The state of the estimator. Ids of pages are indices of `pages` and of `deadlines.pages`."""
+
+    deadlines: DeadlineState
+    pages: NDArray[Any]  # of PAGE
+    shared: NDArray[Any]  # of SHARED, one element
+
+
+_all_watched = numba.njit(cache=True)(all_watched)
+
+
+@numba.njit(cache=True)
+def apply_frequencies(state: EstimatorState) -> None:
+    """Have all pages polled in turn in the first phase, and then at their frequencies."""
+    common, deadlines = state.shared[0], state.deadlines
+    pages = _all_watched(deadlines.pages)
+    common.total = state.pages["frequency"][pages].sum()
+    if common.polled < common.phase_polls:
+        deadlines.shared[0].tick = 1.0
+        set_intervals(deadlines, pages, np.zeros(len(pages)))
+        return
+    deadlines.shared[0].tick = 0.0
+    # Turns have no length that deadlines could be in proportion to: they are spread anew.
+    set_intervals(deadlines, pages, np.full(len(pages), math.inf))
+    set_intervals(deadlines, pages, 1.0 / state.pages["frequency"][pages])
+
+
+@numba.njit(cache=True)
+def _estimate(state: EstimatorState) -> None:
+    """End the first phase."""
+    common, pages = state.shared[0], _all_watched(state.deadlines.pages)
+    total, count = 0.0, 0
+    for page in pages:
+        own = state.pages[page]
+        if own.polls > 0:
+            changes = max(float(own.changes), 0.5)
+            rate = -math.log((own.polls - changes + 0.5) / (own.polls + 0.5))
+            own.frequency = -math.expm1(-rate * own.polls / own.waited)
+            total += own.frequency
+            count += 1
+    if count > 0:
+        common.frequency = total / count
+    for page in pages:
+        if state.pages[page].polls == 0:
+            state.pages[page].frequency = common.frequency
+    apply_frequencies(state)
+
+
+@numba.njit(cache=True)
+def select_estimator(state: EstimatorState, now: float) -> int:
+    """Lease the page whose turn it is and give its id; -1: there is none to poll."""
+    return select_due(state.deadlines, now)
+
+
+@numba.njit(cache=True)
+def wake_estimator(state: EstimatorState) -> float:
+    """When a page can be selected again, if there is none now; infinite: not by time alone."""
+    return next_due(state.deadlines)
+
+
+@numba.njit(cache=True)
+def observe_estimator(
+    state: EstimatorState, page: int, polled_at: float, outcome: int, last_changed_at: float
+) -> None:
+    """Take in one observation; that of the last poll of the first phase ends it."""
+    place = state.deadlines.pages[page].where
+    if place == ABSENT:
+        return
+    own, common = state.pages[page], state.shared[0]
+    in_phase = common.polled < common.phase_polls
+    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
+        first = math.isnan(own.seen_at)
+        if first or polled_at > own.seen_at:
+            if in_phase and not first:
+                own.polls += 1
+                own.changes += outcome == _CHANGED
+                own.waited += polled_at - own.seen_at
+            own.seen_at = polled_at
+    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
+    if in_phase and place == LEASED:
+        common.polled += 1
+        if common.polled == common.phase_polls:
+            _estimate(state)
+
+
+@numba.njit(cache=True)
+def observe_pages(
+    state: EstimatorState,
+    pages: NDArray[np.int64],
+    polled_at: NDArray[np.float64],
+    outcome: NDArray[np.int64],
+    last_changed_at: NDArray[np.float64],
+) -> None:
+    """Take in observations, in the order given."""
+    for n in range(len(pages)):
+        observe_estimator(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+
+
+@numba.njit(cache=True)
+def amount_estimator(state: EstimatorState, page: int) -> float:
+    """The share of polls of a page."""
+    there = 0 <= page < len(state.pages)
+    if not there or state.deadlines.pages[page].where == ABSENT:
+        return 0.0
+    return state.pages[page].frequency / state.shared[0].total

@@ -1,0 +1,339 @@
+"""Gaussian process based optimistic knapsack sampling, and the variants it was compared with.
+
+The problem is the stochastic nonlinear knapsack: page i offered in the amount x_i pays 1 with an
+unknown probability p_i(x_i), which falls as x_i grows, and the amounts fill a knapsack. Each p_i
+has a Gaussian process on the amounts ε, 2ε, ... with mean 0 and the covariance k(x, x') =
+s exp(-(x - x')²/(2l²)), as if rewards of 0 and 1 were p_i plus Gaussian noise. Every selection
+
+1. draws a function for each page from its posterior,
+2. deals the knapsack out by them, every page ε at first, then each further ε to the page whose
+   function is highest at its next amount (DET-KS; p_i is the marginal value of an amount),
+3. polls the page whose turn it is, earliest deadline first, frequencies being those of the amounts;
+
+and what the poll pays is an observation of the page's process at the amount it was offered in.
+
+The variants are ways to draw:
+
+============  ==================================================================================
+`ts`          a function from the posterior (Thompson sampling)
+`ots`         the same, but at every amount at least the posterior mean (optimistic)
+`mono`        a function from the posterior, given that it never rises
+`gpoks`       the same, but at every amount at least the posterior mean
+`gpr`         the posterior mean: nothing is drawn
+`ucb`         the posterior mean and two standard deviations
+`ips`         the value of each amount by itself from its marginal posterior (individual points)
+`ips-ots`     the same, but at least the posterior mean
+============  ==================================================================================
+
+Source: S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling with
+applications to stochastic resource allocation", master thesis, University of Agder, 2013; S.
+Glimsdal, O.-C. Granmo, "Gaussian process based optimistic knapsack sampling with applications to
+stochastic resource allocation", MAICS 2013. Optimism is that of B. C. May, N. Korda, A. Lee, D. S.
+Leslie, "Optimistic Bayesian sampling in contextual-bandit problems", JMLR 13, 2012.
+
+Readings taken here: the mean that an optimistic draw is held up by is that of the process without
+constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of `gpoks` and
+`mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each from the one
+before (`pollwise.rates.monotone`); of pages with equal values, as at first with `gpr`, the one
+added first gets the step.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.checks import (
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
+from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
+from pollwise.policies.base import StateDict
+from pollwise.policies.gpoks.kernels import (
+    defer_pages,
+    observe_pages,
+    select_pages,
+    wake_gpoks,
+)
+from pollwise.policies.gpoks.state import (
+    FALLING_FUNCTION,
+    FUNCTION,
+    MEAN,
+    PAGE,
+    POINTS,
+    SHARED,
+    GPOKSState,
+    enter_pages,
+    remove_pages,
+    restore_page,
+)
+from pollwise.rates.gaussian_process import SquaredExponential, low_rank_basis, prior_root
+from pollwise.rates.monotone import Slopes, falling_weights, slopes_of
+from pollwise.types import Observation, Page, Selection
+
+__all__ = ["GPOKS", "GPOKS_VARIANTS"]
+
+_DRAWING = {
+    # what is drawn, whether it is optimistic, standard deviations above the mean
+    "gpoks": (FALLING_FUNCTION, True, 0.0),
+    "mono": (FALLING_FUNCTION, False, 0.0),
+    "ts": (FUNCTION, False, 0.0),
+    "ots": (FUNCTION, True, 0.0),
+    "gpr": (MEAN, False, 0.0),
+    "ucb": (MEAN, False, 2.0),
+    "ips": (POINTS, False, 0.0),
+    "ips-ots": (POINTS, True, 0.0),
+}
+
+GPOKS_VARIANTS = tuple(_DRAWING)
+"""The names of the variants; see the docstring of the module."""
+
+_FINEST_RESOLUTION = 100_000
+_MOST_BYTES = 2**30
+"""Of what is kept by page."""
+
+_BY_PAGE = ("pages", "roots", "moments", "mean", "deviation", "forms", "weights", "live")
+
+
+class GPOKS:
+    """Polls pages in proportion to amounts that are dealt out by functions drawn from posteriors.
+
+    `resolution`, from 2 to 100000, is the number of steps of the knapsack, so that ε =
+    capacity/resolution; every page has one step at least, so that at most `resolution` pages fit.
+    `capacity` c > 0 is what the amounts add up to; the published experiments have c = 1.
+    `length_scale` l, `signal_variance` s and `noise_variance` (of a reward) are those of the
+    processes. `generator` is where random numbers are drawn from; only `gpr` and `ucb` draw none.
+
+    It never waits: it shares out all polls that it is asked for. The first copy of a page teaches
+    nothing; pages without a copy come first, but take their turn after a failed poll. Weights and
+    costs of pages play no part, nor does time. A decision takes time in proportion to the number
+    of pages, as the algorithm has it.
+
+    `state_dict` has what was learned of the functions, but neither the drawn functions nor the
+    position of `generator`.
+
+    >>> from pollwise.types import Outcome
+    >>> policy = GPOKS(generator=np.random.default_rng(1))
+    >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
+    >>> for now in range(1, 201):
+    ...     (page_id,) = policy.select(now, limit=1).page_ids.tolist()
+    ...     outcome = Outcome.CHANGED if page_id == 1 else Outcome.UNCHANGED
+    ...     policy.observe([Observation(page_id, now, outcome)])
+    >>> policy.amounts().round(2)
+    array([0.01, 0.99])
+    """
+
+    def __init__(
+        self,
+        *,
+        generator: np.random.Generator,
+        variant: str = "gpoks",
+        resolution: int = 100,
+        capacity: float = 1.0,
+        length_scale: float = 1.0,
+        signal_variance: float = 1.0,
+        noise_variance: float = 0.1,
+    ) -> None:
+        require_generator("gpoks", generator)
+        require_choice("gpoks", "variant", variant, GPOKS_VARIANTS)
+        require_whole("gpoks", "resolution", resolution, least=2, most=_FINEST_RESOLUTION)
+        require_positive("gpoks", "capacity", capacity)
+        require_positive("gpoks", "length_scale", length_scale)
+        require_positive("gpoks", "signal_variance", signal_variance)
+        require_positive("gpoks", "noise_variance", noise_variance)
+        kernel = SquaredExponential(float(length_scale), float(signal_variance))
+        amounts = (kernel, float(capacity), int(resolution))
+        self._basis, slopes = _functions(*amounts)
+        self._start = np.zeros(self._basis.shape[1])
+        if _DRAWING[variant][0] == FALLING_FUNCTION:
+            try:
+                self._start = _falling_function(*amounts)
+            except InputError:
+                raise InputError(
+                    f"gpoks: length_scale={length_scale!r} is so long for capacity={capacity!r}"
+                    f" that no function of {variant!r} falls; give a shorter one or another variant"
+                ) from None
+        self._options = np.array(
+            [resolution, capacity, length_scale, signal_variance, noise_variance], np.float64
+        )
+        self._state = _empty_state(variant, self._basis, slopes, self._options, generator)
+
+    @property
+    def state(self) -> GPOKSState:
+        """The whole state, which the functions of `gpoks_queue` work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has.
+
+        A page added since the latest selection has one step.
+        """
+        pages = self._state.pages
+        room = all_watched(pages).max(initial=-1) + 1
+        return pages["steps"][:room] * self._state.shared["step"]
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for an id that is negative or watched already.
+
+        Also if there are more pages than steps in the knapsack, or than can be held in memory.
+        """
+        if not pages:
+            return
+        page_ids = new_ids(pages, self._state.pages)
+        count, resolution = int(self._state.shared["pages"][0]) + len(pages), len(self._basis)
+        if count > resolution:
+            raise InputError(
+                f"gpoks: {count} pages do not fit into the {resolution} steps of the knapsack, each"
+                f" takes one at least; give a resolution of at least {count}"
+            )
+        self._grow(int(page_ids.max()) + 1)
+        root = prior_root(self._basis.shape[1])
+        enter_pages(self._state, page_ids, seen_at(pages), root, self._start)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored. What they had is dealt out with the next poll."""
+        remove_pages(self._state, watched(page_ids, self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """The pages whose turn it is, the knapsack dealt out anew for each; they are leased."""
+        page_ids = select_pages(self._state, now, limit)
+        return Selection(page_ids, float(wake_gpoks(self._state)))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from what polls paid and end the leases of their pages."""
+        observe_pages(self._state, *observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """The roots of the posteriors, the times of the copies and the turns; see `Policy`."""
+        pages = self._state.pages
+        ids = watched(np.arange(len(pages)) if page_ids is None else page_ids, pages)
+        return {
+            "page_ids": ids,
+            "page.root": self._state.roots[ids],
+            "page.seen_at": pages["seen_at"][ids],
+            "page.credit": pages["credit"][ids],
+            "page.offered": pages["offered"][ids],
+            "gpoks.options": self._options.copy(),
+        }
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put what was learned back; `StateError` if it does not fit."""
+        self._check_learned(state)
+        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
+        known = np.isin(ids, watched(ids, self._state.pages))
+        ids, rows = ids[known], first[known]
+        for name in ("seen_at", "credit", "offered"):
+            self._state.pages[name][ids] = state[f"page.{name}"][rows]
+        for page_id, root in zip(ids, state["page.root"][rows].astype(np.float64), strict=True):
+            restore_page(self._state, page_id, root)
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it is the learned state of such a policy."""
+        check_state(state, self.state_dict([]))
+        if not np.array_equal(state["gpoks.options"], self._options):
+            raise StateError(
+                f"the state was learned with the options {state['gpoks.options'].tolist()}, this"
+                f" policy has {self._options.tolist()} (resolution, capacity, length_scale,"
+                " signal_variance, noise_variance); make them the same"
+            )
+        roots, credits = (state[f"page.{name}"].astype(float) for name in ("root", "credit"))
+        offered = state["page.offered"].astype(np.int64)
+        sound = np.isfinite(roots).all() and (np.diagonal(roots, 0, 1, 2) > 0).all()
+        in_range = ((offered >= 0) & (offered <= len(self._basis))).all()
+        if not (sound and in_range and (credits > -math.inf).all()):
+            raise StateError(
+                "the learned roots and turns are damaged: roots must be finite, with a diagonal"
+                f" above 0, amounts offered from 0 to {len(self._basis)} steps, and credits above"
+                " -inf; go back to a copy of them"
+            )
+
+    def _grow(self, pages: int) -> None:
+        """Make room for page ids below `pages`; the room doubles."""
+        old = len(self._state.pages)
+        if pages <= old:
+            return
+        by_page = [getattr(self._state, name) for name in _BY_PAGE]
+        most = _MOST_BYTES // sum(a.itemsize * math.prod(a.shape[1:]) for a in by_page)
+        if pages > most:
+            raise InputError(
+                f"gpoks: page ids up to {pages - 1} at resolution={len(self._basis)} take more than"
+                f" {_MOST_BYTES >> 30} GiB; give ids from 0 on, or a coarser resolution"
+            )
+        room = min(max(pages, 2 * old, 16), most)
+        grown: dict[str, Any] = {}
+        for name, array in zip(_BY_PAGE, by_page, strict=True):
+            grown[name] = np.zeros((room, *array.shape[1:]), array.dtype)
+            grown[name][:old] = array
+        self._state = self._state._replace(**grown)
+
+
+@lru_cache(maxsize=8)
+def _functions(
+    kernel: SquaredExponential, capacity: float, resolution: int
+) -> tuple[NDArray[np.float64], Slopes]:
+    """The basis of functions of an amount and its slopes; policies share them, none writes."""
+    basis = low_rank_basis(kernel, capacity * np.arange(1, resolution + 1) / resolution)
+    return basis, slopes_of(basis)
+
+
+@lru_cache(maxsize=8)
+def _falling_function(
+    kernel: SquaredExponential, capacity: float, resolution: int
+) -> NDArray[np.float64]:
+    """The weights of a function that falls, for all policies alike."""
+    return falling_weights(_functions(kernel, capacity, resolution)[0])
+
+
+def _empty_state(
+    variant: str,
+    basis: NDArray[np.float64],
+    slopes: Slopes,
+    options: NDArray[np.float64],
+    generator: np.random.Generator,
+) -> GPOKSState:
+    """The state without any page."""
+    points, rank = basis.shape
+    shared = np.zeros(1, SHARED)
+    shared["drawing"], shared["optimistic"], shared["bonus"] = _DRAWING[variant]
+    resolution, capacity, *_, noise_variance = options.tolist()
+    shared["noise_deviation"] = math.sqrt(noise_variance)
+    shared["step"] = capacity / resolution
+    drawing, optimistic, _ = _DRAWING[variant]
+    uncertain = variant in ("ucb", "ips", "ips-ots")
+    by_mean = optimistic or drawing in (MEAN, POINTS)
+    guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
+    return GPOKSState(
+        pages=np.zeros(0, PAGE),
+        roots=np.zeros((0, rank, rank + 1)),
+        moments=np.zeros((0, rank, rank + 1)),
+        mean=np.zeros((0, points if by_mean else 1)),
+        deviation=np.zeros((0, points if uncertain else 0)),
+        forms=np.zeros((0, rank + 1, guards)),
+        weights=np.zeros((0, rank)),
+        live=np.zeros(0, np.int64),
+        shared=shared,
+        basis=basis,
+        columns=np.ascontiguousarray(basis.T),
+        slopes=slopes,
+        generator=generator,
+    )

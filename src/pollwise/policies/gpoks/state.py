@@ -1,0 +1,155 @@
+"""The state of Gaussian process based optimistic knapsack sampling: compiled kernels.
+
+Amounts are counted in steps, of which the knapsack holds as many as the basis has points; the
+value of a page at s steps is its function's at the point s - 1. What is known of a page's function
+is its root (`pollwise.rates.gaussian_process`); moments and tables follow from it and are
+kept because pages are drawn far more often than they learn.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.structures.spreading import spread
+from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
+from pollwise.rates.monotone import Slopes, whiten_guards
+
+__all__ = [
+    "FALLING_FUNCTION",
+    "FUNCTION",
+    "HELD",
+    "LEASED",
+    "MEAN",
+    "PAGE",
+    "POINTS",
+    "READY",
+    "SHARED",
+    "GPOKSState",
+    "enter_pages",
+    "learn_reward",
+    "remove_pages",
+    "restore_page",
+]
+
+Floats = NDArray[np.float64]
+
+READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
+"""Where a page is, if it is not `ABSENT`."""
+
+MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
+"""What a page's values are taken from: the posterior mean, the marginal posterior of each amount
+on its own, a function drawn from the posterior, one that is known never to rise."""
+
+PAGE = np.dtype(
+    [
+        ("steps", "i8"),  # the amount offered now
+        ("offered", "i8"),  # the amount when it was selected last; 0: it never was
+        ("credit", "f8"),  # what it has of the next poll, which takes 1; infinite: it comes first
+        ("seen_at", "f8"),  # time of the copy at hand; NaN: there is none
+        ("until", "f8"),  # held: when to come back
+        ("where", "i8"),
+    ]
+)
+"""What is kept of each page, besides its function."""
+
+SHARED = np.dtype(
+    [
+        ("drawing", "i8"),  # MEAN ... FALLING_FUNCTION
+        ("optimistic", "i8"),  # 1: a value is at least the posterior mean
+        ("bonus", "f8"),  # posterior standard deviations that a MEAN is raised by
+        ("noise_deviation", "f8"),  # of a reward
+        ("step", "f8"),  # the amount of one step
+        ("pages", "i8"),
+        ("returned", "i8"),  # polls that were shared out, and given back unpolled
+    ]
+)
+"""What all pages share."""
+
+
+@typed_once
+class GPOKSState(NamedTuple):
+    """The state of a GPOKS policy. Ids of pages are the first indices of `pages` to `weights`."""
+
+    pages: NDArray[Any]  # of PAGE
+    roots: Floats  # (ids, rank, rank + 1)
+    moments: Floats  # (ids, rank, rank + 1)
+    mean: Floats  # (ids, points), or (ids, 1) where it is of no use
+    deviation: Floats  # (ids, points), or (ids, 0) where it is of no use
+    forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
+    weights: Floats  # (ids, rank), of the functions drawn last
+    live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
+    shared: NDArray[Any]  # of SHARED, one element
+    basis: Floats  # (points, rank)
+    columns: Floats  # (rank, points)
+    slopes: Slopes
+    generator: np.random.Generator
+
+
+@numba.njit(cache=True)
+def _conclude(state: GPOKSState, page: int) -> None:
+    """Bring all that follows from a page's root up to date."""
+    solve(state.roots[page], state.moments[page])
+    if state.mean.shape[1] > 1:
+        tabulate_mean(state.columns, state.moments[page], state.mean[page])
+    if state.deviation.shape[1] > 0:
+        tabulate_deviation(state.columns, state.moments[page], state.deviation[page])
+    if state.shared[0].drawing == FALLING_FUNCTION:
+        whiten_guards(state.slopes, state.moments[page], state.forms[page])
+
+
+@numba.njit(cache=True)
+def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
+    """Take in what a poll paid, at the amount that the page was offered in."""
+    own = state.pages[page]
+    features = state.basis[own.offered - 1]
+    learn(state.roots[page], features, reward, state.shared[0].noise_deviation)
+    _conclude(state, page)
+
+
+@numba.njit(cache=True)
+def enter_pages(
+    state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats, weights: Floats
+) -> None:
+    """Take up pages with the prior `root`; their functions are drawn on from `weights`.
+
+    Pages without a copy (NaN) come first, in this order.
+    """
+    common = state.shared[0]
+    for n in range(len(pages)):
+        own = state.pages[pages[n]]
+        own.steps = 1
+        own.offered = 0
+        own.credit = math.inf if math.isnan(seen_at[n]) else spread(pages[n])
+        own.seen_at = seen_at[n]
+        own.where = READY
+        state.live[common.pages] = pages[n]
+        common.pages += 1
+        state.weights[pages[n]] = weights
+        restore_page(state, pages[n], root)
+
+
+@numba.njit(cache=True)
+def restore_page(state: GPOKSState, page: int, root: Floats) -> None:
+    """Set what is known of a page's function."""
+    state.roots[page] = root
+    _conclude(state, page)
+
+
+@numba.njit(cache=True)
+def remove_pages(state: GPOKSState, pages: NDArray[np.int64]) -> None:
+    """Forget pages, wherever they are."""
+    common = state.shared[0]
+    for page in pages:
+        state.pages[page].where = ABSENT
+        state.pages[page].steps = 0
+    left = 0
+    for n in range(common.pages):
+        page = state.live[n]
+        if state.pages[page].where != ABSENT:
+            state.live[left] = page
+            left += 1
+    common.pages = left

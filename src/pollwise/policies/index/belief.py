@@ -1,0 +1,71 @@
+"""The belief in a page's change rate: what a poll now is expected to find.
+
+Two models of a page are kept side by side. In the one it has a rate of its own that at most drifts:
+all its polls together make the likelihood of the rate (`pollwise.rates.posterior`). In the other
+it changes in bursts: every time between two changes, a *spell*, has a rate of its own, drawn from
+those of the page's earlier spells and of all pages (a Dirichlet process with two pseudo-spells of
+all pages), so that a page that has just changed is expected to change again soon, and ever less
+the longer it has not. Each page has log-odds of the second model against the first, by how well
+each has predicted what its polls found. The belief is the mixture of the two, a distribution over
+the rates of the lattice, so that the index is an expectation all the same. The functions are
+compiled.
+"""
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.prior import burst_share, steady_model
+from pollwise.policies.index.sites import look_at_site
+from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
+
+__all__ = ["burst_model", "form_belief", "refresh_belief"]
+
+_COMMON_SPELLS = 2.0
+"""Pseudo-spells of all pages that those of a page are added to."""
+
+Floats = NDArray[np.float32]
+
+
+@numba.njit(cache=True)
+def burst_model(state: IndexState, page: int) -> Floats:
+    """The probability of each rate of the spell that goes on, as of the copy at hand."""
+    own, common = state.pages[page], state.shared[0]
+    weights = own.spells.copy()
+    scale = np.float32(_COMMON_SPELLS / common.spells.sum())
+    lasted = own.seen_at - own.spell_at
+    survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
+    for j in range(RATE_COUNT):
+        weights[j] = (weights[j] + scale * np.float32(common.spells[j])) * survived[j]
+    normalise(weights)
+    return weights
+
+
+@numba.njit(cache=True)
+def form_belief(state: IndexState, page: int) -> None:
+    """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
+    own = state.pages[page]
+    if math.isnan(own.seen_at):
+        return
+    steady = steady_model(state, page)
+    bursts = burst_model(state, page)
+    share = np.float32(burst_share(state, page))
+    for j in range(RATE_COUNT):
+        own.belief[j] = steady[j] + share * (bursts[j] - steady[j])
+    look_at_site(state, page)
+    own.round = state.shared[0].round
+
+
+@numba.njit(cache=True)
+def refresh_belief(state: IndexState, page: int) -> None:
+    """Work out what other pages have taught about this one since, if they have."""
+    own = state.pages[page]
+    if not state.shared[0].learning:
+        return
+    if own.round != state.shared[0].round:
+        form_belief(state, page)
+    elif own.site >= 0 and own.surges != state.sites[own.site].surges:
+        look_at_site(state, page)

@@ -1,0 +1,78 @@
+"""What an index policy that learns expects of a poll: compiled functions on its state."""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.learning import operational_time
+from pollwise.policies.index.prior import prior_of, steady_model
+from pollwise.policies.index.state import IndexState, chance_after
+from pollwise.rates.lattice import RATE_COUNT
+from pollwise.rates.recalibration import recalibrated, take_in_outcome
+
+__all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
+
+
+@numba.njit(cache=True)
+def _modelled(state: IndexState, page: int, now: float) -> float:
+    """The mean of 1 - e^(-λτ) over the belief, in operational time.
+
+    NaN without a copy, 0 for a copy that is not older than now.
+    """
+    own = state.pages[page]
+    if math.isnan(own.seen_at):
+        return math.nan
+    if now <= own.seen_at:
+        return 0.0
+    refresh_belief(state, page)
+    return chance_after(state.pages, state.shared, page, operational_time(state, page, now))
+
+
+@numba.njit(cache=True)
+def chance_of(state: IndexState, page: int, now: float) -> float:
+    """The probability that a poll of a page at `now` finds a change.
+
+    That of the model, recalibrated. NaN without a copy, 0 for a copy that is not older than now.
+    """
+    return recalibrated(state.shared[0].recalibration, _modelled(state, page, now))
+
+
+@numba.njit(cache=True)
+def chances_of(state: Any, page_ids: NDArray[np.int64], now: float) -> NDArray[np.float64]:
+    """`chance_of` of some pages."""
+    chances = np.empty(len(page_ids))
+    for i, page in enumerate(page_ids):
+        chances[i] = chance_of(state, page, now)
+    return chances
+
+
+@numba.njit(cache=True)
+def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each rate over the long run, for some pages."""
+    posteriors = np.empty((len(page_ids), RATE_COUNT))
+    for i, page in enumerate(page_ids):
+        posteriors[i] = steady_model(state, page)
+        posteriors[i] /= posteriors[i].sum()
+    return posteriors
+
+
+@numba.njit(cache=True)
+def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each rate for some pages, before their own polls are looked at."""
+    priors = np.empty((len(page_ids), RATE_COUNT))
+    for i, page in enumerate(page_ids):
+        priors[i] = prior_of(state, page)
+        priors[i] /= priors[i].sum()
+    return priors
+
+
+@numba.njit(cache=True)
+def note_outcome(state: IndexState, page: int, now: float, changed: bool) -> None:
+    """Compare what a poll found with what the model said, before it learns from it."""
+    modelled = _modelled(state, page, now)
+    if modelled > 0.0:
+        take_in_outcome(state.shared[0].recalibration, modelled, changed)

@@ -1,0 +1,80 @@
+"""Pages that change by the clock: at their own hour of the day, if they change that day at all.
+
+Where servers tell when a page changed last, the times of day of the changes of many pages agree
+to within minutes: they are rebuilt once a night. Such a page has a *tick* a day, and what would be
+its change rate is how likely it is to change at a tick. A poll just after the tick gets the most.
+
+Log-odds say whether a page changes by the clock. Every time that is told raises them if it agrees
+with the tick and lowers them if it does not; if the poll came soon after the tick, agreement says
+nothing, as a page that changes all the time would agree as well. So does every poll, by how well
+clock and rate have predicted whether it finds a change. The functions are compiled.
+"""
+
+import math
+from typing import Any
+
+import numba
+
+from pollwise.policies.index.state import (
+    DAY,
+    IndexState,
+    chance_after,
+    ticks_between,
+)
+
+__all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
+
+FIRST_CLOCK_ODDS = -3.5
+_MOST_ODDS = 6.0
+_MARGIN = 1200.0
+"""Seconds after the change that a tick is set to."""
+_NEAR = 1440.0
+"""Seconds by which times of day may differ and agree."""
+_SOON = 10_800.0
+"""Seconds after a change before which a poll would find one in many cases anyway."""
+_TELLING = math.log(29.0)
+"""Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
+_LEAST_CHANCE = 0.03
+
+
+@numba.njit(cache=True)
+def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
+    """Compare the time of a change, as told, with the tick of a page."""
+    time = (changed_at + _MARGIN) % DAY
+    if own.dates > 0:
+        apart = abs((time - own.tick + 1.5 * DAY) % DAY - 0.5 * DAY)
+        agrees = apart < _NEAR
+        if not agrees:
+            own.clock_odds -= _TELLING
+        elif polled_at - changed_at > _SOON:
+            own.clock_odds += _TELLING
+        own.clock_odds = min(max(own.clock_odds, -_MOST_ODDS), _MOST_ODDS)
+        if agrees or own.clock_odds < 0.0:
+            own.tick = time
+    else:
+        own.tick = time
+    own.dates += 1
+
+
+@numba.njit(cache=True)
+def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
+    """How often a page by the clock has not changed since its last change, as told.
+
+    That was at the tick nearest to it. Below 0: the poll came before that tick.
+    """
+    return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
+
+
+@numba.njit(cache=True)
+def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
+    """Compare what clock and rate said of a poll with what it found."""
+    own = state.pages[page]
+    if own.dates < 2:
+        return
+    ticks = ticks_between(own, own.seen_at, polled_at)
+    by_clock = chance_after(state.pages, state.shared, page, ticks * DAY) if ticks > 0 else 0.0
+    by_rate = chance_after(state.pages, state.shared, page, polled_at - own.seen_at)
+    by_clock = min(max(by_clock, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
+    by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
+    odds = by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
+    own.clock_odds = min(max(own.clock_odds + math.log(odds), -_MOST_ODDS), _MOST_ODDS)

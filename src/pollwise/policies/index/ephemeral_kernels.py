@@ -1,0 +1,87 @@
+"""The queue of sources whose index is given from outside and changes with every poll.
+
+The index of ephemeral content, K [1 - e^(-κτ)(1 + κτ)], is that of detection for a page of change
+rate κ and weight K: so the sources wait in the queue of the index policies.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.objectives import Detection
+from pollwise.policies.index.policy import IndexPolicy
+from pollwise.policies.index.queue import add_pages, remove_pages
+from pollwise.policies.index.state import CALENDAR, POOL, POOL_CAPACITY
+
+__all__ = ["LATER", "SourceQueue"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LATER = 4.0
+"""The later one of the two waits by which an index is set, in units of the other."""
+
+_PATIENCE = 16.0
+_FEW = POOL_CAPACITY // 2
+_SMALLEST = 1e-200
+
+# z, and what share shape(z) is of shape(LATER z): it grows, and so tells z.
+_SCALED = np.geomspace(1e-4, 60.0, 512)
+_SHARES = Detection().shape(_SCALED) / Detection().shape(LATER * _SCALED)
+
+
+class SourceQueue(IndexPolicy):
+    """Polls the source of the largest index, or one that has waited for very long.
+
+    The mean of indices of many decays is approximated by one of one decay, the closer the nearer
+    to the times that it was set for: so it is set at each poll, and now and then while it waits.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(objective=Detection())
+        self._looked_at = -1
+
+    def _known_rates(self, page_ids: Ints) -> Floats:
+        return np.ones(len(page_ids))
+
+    def set_indices(self, ids: Ints, times: Floats, index: Floats, index_later: Floats) -> None:
+        """Set the indices of sources by their values after `times` and LATER * `times`."""
+        share = np.clip(index / np.maximum(index_later, _SMALLEST), _SHARES[0], _SHARES[-1])
+        scaled = np.interp(share, _SHARES, _SCALED)
+        self.state.pages["rate"][ids] = scaled / times
+        height = index_later / Detection().shape(LATER * times * self.state.pages["rate"][ids])
+        self.state.pages["weight"][ids] = np.maximum(height, _SMALLEST)
+
+    def to_look_at(self, now: float) -> tuple[Ints, Floats]:
+        """Sources whose index is to be set anew before a selection, and how long they have waited.
+
+        All that wait, if they are few; else one more of them at each call.
+        """
+        state = self.state
+        ids = np.empty(0, np.int64)
+        if state.shared[0]["pages"] <= _FEW:
+            ids = np.flatnonzero(np.isin(state.pages["where"], (CALENDAR, POOL)))
+        elif len(state.pages):
+            self._looked_at = (self._looked_at + 1) % len(state.pages)
+            if state.pages[self._looked_at]["where"] in (CALENDAR, POOL):
+                ids = np.array([self._looked_at], np.int64)
+        elapsed = now - state.pages["seen_at"][ids]
+        return ids[elapsed > 0], elapsed[elapsed > 0]
+
+    def put_back(self, ids: Ints, elapsed: Floats) -> None:
+        """Let sources that were looked at wait for their time, or all compete, if they are few.
+
+        One that has waited far longer than others do is polled next: its index may never reach
+        the price, but whether it is still as dull is to be seen now and then.
+        """
+        state, common = self.state, self.state.shared[0]
+        longest = _PATIENCE * common["pages"] * common["gap"]
+        if longest > 0:
+            state.pages["weight"][ids[elapsed > longest]] = math.inf
+        if common["pages"] <= _FEW:
+            # With the same key for all, the calendar is in order, and all enter the pool.
+            state.pages["key"][state.pages["where"] == CALENDAR] = -math.inf
+        elif len(ids):
+            remove_pages(state, ids)
+            add_pages(state, ids)

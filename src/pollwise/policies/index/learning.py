@@ -1,0 +1,149 @@
+"""What the index policies learn from a poll: compiled functions on their state."""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.belief import burst_model, form_belief, refresh_belief
+from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index.prior import count_pages, steady_model
+from pollwise.policies.index.sites import note_change, note_poll
+from pollwise.policies.index.state import (
+    CHANGED_TABLE,
+    DAY,
+    UNCHANGED_TABLE,
+    IndexState,
+    by_clock,
+    ticks_between,
+)
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
+from pollwise.rates.posterior import forget, learn_last_change, learn_poll
+
+__all__ = ["learn", "operational_time", "worth_after"]
+
+_MOST_ODDS = 8.0
+_LEAST_CHANCE = 1e-9
+_FEW_CHANGES = 1.0
+"""Changes that a page is taken to have had before, none of them a reversion."""
+
+
+@numba.njit(cache=True)
+def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
+    """What a change of a page is worth after so many, of which so many went back (or arrays)."""
+    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
+
+
+@numba.njit(cache=True)
+def operational_time(state: IndexState, page: int, now: float) -> float:
+    """The seconds since the copy was made as far as changes are concerned.
+
+    With the surge of the site; of a page that changes by the clock, a day for each tick.
+    """
+    own = state.pages[page]
+    if by_clock(own, state.shared[0]):
+        return max(ticks_between(own, own.seen_at, now) * DAY, 60.0)
+    return now - own.seen_at + own.surge
+
+
+@numba.njit(cache=True)
+def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
+    """Count a spell that ended within `lasted` seconds after the copy was made."""
+    own, common = state.pages[page], state.shared[0]
+    ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
+    for j in range(RATE_COUNT):
+        bursts[j] *= ended[j]
+    normalise(bursts)
+    for j in range(RATE_COUNT):
+        own.spells[j] += bursts[j]
+        common.spells[j] += bursts[j]
+
+
+@numba.njit(cache=True)
+def _learn_change(
+    state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
+) -> None:
+    """Let the likelihood take in a change; `elapsed` is in operational time."""
+    own, common = state.pages[page], state.shared[0]
+    unchanged = common.tables[UNCHANGED_TABLE]
+    if not dated:
+        learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
+    elif by_clock(own, common):
+        learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
+        since = ticks_since_change(own, told, polled_at)
+        if since > 0:
+            learn_poll(own.likelihood, since * DAY, unchanged)
+    else:
+        learn_last_change(own.likelihood, polled_at - told, unchanged)
+
+
+@numba.njit(cache=True)
+def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
+    """Take in the first copy: nothing changed since the time that was told.
+
+    That time may be the page's birth, so that it is not counted as a change.
+    """
+    own = state.pages[page]
+    own.seen_at = own.spell_at = polled_at
+    if dated:
+        own.spell_at = told
+        learn_poll(
+            own.likelihood, max(polled_at - told, 1.0), state.shared[0].tables[UNCHANGED_TABLE]
+        )
+        learn_tick(own, polled_at, told)
+        own.polls += 1
+        state.shared[0].learned += 1
+
+
+@numba.njit(cache=True)
+def learn(
+    state: IndexState,
+    page: int,
+    polled_at: float,
+    changed: bool,
+    reverted: bool,
+    last_changed_at: float,
+) -> None:
+    """Take in a poll that is newer than the copy of a page, and make it the time of the copy."""
+    own, common = state.pages[page], state.shared[0]
+    first = math.isnan(own.seen_at)
+    dated = (changed or first) and last_changed_at <= polled_at
+    dated = dated and not last_changed_at <= own.seen_at
+    if first:
+        _first_poll(state, page, polled_at, dated, last_changed_at)
+    else:
+        refresh_belief(state, page)
+        elapsed = operational_time(state, page, polled_at)
+        row = lattice_row(
+            common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
+        )
+        steady, bursts = steady_model(state, page), burst_model(state, page)
+        better = max(mean_over(bursts, row), _LEAST_CHANCE)
+        better /= max(mean_over(steady, row), _LEAST_CHANCE)
+        own.burst_odds += math.log(better)
+        own.burst_odds = min(max(own.burst_odds, -_MOST_ODDS), _MOST_ODDS)
+        if not by_clock(own, common):
+            note_poll(state, page, polled_at - own.seen_at, changed)
+        learn_clock(state, page, polled_at, changed)
+        forget(own.likelihood)
+        if changed:
+            spell = last_changed_at - own.seen_at if dated else elapsed
+            _end_spell(state, page, bursts, spell)
+            _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
+            own.changes += 1.0
+            own.reverts += reverted
+            own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
+            own.spell_at = last_changed_at if dated else polled_at
+            if not by_clock(own, common):  # a change at the usual hour says nothing of others
+                note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
+            if dated:
+                learn_tick(own, polled_at, last_changed_at)
+        else:
+            learn_poll(own.likelihood, elapsed, common.tables[UNCHANGED_TABLE])
+        own.seen_at = polled_at
+        own.polls += 1
+        common.learned += 1
+    form_belief(state, page)
+    count_pages(state)

@@ -1,0 +1,319 @@
+"""What the policies that poll the page of the largest index have in common."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.objectives import Detection, Objective
+from pollwise.policies.arrays import (
+    all_watched,
+    check_state,
+    new_ids,
+    observed,
+    seen_at,
+    watched,
+)
+from pollwise.policies.base import StateDict
+from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
+from pollwise.policies.index.learning import worth_after
+from pollwise.policies.index.line import straighten_line
+from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
+from pollwise.policies.index.queue import (
+    REVERTED,
+    add_pages,
+    defer_pages,
+    observe_pages,
+    remove_pages,
+    select_pages,
+    weigh_page,
+)
+from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
+from pollwise.policies.index.state import (
+    COUNTS,
+    HELD,
+    HOST,
+    LEASED,
+    PAGE,
+    SHARED,
+    SITE,
+    IndexState,
+)
+from pollwise.policies.index.worth import clock_table, surge_kind
+from pollwise.rates.lattice import tabulate
+from pollwise.rates.posterior import changed_table, unchanged_table
+from pollwise.types import Observation, Outcome, Page, Selection
+
+__all__ = ["IndexPolicy"]
+
+_PRICE = ("price", "polls")
+_SHARED_LEARNED = (
+    *_PRICE,
+    "gap",
+    "gaps",
+    "learned",
+    "round_time",
+    "prior",
+    "spells",
+    "burst_odds",
+    "share",
+    "exposure",
+    "recalibration",
+)
+_PAGE_LEARNED = (
+    "changes",
+    "reverts",
+    "dates",
+    "tick",
+    "clock_odds",
+    "burst_odds",
+    "spell_at",
+    "likelihood",
+    "spells",
+)
+
+
+_AT_FIRST: dict[str, float] = {
+    "likelihood": 1.0,
+    "worth": 1.0,
+    "clock_odds": FIRST_CLOCK_ODDS,
+}
+"""What is learned of a page before its first poll; the rest is 0."""
+_FIRST_SPELLS = 10.0
+"""Spells between changes that have been seen of all pages at first, of any rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How rates are learned.
+
+    `tilt`: what beliefs are multiplied with in the index, a row for each number of polls.
+    The others: see `index_state.SHARED`.
+    """
+
+    tilt: NDArray[np.float64]
+    slow_is_hopeful: bool
+    patience: float
+    revert_worth: float
+
+
+class IndexPolicy:
+    """Polls the page of the largest Whittle index; the subclasses say what is known of rates.
+
+    `state` is the whole state: arrays that the compiled functions of `index_queue` work on (and
+    the compiled loop of the simulator).
+    """
+
+    def __init__(self, *, objective: Objective | None, learning: Learning | None = None) -> None:
+        """`learning`: how rates are learned; None: they are known."""
+        self.objective = Detection() if objective is None else objective
+        self._learning = learning is not None
+        self._scopes: dict[str, int] = {}
+        self._sites: dict[str, int] = {}
+        self._kinds: dict[tuple[str, str], int] = {}
+        self.state = _empty_state(self.objective, learning)
+
+    def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The change rates of pages; only asked where rates are known."""
+        raise NotImplementedError
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; of those never polled, larger weights and older copies are tried first."""
+        if not pages:
+            return
+        pages = sorted(pages, key=_urgency)
+        page_ids = new_ids(pages, self.state.pages)
+        scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
+        sites, kinds = self._groups(pages)
+        self._grow(int(page_ids.max()) + 1)
+        state = self.state
+        state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
+        state.pages["seen_at"][page_ids] = seen_at(pages)
+        state.pages["scope"][page_ids] = scopes
+        state.pages["polls"][page_ids] = 0
+        state.pages["site"][page_ids] = sites
+        state.pages["kind"][page_ids] = kinds
+        if self._learning:
+            for name in (*_PAGE_LEARNED, "worth"):
+                state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
+            state.pages["spell_at"][page_ids] = state.pages["seen_at"][page_ids]
+            state.pages["round"][page_ids] = -1
+        else:
+            state.pages["rate"][page_ids] = self._known_rates(page_ids)
+        add_pages(state, page_ids)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+        remove_pages(self.state, watched(page_ids, self.state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """The pages of the largest indices; they are leased."""
+        page_ids = select_pages(self.state, now, limit)
+        held = self.state.held
+        wake_at = float(self.state.pages[held[1]]["key"]) if held[0] > 0 else math.inf
+        return Selection(page_ids, wake_at)
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        page_ids, polled_at, outcomes, last_changed_at = observed(observations, self.state.pages)
+        reverted = [o.reverted for o in observations if 0 <= o.page_id < len(self.state.pages)]
+        outcomes[(outcomes == Outcome.CHANGED) & np.array(reverted, np.bool_)] = REVERTED
+        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        defer_pages(self.state, watched(page_ids, self.state.pages), until)
+
+    def block(self, scope: str, until: float) -> None:
+        """Have `best_page` pass over all pages of a politeness scope before `until`."""
+        number = self._scopes.setdefault(scope, len(self._scopes))
+        self._grow(0)
+        host = self.state.hosts[number : number + 1]
+        host["blocked_until"] = np.maximum(host["blocked_until"], until)
+
+    def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
+        """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""
+        for page_id, weight in zip(page_ids, weights, strict=True):
+            if 0 <= page_id < len(self.state.pages):
+                weigh_page(self.state, page_id, weight)
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """What was learned; see `Policy`."""
+        state = self.state
+        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
+        learned: StateDict = {
+            "page_ids": ids,
+            "page.seen_at": state.pages["seen_at"][ids],
+            "page.polls": state.pages["polls"][ids],
+        }
+        for name in _SHARED_LEARNED:
+            learned[name] = state.shared[name].copy()
+        learned["objective"] = self._objective_identity()
+        if self._learning:
+            for name in _PAGE_LEARNED:
+                learned[f"page.{name}"] = state.pages[name][ids]
+        return learned
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Put learned state back; `StateError` if it does not fit."""
+        check_state(state, self.state_dict([]))
+        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
+        known = np.isin(ids, watched(ids, self.state.pages))
+        ids, rows = ids[known], first[known]
+        # Leased and held pages stay so; the others wait at places that depend on what is learned.
+        waiting = ids[~np.isin(self.state.pages["where"][ids], (HELD, LEASED))]
+        everyone = all_watched(self.state.pages)
+        remove_pages(self.state, waiting)
+        self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
+        self.state.pages["polls"][ids] = state["page.polls"][rows]
+        # Of another objective everything is of use but the price, which is in other units.
+        same = np.array_equal(state["objective"], self._objective_identity())
+        for name in _SHARED_LEARNED:
+            if same or name not in _PRICE:
+                self.state.shared[name] = state[name]
+        if self._learning:
+            for name in _PAGE_LEARNED:
+                self.state.pages[name][ids] = state[f"page.{name}"][rows]
+            # Not kept: what reverts are worth may have been something else.
+            self.state.pages["worth"][ids] = worth_after(
+                self.state.pages["reverts"][ids],
+                self.state.pages["changes"][ids],
+                self.state.shared[0]["revert_worth"],
+            )
+            recount(self.state, everyone)
+        add_pages(self.state, waiting)
+
+    def _objective_identity(self) -> NDArray[np.float64]:
+        """Numbers that no two objectives share."""
+        objective = self.objective
+        return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
+
+    def _groups(self, pages: Sequence[Page]) -> tuple[list[int], list[int]]:
+        """The numbers of the sites of pages, and of their kinds within these; -1: none."""
+        sites, kinds = [], []
+        for page in pages:
+            name = page.site or page.scope
+            site = self._sites.setdefault(name, len(self._sites)) if name else -1
+            named = site >= 0 and page.kind != ""
+            kind = self._kinds.setdefault((name, page.kind), len(self._kinds)) if named else -1
+            sites.append(site)
+            kinds.append(kind)
+        return sites, kinds
+
+    def _grow(self, pages: int) -> None:
+        """Make room for page ids below `pages`, scopes, sites and kinds; rooms double."""
+        state = self.state._replace(
+            hosts=_with_room(self.state.hosts, len(self._scopes), price=1.0),
+            sites=_with_room(self.state.sites, len(self._sites), page=-1),
+            kinds=_with_room(self.state.kinds, len(self._kinds)),
+        )
+        old = len(state.pages)
+        if pages > old:
+            room = max(pages, 2 * old, 16)
+            line = np.full(2 * room, -1, np.int64)
+            straighten_line(state, line)
+            grown: dict[str, NDArray[Any]] = {"line": line}
+            for name in ("pages", "calendar", "held"):
+                array = getattr(state, name)
+                # A heap has one place more than there are pages.
+                grown[name] = np.zeros(room + len(array) - old, array.dtype)
+                grown[name][: len(array)] = array
+            state = state._replace(**grown)
+        self.state = state
+
+
+def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
+    """An array with room for `count` elements; new ones are zero but for these fields."""
+    if count <= len(array):
+        return array
+    more = np.zeros(max(count - len(array), len(array)), array.dtype)
+    for name, value in fields.items():
+        more[name] = value
+    return np.append(array, more)
+
+
+def _urgency(page: Page) -> tuple[float, float]:
+    return -page.weight / page.cost, -math.inf if page.seen_at is None else page.seen_at
+
+
+def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
+    """The state without any page."""
+    decay = objective.decay
+    if decay is None:
+        index_table = tabulate(lambda a: objective.shape(a) / a**objective.power)
+        decay_table = tabulate(np.ones_like)
+    else:
+        index_table = tabulate(lambda a: a**-objective.power)
+        decay_table = tabulate(objective.shape)
+    shared = np.zeros(1, SHARED)
+    shared["power"] = objective.power
+    shared["latest"] = math.nan
+    shared["decay"] = 0.0 if decay is None else decay
+    shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
+    shared["patience"] = math.inf
+    shared["prior"] = base_prior(0.0)
+    if learning is not None:
+        shared["learning"] = 1
+        shared["tilt"] = learning.tilt
+        shared["patience"] = learning.patience
+        shared["slow_is_hopeful"] = learning.slow_is_hopeful
+        shared["revert_worth"] = learning.revert_worth
+        shared["surge_kind"] = surge_kind(objective)
+        shared["clock"], shared["late"] = clock_table(objective)
+        shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
+        shared["burst_odds"] = FIRST_BURST_ODDS
+        shared["share"] = FIRST_CHANGES
+        shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
+    return IndexState(
+        pages=np.zeros(0, PAGE),
+        shared=shared,
+        calendar=np.zeros(1, np.int64),
+        held=np.zeros(1, np.int64),
+        line=np.zeros(0, np.int64),
+        hosts=np.zeros(0, HOST),
+        sites=np.zeros(0, SITE),
+        kinds=np.zeros(0, COUNTS),
+    )

@@ -1,0 +1,205 @@
+"""What is to be expected of a page before its own polls: how fast pages like it change.
+
+How many pages there are at each rate is counted for all pages together, for each site, and for
+each kind of page within a site; and as the prior of a kind is fitted to the pages of that kind, so
+is the prior of kinds drawn from that of their site, and that of sites from all pages: a page of
+which little is known is taken for one of its kind, and a kind of few pages for one of its site.
+
+Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric maximum likelihood
+estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
+it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
+so that no poll has to wait for a pass over all of them. The hierarchy is that of Dirichlet priors,
+each centred on the level above. The functions are compiled.
+"""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.state import ABSENT, IndexState
+from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
+
+__all__ = [
+    "FIRST_BURST_ODDS",
+    "base_prior",
+    "burst_share",
+    "count_pages",
+    "prior_of",
+    "recount",
+    "slow_hope",
+    "steady_model",
+]
+
+_PAGES_A_POLL = 8
+_PSEUDO_PAGES = 100.0
+"""What the base prior counts as at first; less as pages have been polled."""
+_PARENT_PAGES = 3.0
+"""Pages that the prior of all pages counts as for a site, and that of a site for its kinds."""
+FIRST_BURST_ODDS = -1.0
+_PSEUDO_BURSTY = 5.0
+"""Pages that change in bursts, among those that the first odds count as."""
+_SMOOTHING = 0.2
+"""Share of a page that is counted for the rates on either side: the maximum likelihood by itself
+is a handful of spikes."""
+
+Floats = NDArray[np.float32]
+
+
+@numba.njit(cache=True)
+def base_prior(round_time: float) -> NDArray[np.float64]:
+    """The probability of each rate for a page of which nothing is known.
+
+    Rates are alike on a logarithmic scale up to one change in `round_time` seconds, the time in
+    which there is a poll for every page (0: not known yet), and rarer in proportion
+    to their rate above: polls cannot tell such rates apart, and to take a page for slower than it
+    may be costs a few polls, to take it for too fast would give it up.
+    """
+    weights = np.ones(RATE_COUNT)
+    for j in range(RATE_COUNT):
+        weights[j] = 1.0 / max(RATES[j] * round_time, 1.0)
+    return weights / weights.sum()
+
+
+@numba.njit(cache=True)
+def _start_round(state: IndexState) -> None:
+    """Begin a new round: what was counted in the one before becomes the prior."""
+    common = state.shared[0]
+    common.round_time = common.pages * common.gap
+    per_page = common.learned / max(common.pages, 1)
+    count = _PSEUDO_PAGES / (1.0 + per_page) * base_prior(common.round_time)
+    _turn(common.counts, common.round)
+    complete = common.counts.pages[common.round % 2]
+    for j in range(RATE_COUNT):
+        common.prior[j] = count[j] + complete[j]
+    normalise(common.prior)
+    bursty = common.bursty + _PSEUDO_BURSTY
+    steady = common.all - common.bursty + _PSEUDO_BURSTY * math.exp(-FIRST_BURST_ODDS)
+    common.burst_odds = math.log(bursty / steady)
+    common.bursty = common.all = 0.0
+    common.round += 1
+    _set_hope(common)
+
+
+@numba.njit(cache=True)
+def slow_hope(round_time: float) -> NDArray[np.float64]:
+    """What beliefs are multiplied with where slow rates are the hopeful ones (see `bayes_index`).
+
+    `round_time` is the time, in seconds, in which there is a poll for every page.
+    """
+    return 1.0 / (1.0 + RATES * round_time / 2.0)
+
+
+@numba.njit(cache=True)
+def _set_hope(common: Any) -> None:
+    if common.slow_is_hopeful:
+        common.tilt[0] = slow_hope(common.round_time)
+
+
+@numba.njit(cache=True)
+def _turn(counts: Any, now: int) -> None:
+    """Make counts ready for the round `now`: those of the round before are complete, older void."""
+    behind = now - counts.round
+    if behind > 0:
+        counts.pages[now % 2] = 0.0
+        if behind > 1:
+            counts.pages[1 - now % 2] = 0.0
+        counts.round = now
+
+
+@numba.njit(cache=True, fastmath=True)
+def _narrow(prior: Floats, counts: Any, now: int) -> None:
+    """Make the prior of a level that of the level below, whose counts are given (in place)."""
+    _turn(counts, now)
+    complete = counts.pages[1 - now % 2]
+    for j in range(RATE_COUNT):
+        prior[j] = _PARENT_PAGES * prior[j] + complete[j]
+    normalise(prior)
+
+
+@numba.njit(cache=True)
+def prior_of(state: IndexState, page: int) -> Floats:
+    """The prior of a page."""
+    own, common = state.pages[page], state.shared[0]
+    prior = common.prior.astype(np.float32)
+    if own.site >= 0:
+        _narrow(prior, state.sites[own.site].counts, common.round)
+        if own.kind >= 0:
+            _narrow(prior, state.kinds[own.kind], common.round)
+    return prior
+
+
+@numba.njit(cache=True)
+def steady_model(state: IndexState, page: int) -> Floats:
+    """The probability of each rate if the page has one for good."""
+    own = state.pages[page]
+    weights = prior_of(state, page)
+    for j in range(RATE_COUNT):
+        weights[j] *= own.likelihood[j]
+    normalise(weights)
+    return weights
+
+
+@numba.njit(cache=True)
+def burst_share(state: IndexState, page: int) -> float:
+    """The probability that a page changes in bursts (see `index_belief`).
+
+    How many of all pages do is counted as well, and is the prior of each.
+    """
+    odds = state.shared[0].burst_odds + state.pages[page].burst_odds
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+@numba.njit(cache=True, fastmath=True)
+def _add(counts: Any, posterior: Floats, now: int) -> None:
+    _turn(counts, now)
+    here = counts.pages[now % 2]
+    for j in range(RATE_COUNT):
+        left = posterior[max(j - 1, 0)]
+        right = posterior[min(j + 1, RATE_COUNT - 1)]
+        middle = np.float32(1.0 - 2.0 * _SMOOTHING) * posterior[j]
+        here[j] += middle + np.float32(_SMOOTHING) * (left + right)
+
+
+@numba.njit(cache=True)
+def _count_page(state: IndexState, page: int) -> None:
+    """Count one page, by what is known of its rate over the long run."""
+    own, common = state.pages[page], state.shared[0]
+    posterior = steady_model(state, page)
+    _add(common.counts, posterior, common.round)
+    common.bursty += burst_share(state, page)
+    common.all += 1.0
+    if own.site >= 0:
+        _add(state.sites[own.site].counts, posterior, common.round)
+        if own.kind >= 0:
+            _add(state.kinds[own.kind], posterior, common.round)
+
+
+@numba.njit(cache=True)
+def count_pages(state: IndexState) -> None:
+    """Count the next few pages; after the last one, a new round begins."""
+    common = state.shared[0]
+    for _ in range(min(_PAGES_A_POLL, len(state.pages))):
+        own = state.pages[common.next]
+        if own.where != ABSENT and own.polls > 0:
+            _count_page(state, common.next)
+        common.next += 1
+        if common.next == len(state.pages):
+            common.next = 0
+            _start_round(state)
+
+
+@numba.njit(cache=True)
+def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
+    """Count all pages by site and kind anew; the prior of all pages stays as it is."""
+    common = state.shared[0]
+    common.round += 2  # what was counted is void
+    for page in pages:
+        if state.pages[page].polls > 0:
+            _count_page(state, page)
+    common.next = 0
+    common.bursty = common.all = 0.0
+    common.round += 1
+    _set_hope(common)

@@ -1,0 +1,385 @@
+"""Whose index is the largest, without looking at all pages: the queue of the index policies.
+
+Every page waits in a *calendar* until shortly before its index is expected to reach the current
+price; then it stands in a small *pool*, whose largest index, computed anew each time, is polled.
+The price is the mean of the second largest indices, which just lost. So a decision looks at a few
+dozen pages however many there are, and in contrast to polling in the order of due times, a wrong
+price costs little: if it is too low the pool is fuller, if it is too high the page that is due
+next is taken.
+
+Four details keep that true when the price and what is known of pages move on:
+
+- In each decision the *sweep* puts one more page of the calendar where it belongs by now, or
+  several in a round after the price has moved by a tenth.
+- A pool that overflows raises the price to what its best pages are worth and sends the rest back.
+- Pages never observed all look alike, so they wait in a line; only its head competes.
+- Pages of a host that is too busy are *held* until it has time, and its *host price* rises, once
+  between two of its polls: its pages compete, and are due, at that multiple of the price, until
+  about as many are due as it can take. It falls again with every poll of the host that is answered.
+
+The functions are compiled.
+"""
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.chance import note_outcome
+from pollwise.policies.index.learning import learn
+from pollwise.policies.index.line import head_of_line, join_line
+from pollwise.policies.index.sites import join_site, leave_site
+from pollwise.policies.index.state import (
+    ABSENT,
+    CALENDAR,
+    HELD,
+    LEASED,
+    NEW,
+    POOL,
+    POOL_CAPACITY,
+    IndexState,
+    Shared,
+    floor_time,
+    index_of,
+    time_to_reach,
+)
+from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.types import Outcome
+
+__all__ = [
+    "REVERTED",
+    "add_pages",
+    "best_page",
+    "defer_pages",
+    "lease_page",
+    "observe_page",
+    "observe_pages",
+    "remove_pages",
+    "select_page",
+    "select_pages",
+    "weigh_page",
+]
+
+POOL_TARGET = 24
+"""Pages come into the pool this many polls before they are due."""
+_MEMORY = 16.0
+"""Polls over which the price is averaged, and at least the gap."""
+_LONELY = 0.9
+"""What the price is multiplied with, as a loser's bid, if the pool has no second page."""
+_FAR_TOO_HIGH = 0.25
+"""Share of the price below which the bid of a winner without a rival shows it to be too high."""
+_LONELY_MEMORY = 4.0
+_PRICE_MOVE = 1.1
+_QUICK_SWEEP = 16
+_ALERTED = 16
+_HOST_PRICE_UP = 1.05
+_HOST_PRICE_DOWN = 0.98
+_HIGHEST_HOST_PRICE = 1e6
+
+REVERTED = 4
+"""The code of an outcome that is CHANGED, to a version that was seen before."""
+_GONE = int(Outcome.GONE)
+_FAILED = int(Outcome.FAILED)
+_UNCHANGED = int(Outcome.UNCHANGED)
+
+
+@numba.njit(cache=True)
+def _entry(state: IndexState, page: int) -> float:
+    """When a page with a copy belongs into the pool."""
+    common, own = state.shared[0], state.pages[page]
+    price = common.price * state.hosts[own.scope].price
+    refresh_belief(state, page)
+    wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
+    floor = floor_time(state.pages, state.shared, page)
+    return own.seen_at + min(wait, floor) - POOL_TARGET * common.gap
+
+
+@numba.njit(cache=True)
+def _bid(state: IndexState, page: int, now: float) -> float:
+    """What a page competes with: its index, at the price of its host."""
+    host = state.hosts[state.pages[page].scope]
+    refresh_belief(state, page)
+    return index_of(state.pages, state.shared, page, now) / host.price
+
+
+@numba.njit(cache=True)
+def _enter_calendar(state: IndexState, page: int, time: float) -> None:
+    state.pages[page].where = CALENDAR
+    heap_push(state.calendar, state.pages, page, time)
+
+
+@numba.njit(cache=True)
+def _enter_pool(state: IndexState, page: int) -> None:
+    own, common = state.pages[page], state.shared[0]
+    common.pool[common.pool_size] = page
+    own.place = common.pool_size
+    own.where = POOL
+    common.pool_size += 1
+
+
+@numba.njit(cache=True)
+def _leave_pool(state: IndexState, page: int) -> None:
+    common = state.shared[0]
+    common.pool_size -= 1
+    last = common.pool[common.pool_size]
+    spot = state.pages[page].place
+    common.pool[spot] = last
+    state.pages[last].place = spot
+
+
+@numba.njit(cache=True)
+def _wait(state: IndexState, page: int) -> None:
+    """Let a page that is nowhere wait for its time: in line, or in the calendar."""
+    own = state.pages[page]
+    if math.isnan(own.seen_at) or (state.shared[0].learning and own.polls == 0 and own.site < 0):
+        join_line(state, page)
+    else:
+        _enter_calendar(state, page, _entry(state, page))
+
+
+@numba.njit(cache=True)
+def _leave(state: IndexState, page: int) -> None:
+    """Take a page from where it is."""
+    where = state.pages[page].where
+    if where == CALENDAR:
+        heap_remove(state.calendar, state.pages, page)
+    elif where == HELD:
+        heap_remove(state.held, state.pages, page)
+    elif where == POOL:
+        _leave_pool(state, page)
+    elif where == NEW:
+        state.line[state.pages[page].place] = -1
+
+
+@numba.njit(cache=True)
+def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
+    """Take up pages whose fields (weight, seen_at ...) have been set."""
+    for page in pages:
+        state.shared[0].pages += 1
+        join_site(state, page)
+        refresh_belief(state, page)
+        _wait(state, page)
+
+
+@numba.njit(cache=True)
+def weigh_page(state: IndexState, page: int, weight: float) -> None:
+    """Take the weight of a page to be another."""
+    if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
+        state.pages[page].weight = weight
+        if state.pages[page].where == CALENDAR:
+            heap_update(state.calendar, state.pages, page, _entry(state, page))
+
+
+@numba.njit(cache=True)
+def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
+    """Forget pages, wherever they are."""
+    for page in pages:
+        if state.pages[page].where != ABSENT:
+            state.shared[0].pages -= 1
+            _leave(state, page)
+            leave_site(state, page)
+            state.pages[page].where = ABSENT
+
+
+@numba.njit(cache=True)
+def _shrink_pool(state: IndexState, now: float) -> None:
+    """Keep the best POOL_TARGET pages of a full pool, at the price of the least of them."""
+    common = state.shared[0]
+    pages = common.pool.copy()
+    bids = np.empty(len(pages))
+    for n in range(len(pages)):
+        bids[n] = _bid(state, pages[n], now)
+    order = np.argsort(-bids)
+    least = bids[order[POOL_TARGET - 1]]
+    if least < math.inf:
+        common.price = max(common.price, least)
+    soon = now + max(common.gap, 1e-6)
+    for n in order[POOL_TARGET:]:
+        _leave_pool(state, pages[n])
+        _enter_calendar(state, pages[n], max(_entry(state, pages[n]), soon))
+
+
+@numba.njit(cache=True)
+def _fill_pool(state: IndexState, now: float) -> None:
+    """Let the pages whose time has come into the pool."""
+    common, pages = state.shared[0], state.pages
+    while state.held[0] > 0 and pages[state.held[1]].key <= now:
+        page = state.held[1]
+        _leave(state, page)
+        _wait(state, page)
+    while state.calendar[0] > 0 and pages[state.calendar[1]].key <= now:
+        page = state.calendar[1]
+        _leave(state, page)
+        _enter_pool(state, page)
+        if common.pool_size == POOL_CAPACITY:
+            _shrink_pool(state, now)
+    if common.pool_size == 0 and state.calendar[0] > 0:
+        page = state.calendar[1]
+        _leave(state, page)
+        _enter_pool(state, page)
+
+
+@numba.njit(cache=True)
+def _sweep(state: IndexState) -> None:
+    """Put the next pages of the calendar, in the order of ids, where they belong by now."""
+    common = state.shared[0]
+    if common.sweep_left <= 0 and not (
+        common.swept_price / _PRICE_MOVE <= common.price <= common.swept_price * _PRICE_MOVE
+    ):
+        common.swept_price = common.price
+        common.sweep_left = len(state.pages)
+    count = _QUICK_SWEEP if common.sweep_left > 0 else 1
+    common.sweep_left = max(common.sweep_left - count, 0)
+    for _ in range(count):
+        common.sweep = (common.sweep + 1) % len(state.pages)
+        page = common.sweep
+        if state.pages[page].where == CALENDAR:
+            heap_update(state.calendar, state.pages, page, _entry(state, page))
+
+
+@numba.njit(cache=True)
+def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
+    """Average the price and the time between polls; `second` is the largest bid that lost.
+
+    Below 0: no page lost. Then the winner may have come long before it was due, and the price may
+    be no higher than its bid (infinite: its host has a price of its own).
+    """
+    common = shared[0]
+    common.polls += 1
+    memory = min(float(common.polls), _MEMORY)
+    if second < 0.0:
+        second = _LONELY * common.price
+        if largest < _FAR_TOO_HIGH * common.price:
+            second, memory = largest, min(memory, _LONELY_MEMORY)
+    if second < math.inf:
+        common.price += (second - common.price) / memory
+    if not math.isnan(common.latest):
+        common.gaps += 1
+        memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
+        common.gap += (now - common.latest - common.gap) / min(float(common.gaps), memory)
+    common.latest = now
+
+
+@numba.njit(cache=True)
+def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
+    """The page of the largest index, its bid, and the largest that loses (below 0: none does).
+
+    -1: there is no page to poll. Pages of hosts that are blocked are passed over.
+    """
+    _fill_pool(state, now)
+    common = state.shared[0]
+    chosen, largest, second = head_of_line(state), -1.0, -1.0
+    if chosen >= 0:
+        largest = _bid(state, chosen, now)
+    for n in range(common.pool_size):
+        page = common.pool[n]
+        if state.hosts[state.pages[page].scope].blocked_until > now:
+            continue
+        bid = _bid(state, page, now)
+        if bid > largest:
+            chosen, largest, second = page, bid, largest
+        elif bid > second:
+            second = bid
+    if chosen >= 0 and state.pages[chosen].where == NEW and common.new_size > 1:
+        second = largest  # the next in line is worth about as much
+    return chosen, largest, second
+
+
+@numba.njit(cache=True)
+def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
+    """Lease the page that `best_page` gave, with these bids, at the same time."""
+    _leave(state, page)
+    state.pages[page].where = LEASED
+    at_host_price = state.hosts[state.pages[page].scope].price > 1.0
+    _note_poll(state.shared, now, math.inf if at_host_price else largest, second)
+    _sweep(state)
+
+
+@numba.njit(cache=True)
+def select_page(state: IndexState, now: float) -> int:
+    """Lease the page of the largest index and give its id; -1: there is none to poll."""
+    page, largest, second = best_page(state, now)
+    if page >= 0:
+        lease_page(state, page, now, largest, second)
+    return int(page)
+
+
+@numba.njit(cache=True)
+def select_pages(state: IndexState, now: float, limit: int) -> NDArray[np.int64]:
+    """Lease at most `limit` pages, those of the largest indices."""
+    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
+    for n in range(len(pages)):
+        pages[n] = select_page(state, now)
+        if pages[n] < 0:
+            return pages[:n]
+    return pages
+
+
+@numba.njit(cache=True)
+def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> None:
+    """Give leased pages back unpolled, because their host is busy until then."""
+    for page in pages:
+        own = state.pages[page]
+        if own.where == LEASED:
+            host = state.hosts[own.scope]
+            if not host.raised:
+                host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
+                host.raised = 1
+            own.where = HELD
+            heap_push(state.held, state.pages, page, until)
+
+
+@numba.njit(cache=True)
+def _alert_siblings(state: IndexState, page: int) -> None:
+    """Put some pages of the site of a changed page where they belong now; the sweep sees to the
+    others."""
+    sibling = state.pages[page].after
+    for _ in range(_ALERTED):
+        if sibling == page:
+            return
+        if state.pages[sibling].where == CALENDAR:
+            heap_update(state.calendar, state.pages, sibling, _entry(state, sibling))
+        sibling = state.pages[sibling].after
+
+
+@numba.njit(cache=True)
+def observe_page(
+    state: IndexState, page: int, polled_at: float, outcome: int, last_changed_at: float
+) -> None:
+    """Take in one observation (`last_changed_at` NaN: not told) and end the lease."""
+    own = state.pages[page]
+    where = own.where
+    if where == ABSENT:
+        return
+    host = state.hosts[own.scope]
+    host.raised = 0
+    if outcome != _GONE and outcome != _FAILED:
+        host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
+        if math.isnan(own.seen_at) or polled_at > own.seen_at:
+            if state.shared[0].learning:
+                changed, reverted = outcome != _UNCHANGED, outcome == REVERTED
+                note_outcome(state, page, polled_at, changed)
+                learn(state, page, polled_at, changed, reverted, last_changed_at)
+                if changed:
+                    _alert_siblings(state, page)
+            own.seen_at = polled_at
+            if where in (CALENDAR, NEW):
+                _leave(state, page)
+                _wait(state, page)
+    if where == LEASED:
+        _wait(state, page)
+
+
+@numba.njit(cache=True)
+def observe_pages(
+    state: IndexState,
+    pages: NDArray[np.int64],
+    polled_at: NDArray[np.float64],
+    outcome: NDArray[np.int64],
+    last_changed_at: NDArray[np.float64],
+) -> None:
+    """Take in observations, in the order given."""
+    for n in range(len(pages)):
+        observe_page(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])

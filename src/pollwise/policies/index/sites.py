@@ -1,0 +1,109 @@
+"""Changes on one site come together: one change seen raises what is expected of its siblings.
+
+A change of a page counts, for every other page of its site, as so many more seconds in which that
+page may have changed: its *surge*. So a page that hardly ever changes is hardly suspected, and the
+copy of one that changes often is taken for stale. How many seconds a change counts as is learned
+for each site, and for all sites together until a site has had some changes of its own. After a
+surge of J seconds and τ others, a share J/(τ + J) of a change that a poll finds is put down to the
+surge, and as large a share of the chance of one, as it was thought to be, is held against that; at
+the true J, the two are equally much on average. (For rare changes this is the EM algorithm. Where
+the chance is near 1 the EM algorithm would expect many changes, of which polls show but one.)
+
+A change is known to lie between two polls of its page, or when the server told. Of the siblings,
+those are concerned whose copy is older, in part if their copy was made between the two. Changes
+by the clock (`index_clock`) are left out: that they come together says nothing. Each site remembers
+its latest changes, and its pages form a ring, so that neither takes a look at all pages. The
+functions are compiled.
+"""
+
+import numba
+
+from pollwise.policies.index.state import SURGES, IndexState, chance_after
+
+__all__ = [
+    "FIRST_CHANGES",
+    "FIRST_SURGE",
+    "join_site",
+    "leave_site",
+    "look_at_site",
+    "note_change",
+    "note_poll",
+]
+
+FIRST_SURGE = 86_400.0
+"""Seconds that a change counts as at first."""
+FIRST_CHANGES = 5.0
+"""How many changes that counts as."""
+
+
+@numba.njit(cache=True)
+def join_site(state: IndexState, page: int) -> None:
+    """Put a page into the ring of its site."""
+    own = state.pages[page]
+    own.before = own.after = page
+    if own.site < 0:
+        return
+    site = state.sites[own.site]
+    if site.page >= 0:
+        first = state.pages[site.page]
+        own.before, own.after = first.before, site.page
+        state.pages[first.before].after = page
+        first.before = page
+    else:
+        site.page = page
+
+
+@numba.njit(cache=True)
+def leave_site(state: IndexState, page: int) -> None:
+    """Take a page out of the ring of its site."""
+    own = state.pages[page]
+    if own.site < 0:
+        return
+    site = state.sites[own.site]
+    if site.page == page:
+        site.page = own.after if own.after != page else -1
+    state.pages[own.before].after = own.after
+    state.pages[own.after].before = own.before
+
+
+@numba.njit(cache=True)
+def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
+    """Tell the site of a page that the page changed between two times."""
+    if state.pages[page].site >= 0:
+        site = state.sites[state.pages[page].site]
+        spot = site.surges % SURGES
+        site.begin[spot], site.end[spot] = begin, end
+        site.surges += 1
+
+
+@numba.njit(cache=True)
+def look_at_site(state: IndexState, page: int) -> None:
+    """Work out the surge of a page."""
+    own, common = state.pages[page], state.shared[0]
+    own.surge = own.overlap = 0.0
+    if own.site < 0:
+        return
+    site = state.sites[own.site]
+    overlap = 0.0
+    for n in range(min(site.surges, SURGES)):
+        begin, end = site.begin[n], site.end[n]
+        if end > own.seen_at:
+            overlap += 1.0 if begin >= own.seen_at else (end - own.seen_at) / (end - begin)
+    common_surge = common.share / common.exposure
+    seconds = (site.share + FIRST_CHANGES) / (site.exposure + FIRST_CHANGES / common_surge)
+    own.overlap, own.surge, own.surges = overlap, seconds * overlap, site.surges
+
+
+@numba.njit(cache=True)
+def note_poll(state: IndexState, page: int, elapsed: float, changed: bool) -> None:
+    """Learn what surges count as from a poll, `elapsed` seconds after the one before."""
+    own, common = state.pages[page], state.shared[0]
+    if own.site >= 0 and own.overlap > 0.0:
+        site = state.sites[own.site]
+        counted = elapsed + own.surge
+        exposure = chance_after(state.pages, state.shared, page, counted) * own.overlap / counted
+        share = own.surge / counted if changed else 0.0
+        site.exposure += exposure
+        site.share += share
+        common.exposure += exposure
+        common.share += share

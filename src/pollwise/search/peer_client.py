@@ -1,0 +1,125 @@
+"""Asking peers over HTTP: bounded in time and size, and whatever they do is one kind of error."""
+
+import asyncio
+import json
+import os
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
+
+from pollwise.search.description import Description, read_description
+from pollwise.search.results import Result, read_results
+
+__all__ = ["PEER_SECONDS", "PeerClient", "PeerError", "RefusedError"]
+
+PEER_SECONDS = 2.0
+"""The time that a peer has for a whole answer."""
+
+_MOST_BYTES = 2**20
+
+
+class PeerError(Exception):
+    """A peer gave no answer that can be used; the message says why, in one line."""
+
+
+class RefusedError(PeerError):
+    """The peer is well, but takes no such query."""
+
+
+class PeerClient:
+    """Asks peers, by their URLs without a slash at the end; use it with `async with`.
+
+    A peer that has not answered in full within `timeout` seconds, answers with more than 1 MiB,
+    with another status than 200, with a redirect or with anything but what was asked for is a
+    `PeerError`.
+    """
+
+    def __init__(self, *, timeout: float = PEER_SECONDS) -> None:
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit_per_host=16),
+            timeout=aiohttp.ClientTimeout(total=None),
+            # A body that has to be decompressed could be larger than it looks.
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def describe(self, peer: str) -> Description:
+        """What the peer tells of itself."""
+        document = await self._ask(f"{peer}/engine", {})
+        try:
+            return read_description(document)
+        except ValueError as error:
+            raise PeerError(f"answers {error}") from error
+
+    async def search(self, peer: str, query: str, limit: int) -> tuple[list[Result], int]:
+        """What the peer itself finds, best first, and how many of its pages match; it is told to
+        forward the query to nobody.
+        """
+        asked = {"q": query, "limit": str(limit), "hops": "0"}
+        document = await self._ask(f"{peer}/search", asked)
+        try:
+            return read_results(document, peer, limit)
+        except ValueError as error:
+            raise PeerError(f"answers {error}") from error
+
+    async def _ask(self, url: str, parameters: dict[str, str]) -> object:
+        if self._session is None:
+            raise RuntimeError("this PeerClient is not open; use it within `async with`")
+        try:
+            async with asyncio.timeout(self._timeout):
+                body = await self._read(self._session, url, parameters)
+        except TimeoutError as error:
+            raise PeerError(f"no complete answer within {self._timeout:g} s") from error
+        except aiohttp.ClientConnectorError as error:
+            raise PeerError(f"no connection ({_reason(error.os_error)})") from error
+        # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers.
+        except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as error:
+            raise PeerError(_one_line(error)) from error
+        try:
+            document: object = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise PeerError("answers no JSON") from error
+        return document
+
+    async def _read(
+        self, session: aiohttp.ClientSession, url: str, parameters: dict[str, str]
+    ) -> bytes:
+        async with session.get(url, params=parameters, allow_redirects=False) as response:
+            if response.status == 400:
+                raise RefusedError("refuses the query")
+            if response.status != 200:
+                raise PeerError(f"answers with status {response.status}")
+            body = bytearray()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise PeerError(f"answers with more than {_MOST_BYTES} bytes")
+            return bytes(body)
+
+
+def _reason(error: OSError) -> str:
+    # The numbers of the resolver's errors are below 0; the texts of the others name places, too.
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else _one_line(error)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
+    return text[:300] or type(error).__name__

@@ -1,0 +1,138 @@
+"""The query broker: who answers a query, and what becomes of the answers.
+
+Each query is answered here, which costs little, as no topic vector has all words of its pages. It
+is also forwarded to those peers that are at least half as near to it as this engine is; so a query
+on the topic of this engine alone stays here, and one off it goes to those that are about it. Where
+no engine is near at all, the largest peers are asked. A query that was forwarded is forwarded no
+further, so that none goes round in circles.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pollwise.relevance.terms import terms
+from pollwise.search.description import Description
+from pollwise.search.engine_directory import EngineDirectory, Peer
+from pollwise.search.peer_client import PeerClient, PeerError, RefusedError
+from pollwise.search.query_processor import QueryProcessor
+from pollwise.search.results import Answer, Result, merge
+from pollwise.store import Hit
+from pollwise.store.sqlite.search import expression_of
+
+__all__ = ["MOST_RESULTS", "Found", "QueryBroker", "peers_for"]
+
+MOST_RESULTS = 100
+"""The results that one request may ask for; of each peer, so many take part at most."""
+
+_MOST_PEERS = 3
+_NEAR_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of a query: the merged results, the answers they are from (that of this engine
+    comes first), and of each peer that should have answered and did not, by its URL, why not.
+    """
+
+    results: Sequence[Result]
+    answers: Sequence[Answer]
+    failed: dict[str, str]
+
+
+class QueryBroker:
+    """Answers queries by `processor` and by the peers of `directory`, asked through `client`.
+
+    `address` is the URL of this engine.
+    """
+
+    def __init__(
+        self,
+        processor: QueryProcessor,
+        directory: EngineDirectory,
+        client: PeerClient,
+        *,
+        address: str,
+    ) -> None:
+        self._processor = processor
+        self._directory = directory
+        self._client = client
+        self._address = address
+
+    async def search(self, query: str, limit: int, offset: int, *, forward: bool) -> Found:
+        """At most `limit` results, from the `offset`-th (from 0) on, of this engine and, with
+        `forward`, of the peers that are near. Peers together take no longer than one time-out.
+
+        What a query may say: see `pollwise.store.sqlite.search`. `InputError`, `StoreError` and
+        `OverloadedError` are about this engine; what peers do wrong is told in the answer.
+        """
+        wanted, _ = expression_of(query)
+        # The operators of the expression are stop words, and so no terms.
+        words = terms(wanted)
+        own = self._processor.description
+        near = peers_for(words, own, self._directory.peers) if forward else []
+        failed = {peer.url: f"rests: {peer.error}" for peer, _ in near if peer.failures}
+        asked = [
+            asyncio.create_task(self._ask(peer, nearness, query, offset + limit, failed))
+            for peer, nearness in near
+            if not peer.failures
+        ]
+        try:
+            # With others' results before them, those of this engine start from the first.
+            skipped = 0 if asked else offset
+            hits, matches = await self._processor.search(query, limit + offset - skipped, skipped)
+            answered = await asyncio.gather(*asked)
+        finally:
+            for task in asked:
+                task.cancel()
+        results = [_result(hit, self._address) for hit in hits]
+        nearness = own.nearness(words)
+        answers = [Answer(self._address, nearness, own.documents, matches, results)]
+        answers += [answer for answer in answered if answer is not None]
+        rest = offset - skipped
+        return Found(merge(answers)[rest : rest + limit], answers, failed)
+
+    async def _ask(
+        self, peer: Peer, nearness: float, query: str, limit: int, failed: dict[str, str]
+    ) -> Answer | None:
+        try:
+            results, matches = await self._client.search(peer.url, query, min(limit, MOST_RESULTS))
+        except PeerError as error:
+            failed[peer.url] = str(error)
+            if not isinstance(error, RefusedError):
+                self._directory.failed(peer.url, str(error))
+            return None
+        documents = 0 if peer.description is None else peer.description.documents
+        return Answer(peer.url, nearness, documents, matches, results)
+
+
+def peers_for(
+    words: Collection[str], own: Description, peers: Sequence[Peer]
+) -> list[tuple[Peer, float]]:
+    """The peers, with their nearness, that a query of these terms concerns besides the engine
+    `own`: the nearest first, and at most three of those that answer.
+
+    Those that rest are among them where they would be asked if they did not.
+    """
+    known = [
+        (peer, peer.description.nearness(words), peer.description.documents)
+        for peer in peers
+        if peer.description is not None
+    ]
+    nearest = max((nearness for _, nearness, _ in known), default=0.0)
+    least = _NEAR_SHARE * own.nearness(words)
+    if nearest > 0:
+        known = [entry for entry in known if entry[1] > 0 and entry[1] >= least]
+    elif least > 0:
+        return []
+    known.sort(key=lambda entry: (-entry[1], -entry[2], entry[0].url))
+    chosen: list[tuple[Peer, float]] = []
+    for peer, nearness, _ in known:
+        if sum(not other.failures for other, _ in chosen) == _MOST_PEERS:
+            break
+        chosen.append((peer, nearness))
+    return chosen
+
+
+def _result(hit: Hit, engine: str) -> Result:
+    return Result(hit.url, hit.title, hit.snippet, hit.marks, hit.relevance, hit.score, engine)

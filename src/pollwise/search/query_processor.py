@@ -1,0 +1,116 @@
+"""The query processor: answers queries from the collection, while others may write to it."""
+
+import asyncio
+import queue
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from pollwise.collecting.stored_topic import stored_filter, stored_topic
+from pollwise.errors import InputError
+from pollwise.search.description import Description
+from pollwise.store import Hit, Store
+
+__all__ = ["OverloadedError", "QueryProcessor"]
+
+_THREADS = 4
+_MOST_WAITING = 64
+_SEARCH_SECONDS = 10.0
+
+T = TypeVar("T")
+
+
+class OverloadedError(Exception):
+    """The engine has too much to do to answer now; the message says so in one line."""
+
+
+class QueryProcessor:
+    """Searches the collection of a database, which it only reads, in threads of its own.
+
+    A context manager; each thread has a `Store` of its own. `StoreError` where the database cannot
+    be read, `StateError` where another version of pollwise kept its topic filter, `InputError`
+    where it holds no collection.
+    """
+
+    def __init__(self, db: Path) -> None:
+        self._db = db
+        self._idle: queue.SimpleQueue[Store] = queue.SimpleQueue()
+        self._waiting = 0
+        with Store.open_readonly(db) as store:
+            self._description = _describe(store, db)
+        self._stores = [Store.open_readonly(db) for _ in range(_THREADS)]
+        for store in self._stores:
+            self._idle.put(store)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="search")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        for store in self._stores:
+            store.close()
+
+    @property
+    def description(self) -> Description:
+        """What the collection is about, as of the start or the latest `refresh`."""
+        return self._description
+
+    async def refresh(self) -> None:
+        """Describe the collection anew: more pages have come, and taught the topic filter."""
+        self._description = await self._in_thread(lambda store: _describe(store, self._db))
+
+    async def search(self, query: str, limit: int, offset: int = 0) -> tuple[list[Hit], int]:
+        """As `Store.search`, with the number of all pages that match.
+
+        `OverloadedError` where 64 searches are under way, and after 10 seconds.
+        """
+
+        def read(store: Store) -> tuple[list[Hit], int]:
+            with store.snapshot():
+                return store.search(query, limit, offset), store.count_matches(query)
+
+        if self._waiting >= _MOST_WAITING:
+            raise OverloadedError("too many searches at once: ask again in a moment")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(_SEARCH_SECONDS):
+                return await self._in_thread(read)
+        except TimeoutError as error:
+            raise OverloadedError(
+                f"no answer within {_SEARCH_SECONDS:g} s: ask for fewer or rarer words"
+            ) from error
+        finally:
+            self._waiting -= 1
+
+    async def check(self) -> None:
+        """`StoreError` where the database can be read no longer."""
+        await self._in_thread(lambda store: store.next_page_id())
+
+    async def _in_thread(self, read: Callable[[Store], T]) -> T:
+        def run() -> T:
+            store = self._idle.get_nowait()  # there is one for each thread
+            try:
+                return read(store)
+            finally:
+                self._idle.put(store)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+
+def _describe(store: Store, db: Path) -> Description:
+    about = stored_topic(store)
+    if about is None:
+        raise InputError(
+            f"{db} holds no collection: make one with 'pollwise collect', or name another file"
+            " (--db)"
+        )
+    vector = stored_filter(store, about).topic_vector
+    return Description(db.stem, about.words, vector, store.searchable_pages())

@@ -1,0 +1,96 @@
+"""`pollwise serve`: from what a user says to a topic engine that answers over HTTP."""
+
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+import uvloop
+
+from pollwise.errors import InputError
+from pollwise.search.api import engine_api
+from pollwise.search.engine_directory import EngineDirectory
+from pollwise.search.peer_client import PeerClient
+from pollwise.search.query_processor import QueryProcessor
+from pollwise.web.urls import canonical
+
+__all__ = ["serve_collection"]
+
+_MOST_CONNECTIONS = 1000
+_SECONDS_TO_FINISH = 5
+
+
+def serve_collection(db: Path, *, host: str, port: int, peers: Sequence[str]) -> None:
+    """Answer searches of the collection in `db` until SIGINT or SIGTERM; `port` 0: any free one.
+
+    The database is only read: `pollwise collect` may be at work on it. `InputError` where the
+    address cannot be listened on, a peer has no usable URL or there is no collection;
+    `StoreError` where the database cannot be read.
+    """
+    known = list(dict.fromkeys(map(_peer_url, peers)))
+    with QueryProcessor(db) as processor, _listening(host, port) as listener:
+        address = _address(listener)
+        if address in known:
+            raise InputError(f"--peers {address} is this engine itself: leave it out")
+        about = processor.description
+        print(
+            f"pollwise: {about.documents:,d} documents of {db} at {address}, peers: {len(known)};"
+            " Ctrl-C ends it",
+            file=sys.stderr,
+            flush=True,
+        )
+        uvloop.run(_serve(processor, EngineDirectory(known, clock=time.time), listener))
+
+
+async def _serve(
+    processor: QueryProcessor, directory: EngineDirectory, listener: socket.socket
+) -> None:
+    async with PeerClient() as client:
+        config = uvicorn.Config(
+            engine_api(processor, directory, client, address=_address(listener)),
+            lifespan="on",
+            ws="none",
+            log_config=None,
+            log_level="error",  # a warning for each request that is no HTTP
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+        )
+        server = uvicorn.Server(config)
+        # When it has ended the server raises the signal once more, for the handlers of before:
+        # these are its own, so that it ends cleanly, also when it is told to before it began.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, server.handle_exit)
+        await server.serve(sockets=[listener])
+
+
+def _peer_url(text: str) -> str:
+    """The canonical URL of a peer, without a slash at the end."""
+    try:
+        url = canonical(text)
+    except InputError as error:
+        raise InputError(f"--peers: {error}") from error
+    if "?" in url:
+        raise InputError(f"--peers {text}: leave out what follows the question mark")
+    return url.rstrip("/")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        [(family, *_, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return socket.create_server(address, family=family, backlog=2048)
+    except (OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
+        why = str(getattr(error, "strerror", None) or error).partition(" (")[0]
+        raise InputError(
+            f"{host}:{port} cannot be listened on ({why}); give another --port or --host"
+        ) from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,74 @@
+"""What `pollwise simulate --world graph --change-load ...` computes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pollwise.errors import InputError
+from pollwise.policies.collecting_catalogue import make_controller, requires_known_pages
+from pollwise.simulation.collecting_run import CollectingRun, collect_run
+from pollwise.simulation.compare.study import Report, means_of_seeds
+from pollwise.simulation.worlds.changing_graph import ChangingGraph
+from pollwise.simulation.worlds.graph import Graph
+
+__all__ = ["COLLECTING_COLUMNS", "collect_policies"]
+
+Figures = dict[str, Any]
+
+
+def collect_policies(
+    graph: Graph,
+    policies: Sequence[str],
+    *,
+    change_load: float,
+    requests: int | None,
+    seeds: int,
+    report: Report,
+) -> list[Figures]:
+    """Have request controllers collect from a graph that changes; one entry per policy.
+
+    `requests` None: as many as the graph has pages. `recall`, `freshness` and `quality`, which is
+    min(R, F), are means over all requests from the first one on; those in `last_half` over the
+    last half of them. Seeds 0, 1, ...: policies face the same changes. `InputError` for a policy
+    that has to know all pages, since new ones come into being.
+    """
+    for policy in filter(requires_known_pages, policies):
+        raise InputError(
+            f"{policy} has to know all pages, but where pages change new ones come into being:"
+            " leave it out, or leave out --change-load"
+        )
+    length = len(graph) if requests is None else requests
+    results = []
+    for policy in policies:
+        runs = []
+        for seed in range(seeds):
+            report(f"{policy}, seed {seed + 1} of {seeds}")
+            generator = np.random.default_rng(seed)
+            controller = make_controller(policy, graph.relevance, generator, revisit=True)
+            world = ChangingGraph(graph, change_load=change_load, seed=seed)
+            runs.append(collect_run(world, controller, length))
+        results.append(
+            {"policy": policy, "topic": graph.topic, "requests": length}
+            | means_of_seeds([_collecting_figures(run, 0) for run in runs])
+            | {"last_half": means_of_seeds([_collecting_figures(run, length // 2) for run in runs])}
+        )
+    return results
+
+
+def _collecting_figures(run: CollectingRun, begin: int) -> dict[str, float]:
+    return {
+        "quality": float(run.quality[begin:].mean()),
+        "recall": float(run.recall[begin:].mean()),
+        "freshness": float(run.freshness[begin:].mean()),
+    }
+
+
+COLLECTING_COLUMNS = {
+    "policy": ("policy", "s"),
+    "requests": ("requests", ",d"),
+    "quality": ("min(R, F)", ".4f"),
+    "recall": ("recall", ".4f"),
+    "freshness": ("freshness", ".4f"),
+}
+"""Those of the table that people see; see `pollwise.console.tables.Columns`."""

@@ -1,0 +1,139 @@
+"""A recorded history of real changes as a world."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from pollwise.errors import InputError, TraceError
+from pollwise.metrics import Changes
+from pollwise.simulation.recorded.crawl_log import is_crawl_log, read_crawl_log
+from pollwise.simulation.recorded.trace import read_trace
+from pollwise.simulation.worlds.world import Recorded
+from pollwise.types import Page
+
+__all__ = ["Replay"]
+
+
+class Replay(Recorded):
+    """Recorded pages and changes; every reset gives the same history.
+
+    `changes` maps the name of each page to the times (UTC seconds) at which it changed, in any
+    order, `lives` to its birth and death (infinite: none); pages without an entry are there from
+    the first change of the whole table on. Pages are polled from their birth on, without a copy
+    at first.
+
+    >>> world = Replay({"a": [3.0, 1.0], "b": []}, lives={"b": (2.0, math.inf)})
+    >>> world.reset(seed=0)
+    >>> world.begin, world.end, world.change_times(0).tolist()
+    (1.0, 3.0, [1.0, 3.0])
+    """
+
+    def __init__(
+        self,
+        changes: Mapping[str, Sequence[float]],
+        lives: Mapping[str, tuple[float, float]] | None = None,
+        end: float | None = None,
+    ) -> None:
+        super().__init__()
+        lives = {} if lives is None else lives
+        names = sorted({*changes, *lives})
+        times = [np.unique(np.asarray(changes.get(name, ()), np.float64)) for name in names]
+        known = np.concatenate([*times, [born for born, _ in lives.values()]])
+        if len(known) == 0:
+            raise TraceError("the trace has no pages: give one with at least one change or birth")
+        begin = float(known.min())
+        if end is None:
+            end = max([float(known.max()), *(d for _, d in lives.values() if math.isfinite(d))])
+        born = np.array([lives.get(name, (begin, math.inf))[0] for name in names])
+        died = np.array([lives.get(name, (begin, math.inf))[1] for name in names])
+        pages = [Page(i, url=name) for i, name in enumerate(names)]
+        self._take(pages, Changes.of(times, born, died), end)
+
+    def _take(self, pages: list[Page], changes: Changes, end: float) -> None:
+        self.begin = float(changes.born.min())
+        self._end = end
+        self._set_history(pages, changes)
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        *,
+        weighted: bool = False,
+        ignore_reverts: bool = False,
+        last_changed: bool = False,
+    ) -> "Replay":
+        """Read a trace in the format of `pollwise.simulation.recorded.trace`, or of `crawl_log`: a
+        folder.
+
+        `weighted`: pages are weighed as its column `weight` says. `ignore_reverts`: changes back
+        to an earlier version are no changes (column `revert`). `last_changed`: polls tell when
+        the page changed last (of pages that never did, when they were born), as many servers do.
+        `TraceError` names what is missing or wrong, where, and the mend.
+        """
+        read = read_crawl_log if is_crawl_log(path) else read_trace
+        trace = read(path, weighted=weighted)
+        changes = trace.changes
+        if ignore_reverts:
+            if changes.reverted is None:
+                raise TraceError(f"{path}: no column revert; add it, or count all changes")
+            changes = changes.novel()
+        weights = [1.0] * len(trace.names) if trace.weights is None else trace.weights.tolist()
+        rows = zip(trace.names, weights, trace.sites, trace.kinds, strict=True)
+        pages = [
+            Page(number, url=name, weight=weight, site=site, kind=kind)
+            for number, (name, weight, site, kind) in enumerate(rows)
+        ]
+        return cls._of(pages, changes, trace.end, last_changed)
+
+    @classmethod
+    def _of(cls, pages: list[Page], changes: Changes, end: float, last_changed: bool) -> "Replay":
+        world = cls.__new__(cls)
+        Recorded.__init__(world)
+        world.tells_last_changed = last_changed
+        world._take(pages, changes, end)
+        return world
+
+    def within(self, begin: float, end: float) -> "Replay":
+        """The part of the history from `begin` to `end` (UTC seconds), numbered anew.
+
+        `InputError` if no page lives then.
+        """
+        whole = self._changes
+        lives = np.flatnonzero((whole.born < end) & (whole.died > begin)).tolist()
+        if not lives:
+            raise InputError(f"no page lives from {begin:.0f} to {end:.0f}: choose another time")
+        parts = [
+            np.arange(*(whole.offsets[i] + np.searchsorted(whole.of_page(i), (begin, end))))
+            for i in lives
+        ]
+        kept = np.concatenate(parts)
+        changes = Changes(
+            np.append(0, np.cumsum([len(part) for part in parts])),
+            whole.times[kept],
+            np.maximum(whole.born[lives], begin),
+            whole.died[lives],
+            None if whole.reverted is None else whole.reverted[kept],
+        )
+        pages = [replace(self._pages[i], id=number) for number, i in enumerate(lives)]
+        return self._of(pages, changes, min(end, self._end), self.tells_last_changed)
+
+    @property
+    def end(self) -> float:
+        """When the history ends."""
+        return self._end
+
+    @property
+    def rates(self) -> Mapping[int, float]:
+        """Changes per second of each page's life: what a policy could have known at best."""
+        changes = self._changes
+        lived = np.minimum(changes.died, self._end) - np.maximum(changes.born, self.begin)
+        counts = np.diff(changes.offsets)
+        return dict(enumerate((counts / np.maximum(lived, 1.0)).tolist()))
+
+    def reset(self, seed: int, duration: float = math.inf) -> None:
+        """Begin anew; there is no chance in a recorded history."""
+        self._set_history(self._pages, self._changes)

@@ -1,0 +1,209 @@
+"""Recorded histories as tables: pages and their changes, read and checked.
+
+A trace is a table of changes, and perhaps one of pages beside it::
+
+    NAME.parquet        page, changed_at; perhaps revert (1: back to a version seen before)
+    NAME.pages.parquet  page, first_seen, died_at (negative or empty: alive); perhaps
+                        observed_until, site, type, weight
+
+or the same as CSV. Rows of one page must be in the order of time; those of different pages may
+lie in any order.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.errors import TraceError
+from pollwise.kinds import kind_of
+from pollwise.metrics import Changes
+from pollwise.simulation.recorded.tables import Table, read_table
+
+__all__ = ["Trace", "read_trace"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What was recorded of some pages; lists and arrays have an entry for each.
+
+    `weights` None: they were not asked for. `end` is when the recording ended (UTC seconds).
+    """
+
+    names: list[str]
+    sites: list[str]
+    kinds: list[str]
+    weights: Floats | None
+    changes: Changes
+    end: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pages:
+    names: list[str]
+    sites: list[str]
+    kinds: list[str]
+    weights: Floats | None
+    born: Floats
+    died: Floats
+    end: float
+
+
+def read_trace(path: Path, *, weighted: bool = False) -> Trace:
+    """Read NAME.parquet or NAME.csv, and the table of its pages if that lies beside it.
+
+    Without that, every page is there from the first change of the whole table to the last.
+    `weighted`: read and check the weights. `TraceError` names what is wrong, where, and the mend.
+    """
+    table = read_table(path, ("page", "changed_at"))
+    codes, names = table.codes("page")
+    times = table.times("changed_at")
+    _check_order(table, codes, times, names)
+    companion = path.with_name(f"{path.stem}.pages{path.suffix}")
+    if companion.is_file():
+        pages = _read_pages(companion, times, weighted)
+    elif not names:
+        raise TraceError(f"{path}: no rows; a trace needs at least one change")
+    elif weighted:
+        raise TraceError(
+            f"{path}: no weights; give them in a column weight of {companion.name}, or leave out"
+            " --weighted"
+        )
+    else:
+        pages = _pages_of(sorted(names), times)
+    ids = {name: number for number, name in enumerate(pages.names)}
+    unlisted = next((name for name in names if name not in ids), None)
+    if unlisted is not None:
+        row = int(np.flatnonzero(codes == names.index(unlisted))[0])
+        raise table.complaint(
+            row,
+            f"page {unlisted!r} has no birth: {companion.name} does not list it; add it there with"
+            " its first_seen, or drop its changes",
+        )
+    rows_page = np.array([ids[name] for name in names], np.int64)[codes]
+    _check_lives(table, rows_page, times, pages)
+    order = np.lexsort((times, rows_page))
+    offsets = np.searchsorted(rows_page[order], np.arange(len(pages.names) + 1))
+    reverted = _read_reverts(table)
+    changes = Changes(
+        offsets,
+        times[order],
+        pages.born,
+        pages.died,
+        None if reverted is None else reverted[order],
+    )
+    return Trace(pages.names, pages.sites, pages.kinds, pages.weights, changes, pages.end)
+
+
+def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> None:
+    """Complain of the first row that is not later than the row of the same page before it."""
+    order = np.argsort(codes, kind="stable")
+    late = (np.diff(codes[order]) == 0) & (np.diff(times[order]) <= 0)
+    if not late.any():
+        return
+    rows = order[1:][late]
+    row = int(rows.min())
+    if times[row] in times[:row][codes[:row] == codes[row]]:
+        text = "changed twice at the same time; keep one of the rows"
+    else:
+        text = "is not in the order of time; sort the table by page and changed_at"
+    raise table.complaint(row, f"page {names[codes[row]]!r} {text}")
+
+
+def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages) -> None:
+    """Complain of the first change of a page that is not there."""
+    wrong = {
+        "before its birth (first_seen)": times < pages.born[pages_of_rows],
+        "at or after its death (died_at)": times >= pages.died[pages_of_rows],
+        "after the end of all recording (observed_until)": times > pages.end,
+    }
+    for when, rows in wrong.items():
+        for row in np.flatnonzero(rows)[:1].tolist():
+            raise table.complaint(
+                row,
+                f"page {pages.names[pages_of_rows[row]]!r} changed {when}; correct the table of"
+                " pages, or drop the row",
+            )
+
+
+def _read_reverts(table: Table) -> NDArray[np.bool_] | None:
+    if "revert" not in table:
+        return None
+    reverts = table.numbers("revert")
+    for row in np.flatnonzero((reverts != 0) & (reverts != 1))[:1].tolist():
+        raise table.complaint(row, f"revert is {reverts[row]:g}; give 1 (yes) or 0 (no)")
+    return reverts == 1
+
+
+def _pages_of(names: list[str], times: Floats) -> _Pages:
+    """Of a trace that has no table of pages."""
+    return _Pages(
+        names=names,
+        sites=[""] * len(names),
+        kinds=[kind_of(name) for name in names],
+        weights=None,
+        born=np.full(len(names), times.min()),
+        died=np.full(len(names), math.inf),
+        end=float(times.max()),
+    )
+
+
+def _read_pages(path: Path, times: Floats, weighted: bool) -> _Pages:
+    """The table of pages, in the order of their names; `times` of all changes."""
+    table = read_table(path, ("page", "first_seen", "died_at"))
+    names = table.texts("page")
+    if not names:
+        raise TraceError(f"{path}: no rows; list every page of the trace")
+    order = sorted(range(len(names)), key=names.__getitem__)
+    for one, other in pairwise(order):
+        if names[one] == names[other]:
+            raise table.complaint(other, f"page {names[other]!r} is listed before; drop a row")
+    born, died = table.times("first_seen"), table.times("died_at", empty=-1.0)
+    for row in np.flatnonzero((died >= 0) & (died < born))[:1].tolist():
+        raise table.complaint(
+            row,
+            f"died_at {died[row]:.0f} is before first_seen {born[row]:.0f};"
+            " leave died_at empty for a page that is alive",
+        )
+    end = -1.0
+    if "observed_until" in table:
+        end = table.times("observed_until", empty=-1.0).max()
+    if end < 0:
+        end = max(times.max(initial=-math.inf), born.max(), died.max())
+    for row in np.flatnonzero(born > end)[:1].tolist():
+        raise table.complaint(row, "first_seen is after every observed_until; correct one of them")
+    return _Pages(
+        names=[names[row] for row in order],
+        sites=_in_order(table, "site", order) or [""] * len(names),
+        kinds=_in_order(table, "type", order) or [kind_of(names[row]) for row in order],
+        weights=_read_weights(table)[order] if weighted else None,
+        born=born[order],
+        died=np.where(died >= 0, died, math.inf)[order],
+        end=float(end),
+    )
+
+
+def _in_order(table: Table, column: str, order: list[int]) -> list[str]:
+    """The texts of a column; none without the column."""
+    if column not in table:
+        return []
+    texts = table.texts(column)
+    return [texts[row] for row in order]
+
+
+def _read_weights(table: Table) -> Floats:
+    """What a change of each page is worth, row by row."""
+    if "weight" not in table:
+        raise TraceError(f"{table.path}: no column weight; add it, or leave out --weighted")
+    weights = table.numbers("weight")
+    for row in np.flatnonzero(weights < 0)[:1].tolist():
+        raise table.complaint(row, f"weight {weights[row]:g} is negative; give 0 or more")
+    if not weights.any():
+        raise TraceError(f"{table.path}: every weight is 0; weigh at least one page above 0")
+    return weights

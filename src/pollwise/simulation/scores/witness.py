@@ -1,0 +1,94 @@
+"""Polls of a simulated run, recorded with the chance of a change that the policy gave them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.chance import chance_of
+from pollwise.policies.index.queue import observe_page, select_page
+from pollwise.policies.index.state import IndexState
+from pollwise.types import Outcome, Page
+
+__all__ = ["WITNESSED", "Witness", "WitnessedState", "observe_witnessed", "select_witnessed"]
+
+WITNESSED = np.dtype(
+    [
+        ("page", "i8"),
+        ("time", "f8"),  # UTC seconds
+        ("seen_at", "f8"),  # time of the copy before; NaN: there was none
+        ("chance", "f8"),  # of a change, as predicted just before; NaN without a copy
+        ("changed", "?"),
+    ]
+)
+"""What is kept of each poll."""
+
+
+class WitnessedState(NamedTuple):
+    """The state of an index policy, and the record of its polls (`recorded[0]` of them)."""
+
+    inner: IndexState
+    polls: NDArray[Any]  # of WITNESSED
+    recorded: NDArray[np.int64]
+
+
+class Witness:
+    """Runs in the compiled loop of the simulator in the place of a policy, and polls as it does.
+
+    `most` is the number of polls that there is room for; further ones are not recorded.
+    """
+
+    def __init__(self, policy: BayesianIndex, most: int) -> None:
+        self.policy = policy
+        self._polls = np.zeros(most, WITNESSED)
+        self._count = np.zeros(1, np.int64)
+
+    @property
+    def state(self) -> WitnessedState:
+        """For the compiled loop."""
+        return WitnessedState(self.policy.state, self._polls, self._count)
+
+    @property
+    def polls(self) -> NDArray[Any]:
+        """The polls until now, an array of WITNESSED."""
+        return self._polls[: self._count[0]]
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages."""
+        self.policy.add(pages)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages."""
+        self.policy.discard(page_ids)
+
+
+@numba.njit(cache=True)
+def select_witnessed(state: WitnessedState, now: float) -> int:
+    """Lease the next page, and note what is expected of its poll."""
+    page = select_page(state.inner, now)
+    count = state.recorded[0]
+    if page >= 0 and count < len(state.polls):
+        poll = state.polls[count]
+        poll.page = page
+        poll.time = now
+        poll.seen_at = state.inner.pages[page].seen_at
+        poll.chance = chance_of(state.inner, page, now)
+        state.recorded[0] += 1
+    return page
+
+
+@numba.njit(cache=True)
+def observe_witnessed(
+    state: WitnessedState, page: int, polled_at: float, outcome: int, last_changed_at: float
+) -> None:
+    """Take in the poll of the page that was selected last, and note what it found."""
+    poll = state.polls[state.recorded[0] - 1]
+    if poll.page == page and poll.time == polled_at:
+        poll.changed = outcome != _UNCHANGED
+    observe_page(state.inner, page, polled_at, outcome, last_changed_at)
+
+
+_UNCHANGED = int(Outcome.UNCHANGED)

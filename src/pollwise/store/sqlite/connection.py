@@ -1,0 +1,62 @@
+"""The connection that the parts of a store share: its transactions, and its errors in one line."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pollwise.store.sqlite.database import reported
+from pollwise.store.sqlite.queries import SQL
+
+__all__ = ["Connection"]
+
+
+class Connection:
+    """A connection to the database at `path`.
+
+    What the file or the disk does wrong is a `StoreError` of one line (`database.reported`).
+    """
+
+    def __init__(self, path: Path, sqlite: sqlite3.Connection) -> None:
+        self.path = path
+        self._sqlite = sqlite
+
+    def close(self) -> None:
+        """End the use of the file; closing twice is no error."""
+        with reported(self.path):
+            self._sqlite.close()
+
+    def rows(self, query: str, **values: object) -> list[Any]:
+        """The rows that a query of `queries.sql` gives."""
+        with reported(self.path):
+            return self._sqlite.execute(SQL[query], values).fetchall()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """What is written within is on the disk afterwards as a whole, or after an error not at
+        all.
+        """
+        with reported(self.path):
+            self._sqlite.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._sqlite
+                self._sqlite.execute("COMMIT")
+            except BaseException:
+                # After a full disk or an I/O error SQLite has rolled back already.
+                if self._sqlite.in_transaction:
+                    self._sqlite.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within is of one state of the file; snapshots may be nested."""
+        if self._sqlite.in_transaction:
+            yield
+            return
+        with reported(self.path):
+            self._sqlite.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._sqlite.execute("COMMIT")

@@ -1,0 +1,251 @@
+"""The database file: told from other files, created, locked, migrated; its errors in one line.
+
+A file that is not ours is never changed, which is why it is looked at before it is opened for
+writing. A new database is made beside its place and renamed into it, so that whatever is at that
+place is either whole or not ours, also after a crash.
+"""
+
+import errno
+import fcntl
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from pollwise.errors import StoreError, StoreVersionError
+from pollwise.store.sqlite.queries import migrations
+
+__all__ = [
+    "APPLICATION_ID",
+    "check_usable",
+    "lock_for_writing",
+    "open_for_reading",
+    "open_for_writing",
+    "reported",
+]
+
+APPLICATION_ID = 0x706F6C77
+"""`polw`: marks a SQLite file as a database of pollwise."""
+
+_BUSY_SECONDS = 10.0
+
+_SQLITE_CAUSES = {
+    sqlite3.SQLITE_NOTADB: "is not a database: choose another file",
+    sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or try 'sqlite3 FILE .recover'",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free some space",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk, its free space and quotas",
+    sqlite3.SQLITE_READONLY: "cannot be written: check the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_PERM: "cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_BUSY: "is locked by another program: close that program",
+    sqlite3.SQLITE_PROTOCOL: "cannot be locked: put it on a local disk, not on a network share",
+}
+_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Turns what the file, disk or operating system does wrong into a `StoreError` of one line.
+
+    Other errors of SQLite are ours, and stay what they are.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except sqlite3.DatabaseError as error:
+        if "no such module" in str(error):
+            raise StoreError(
+                f"{path} needs SQLite with its full-text index ({error}): use another build of"
+                " Python, such as those of python.org"
+            ) from error
+        # Text that is no UTF-8 is the one damage that the module finds itself, without a code.
+        undecodable = sqlite3.SQLITE_CORRUPT if "decode to UTF-8" in str(error) else 0
+        code = getattr(error, "sqlite_errorcode", undecodable)
+        cause = _SQLITE_CAUSES.get(code & 0xFF)  # the low byte is the primary code
+        if cause is None:
+            raise
+        raise StoreError(f"{path} {cause} ({error})") from error
+    except OSError as error:
+        if error.errno in _FULL_DISK:
+            mend = "free some space"
+        elif error.errno in _FORBIDDEN:
+            mend = "check the permissions of the file and its folder"
+        else:
+            mend = "choose another file"
+        raise StoreError(f"{path} cannot be used: {error.strerror}; {mend}") from error
+
+
+def lock_for_writing(path: Path) -> int:
+    """The descriptor of the lock that makes this process the only writer, until it is closed.
+
+    The lock is the operating system's, on a file beside the database (`.lock`), so it ends with
+    the process, however that ends. The file itself stays; it names the latest holder.
+    `StoreError` where another writer holds the lock, and where no such file can be made.
+    """
+    # Not on the database itself: closing a descriptor of it would release SQLite's own locks.
+    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    except BlockingIOError as error:
+        holder = os.pread(descriptor, 20, 0).decode(errors="replace")
+        os.close(descriptor)
+        raise StoreError(
+            f"{path} is in use by process {holder or '(unknown)'}, which writes to it:"
+            " stop that process, or choose another file"
+        ) from error
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """A connection to the database, which is created or migrated first; the lock must be held.
+
+    `StoreError` where the file is not ours or cannot be written, `StoreVersionError` where a
+    later version of pollwise wrote it.
+    """
+    if not path.exists() or not path.stat().st_size:
+        _create(path)
+    _check_version(path)
+    connection = _connect(path, "rw")
+    try:
+        _tune(connection)
+        # SQLite opens for reading what it cannot write; now, not at the first commit, it says so.
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _migrate(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write; a writer may be at work all the while.
+
+    `StoreError` where the file is missing, not ours or cannot be read, `StoreVersionError` where
+    its format is not the one of this version of pollwise.
+    """
+    if not path.exists():
+        raise StoreError(
+            f"{path} does not exist: start 'pollwise watch' or 'pollwise collect' to make it"
+        )
+    check_usable(path)
+    version, known = _check_version(path), len(migrations())
+    if version < known:
+        raise StoreVersionError(
+            f"{path} has format {version}, older than format {known} of this pollwise:"
+            " start 'pollwise watch' once to convert it"
+        )
+    return _connect(path, "ro")
+
+
+def check_usable(path: Path) -> None:
+    """`StoreError` unless the path is free, an empty file or a database of pollwise.
+
+    It leaves the file and its folder as they are.
+    """
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: there is no folder {path.parent}: make it, or choose another")
+    if not path.exists():
+        return
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        raise StoreError(f"{path} is {what}: name a database file")
+    if status.st_size and _application_id(path) != APPLICATION_ID:
+        raise StoreError(f"{path} is a database of another program: choose another file")
+
+
+def _application_id(path: Path) -> int:
+    # Immutable: without -wal and -shm files, which would stay behind beside another's file.
+    with closing(_connect(path, "ro", "&immutable=1")) as connection:
+        try:
+            return _pragma(connection, "application_id")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+    # Half of it may be in the -wal file still: seen during a checkpoint, or after a crash in one.
+    with closing(_connect(path, "ro")) as connection:
+        return _pragma(connection, "application_id")
+
+
+def _check_version(path: Path) -> int:
+    # Read-only, since the last connection that could write changes the file as it closes.
+    with closing(_connect(path, "ro")) as connection:
+        version, known = _pragma(connection, "user_version"), len(migrations())
+    if version > known:
+        raise StoreVersionError(
+            f"{path} has format {version}, this pollwise knows formats up to {known}:"
+            " install a newer pollwise, or choose another file"
+        )
+    return version
+
+
+def _create(path: Path) -> None:
+    draft = path.with_name(path.name + ".new")
+    _delete(draft)
+    try:
+        with closing(_connect(draft, "rwc")) as connection:
+            _tune(connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            _migrate(connection)
+        # SQLite would take the -wal of a database deleted after a crash for that of the new one.
+        for suffix in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        os.replace(draft, path)
+    except (sqlite3.Error, OSError):
+        _delete(draft)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _delete(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}{more}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,  # transactions begin and end where we say so
+        check_same_thread=False,
+    )
+
+
+def _tune(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    # With NORMAL, a commit in WAL mode reaches the disk at the next checkpoint only, so a power
+    # loss would take back polls that the web has seen. FULL: one fsync for each commit.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    done = _pragma(connection, "user_version")
+    for version, script in enumerate(migrations()[done:], start=done + 1):
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"
+            )
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value

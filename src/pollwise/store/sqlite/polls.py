@@ -1,0 +1,55 @@
+"""Writing down polls: what they told of their pages, and the versions that they brought."""
+
+import sqlite3
+from pathlib import Path
+
+from pollwise.errors import InputError
+from pollwise.store.records import PollResult
+from pollwise.store.sqlite.bodies import pack_body
+from pollwise.store.sqlite.queries import SQL
+from pollwise.store.sqlite.rows import poll_values, storable
+from pollwise.types import Version
+
+__all__ = ["save_poll"]
+
+_KEPT_POLLS = 50
+"""Polls of each page that are kept for explanations; the event log has them all."""
+
+
+def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
+    """Write a poll down, within a transaction.
+
+    `InputError` for a page that the database at `path` never had, and for another page's version.
+    """
+    seen = poll.observation
+    values = poll_values(poll)
+    if not connection.execute(SQL["count_poll"], values).rowcount:
+        raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
+    connection.execute(SQL["update_polled_page"], values)
+    connection.execute(SQL["insert_poll"], values)
+    connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": _KEPT_POLLS})
+    if poll.version is not None:
+        if poll.version.page_id != seen.page_id:
+            raise InputError(
+                f"a version of page {poll.version.page_id} in a poll of page {seen.page_id}"
+            )
+        _save_version(connection, poll.version)
+
+
+def _save_version(connection: sqlite3.Connection, version: Version) -> None:
+    values = {"hash": version.body_hash}
+    if connection.execute(SQL["content_exists"], values).fetchone() is None:
+        codec, data = pack_body(version.body)
+        connection.execute(
+            SQL["insert_content"],
+            {**values, "codec": codec, "size": len(version.body), "data": data},
+        )
+    connection.execute(
+        SQL["insert_version"],
+        {
+            "page_id": version.page_id,
+            "seen_at": version.seen_at,
+            "content_type": storable(version.content_type),
+            "body_hash": version.body_hash,
+        },
+    )

@@ -1,0 +1,150 @@
+"""Full-text search of the collection: what a query may say, and how pages are ranked.
+
+A query is a list of words, all of which a page must hold, in its title or text. `"words in
+quotes"` must follow one another. Of words with `OR` between them one is enough. A word or phrase
+with `-` before it must not be there. Case, accents and English endings make no difference (the
+tokenizer unicode61 of SQLite, and Porter's stemmer). All other characters only separate words.
+
+Pages are ranked by ::
+
+    score = (1 - w) · fit / best fit + w · relevance,        w = 1/4
+
+The fit is Okapi BM25 (S. Robertson, H. Zaragoza, The Probabilistic Relevance Framework: BM25 and
+Beyond, 2009), a word of the title counting as much as four of the text. BM25 has no scale of its
+own: it grows with the number and the rarity of the words asked for. So it is taken relative to the
+best page for this query, and both terms lie between 0 and 1. The relevance tells, whatever the
+words, whether a page is about the topic of the collection. With w = 1/4 a page on the topic comes
+before one off the topic where it fits the words worse by less than a third of the best fit: enough
+to tell pages apart that fit alike, too little to bring what does not fit to the top.
+"""
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+from contextlib import closing
+
+from pollwise.errors import InputError
+from pollwise.store.records import Hit
+from pollwise.store.sqlite.collection import undamaged, unpack_text
+from pollwise.store.sqlite.connection import Connection
+
+__all__ = ["TOKENIZER", "count_matches", "expression_of", "search"]
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""That of the full-text index (`migrations/0003_collection.sql`)."""
+
+_TOPIC_SHARE = 0.25
+_TITLE_WEIGHT = 4.0
+_SNIPPET_WORDS = 40
+_MOST_WORDS = 64
+_MOST_HITS = 10_000
+_START, _END = "\x02", "\x03"
+
+_PART = re.compile(r'(?P<minus>-)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
+
+
+def search(connection: Connection, query: str, limit: int, offset: int) -> list[Hit]:
+    """See `Store.search`."""
+    if not (0 <= limit <= _MOST_HITS and 0 <= offset < 2**31):
+        raise InputError(
+            f"a search for {limit} hits from {offset} on; expected at most {_MOST_HITS}"
+        )
+    wanted, unwanted = expression_of(query)
+    rows = connection.rows(
+        "search",
+        expression=_whole(wanted, unwanted),
+        topic_share=_TOPIC_SHARE,
+        title_weight=_TITLE_WEIGHT,
+        limit=limit,
+        offset=offset,
+    )
+    texts = [(row[2], undamaged(connection.path, row[0], unpack_text, row[6])) for row in rows]
+    return [
+        Hit(page_id, url, title, *snippet, fit, relevance, score)
+        for (page_id, url, title, fit, relevance, score, _), snippet in zip(
+            rows, _snippets(texts, wanted), strict=True
+        )
+    ]
+
+
+def count_matches(connection: Connection, query: str) -> int:
+    """See `Store.count_matches`."""
+    count: int = connection.rows("count_matches", expression=_whole(*expression_of(query)))[0][0]
+    return count
+
+
+def _whole(wanted: str, unwanted: str) -> str:
+    return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
+
+
+def expression_of(query: str) -> tuple[str, str]:
+    """What must be in a page and what must not (empty: nothing), as expressions of FTS5.
+
+    `InputError` where there is nothing to look for, or more than 64 words and phrases.
+
+    >>> expression_of('marine biology OR ecology -"job offers"')
+    ('("marine") AND ("biology" OR "ecology")', '"job offers"')
+    """
+    wanted: list[list[str]] = []
+    unwanted: list[str] = []
+    either = False
+    parts = list(_PART.finditer(query))
+    if len(parts) > _MOST_WORDS:
+        raise InputError(f"the query has {len(parts)} words; expected at most {_MOST_WORDS}")
+    for part in parts:
+        if part[0] == "OR":
+            either = True
+            continue
+        words = _words(part["phrase"] if part["word"] is None else part["word"])
+        if words and part["minus"]:
+            unwanted.append(words)
+        elif words and either and wanted:
+            wanted[-1].append(words)
+        elif words:
+            wanted.append([words])
+        either = False
+    if not wanted:
+        raise InputError(f"nothing to look for in the query {query!r}: give a word, such as whale")
+    return " AND ".join(f"({' OR '.join(group)})" for group in wanted), " OR ".join(unwanted)
+
+
+def _words(text: str) -> str:
+    """A string of FTS5: the words of the text, one after the other; empty: there are none."""
+    letters = (c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
+    words = " ".join("".join(letters).split())
+    return f'"{words}"' if words else ""
+
+
+def _snippets(
+    texts: Sequence[tuple[str, str]], expression: str
+) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+    """The part of each text that fits best, and where in it the words are."""
+    # The index has no texts of its own to take snippets from: that of the few hits, made anew,
+    # has, and finds the words by the same rules.
+    folded = [(title, " ".join(re.split(r"[\s\0-\x1f]+", text)).strip()) for title, text in texts]
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(
+            f"CREATE VIRTUAL TABLE hits USING fts5 (title, text, tokenize = '{TOKENIZER}')"
+        )
+        memory.executemany(
+            "INSERT INTO hits (rowid, title, text) VALUES (?, ?, ?)",
+            [(number, *entry) for number, entry in enumerate(folded)],
+        )
+        marked = dict(
+            memory.execute(
+                "SELECT rowid, snippet(hits, 1, ?, ?, '…', ?) FROM hits WHERE hits MATCH ?",
+                (_START, _END, _SNIPPET_WORDS, expression),
+            ).fetchall()
+        )
+    return [_unmarked(marked.get(number, "")) for number in range(len(texts))]
+
+
+def _unmarked(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text without its marks, and start and end of what was between them."""
+    plain, marks = "", []
+    for number, part in enumerate(re.split(f"[{_START}{_END}]", marked)):
+        if number % 2:
+            marks.append((len(plain), len(plain) + len(part)))
+        plain += part
+    return plain, tuple(marks)

@@ -1,0 +1,83 @@
+"""The one spelling under which a discovered page is known.
+
+A crawl meets the same page under many addresses. What `urls.canonical` does by the WHATWG URL
+standard is safe for any URL that a user writes; here more is dropped, as a crawl must not fetch a
+page once for every visitor number that a server deals out.
+
+The order of the parameters of a query is left alone: servers read repeated names, and queries that
+are no lists of names at all, in order. What differs in order only is found as a duplicate.
+"""
+
+import re
+
+from pollwise.web.urls import canonical
+
+__all__ = ["crawl_url", "host_of"]
+
+# RFC 3986 section 2.3: an unreserved character means the same encoded or not.
+_UNRESERVED = {
+    f"{ord(character):02X}": character
+    for character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+}
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
+# `sid` and `session` also name stories and lectures: only what looks like a token is dropped.
+_NOT_OF_THE_PAGE = re.compile(
+    r"""
+    (?:^|&)
+    (?:
+        (?: phpsessid | jsessionid | aspsessionid\w* | session_?id | sessid | cfid | cftoken
+          | oscsid | zenid
+          | (?:utm|pk|mtm)_\w+
+          | gclid | gclsrc | dclid | gbraid | wbraid | fbclid | msclkid | yclid | twclid | ttclid
+          | igshid | mc_[ce]id | mkt_tok | _ga | _gl | _hsenc | _hsmi | vero_id | _openstat
+        ) (?:=[^&]*)?
+      | (?:sid|session) = [0-9a-z]{16,}
+    )
+    (?=&|$)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SESSION_IN_PATH = re.compile(
+    r";(?:jsessionid|phpsessid|sessionid)=[^/;]*|/\((?:[a-z]\(\w+\))*s\([0-9a-z]{24}\)\)(?=/|$)",
+    re.IGNORECASE,
+)
+
+
+def crawl_url(url: str) -> str:
+    """The canonical form of an absolute URL that a crawl discovered.
+
+    Beyond `urls.canonical`: unreserved characters are decoded, other escapes are in upper case
+    and a percent sign that begins none is one (RFC 3986 section 6.2.2); session numbers, in the
+    query or in the path, and the parameters by which campaigns follow a visitor are dropped, as
+    is a query without content. `crawl_url(crawl_url(u))` is `crawl_url(u)`. `InputError` where
+    `url` is none that pollwise fetches.
+
+    >>> crawl_url("https://Example.org/%7eann/a;jsessionid=1F/../b?utm_source=x&q=%c3%a9&sid=7#top")
+    'https://example.org/~ann/b?q=%C3%A9&sid=7'
+    """
+    href = canonical(url)
+    if "%" in href:
+        href = _PERCENT.sub(_respelled, href)
+    address, _, query = href.partition("?")
+    query = _NOT_OF_THE_PAGE.sub("", query).lstrip("&")
+    respelled = f"{address}?{query}" if query else address
+    without = _SESSION_IN_PATH.sub("", address)
+    # What stood before the session number may be a dot segment now.
+    return respelled if without == address else crawl_url(without + respelled[len(address) :])
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical URL, with the port if it is not the scheme's own.
+
+    >>> host_of("https://example.org:8443/news")
+    'example.org:8443'
+    """
+    return url.split("/", 3)[2]
+
+
+def _respelled(escape: re.Match[str]) -> str:
+    digits = escape[1]
+    if digits is None:
+        return "%25"
+    digits = digits.upper()
+    return _UNRESERVED.get(digits, f"%{digits}")

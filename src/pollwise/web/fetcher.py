@@ -1,0 +1,348 @@
+"""One HTTP exchange after another: conditional, bounded in time and size, never raising.
+
+Validators and redirects. A validator names one state of one resource (RFC 9110 section 8.8). When
+page A redirects to B, the copy at hand and its validators are B's, so only B can answer 304 to
+them: `If-None-Match` goes along with every redirect, as two resources hardly ever share an entity
+tag. `If-Modified-Since` is only sent to the URL asked for: should A one day redirect to C, a page
+older than the copy at hand, then C would answer "not modified" for a content never seen. For the
+same reason nobody should remember the `last_modified` of an answer that was redirected.
+"""
+
+import asyncio
+import email.utils
+import re
+import zlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC
+from importlib import metadata
+from types import TracebackType
+from typing import Protocol, Self
+
+import aiohttp
+import yarl
+from aiohttp.http_exceptions import HttpProcessingError
+
+from pollwise.errors import InputError
+from pollwise.types import PageMemory
+from pollwise.web.urls import canonical, joined
+
+__all__ = [
+    "USER_AGENT",
+    "Clock",
+    "FetchResult",
+    "Fetcher",
+    "HttpFetcher",
+    "MayFollow",
+    "decompress",
+    "follow_none",
+    "parse_http_date",
+    "parse_retry_after",
+]
+
+Clock = Callable[[], float]
+"""Gives the time in seconds of UTC since 1970."""
+
+MayFollow = Callable[[str], Awaitable[bool]]
+"""Says of the canonical URL that a redirect leads to whether it may be fetched."""
+
+
+async def follow_none(url: str) -> bool:
+    """A `MayFollow` by which no redirect is followed."""
+    return False
+
+
+_DAY = 86400.0
+_MAX_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Each member costs a copy of what is left; nobody writes a page in more pieces than this.
+_MAX_GZIP_MEMBERS = 100
+
+
+def _version() -> str:
+    try:
+        return metadata.version("pollwise")
+    except metadata.PackageNotFoundError:  # run from its sources, without an installation
+        return "dev"
+
+
+USER_AGENT = f"pollwise/{_version()} (+https://pypi.org/project/pollwise/)"
+"""The User-Agent header by default; an operator should put a page of their own here."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """What came of a fetch.
+
+    `url` is the URL asked for, `final_url` the one that answered after redirects. `error` says in
+    one line why there is no usable answer; then `body` is empty, and `status` is None unless the
+    error is about a redirect (where it is the redirect's). Without an error `body` is what a 2xx
+    answer carried, decompressed, and empty for every other status; `wire_bytes` is its length
+    before that. `etag`, `last_modified` and `content_type` are header values, verbatim;
+    `retry_after` is in seconds from now, at most a day; `date` is the time that the server gave
+    as its own. `robots_tag` are the values of X-Robots-Tag, one a line. `redirected_to` is
+    the canonical URL that a redirect led to which was not followed.
+    """
+
+    url: str
+    final_url: str
+    status: int | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_type: str | None = None
+    retry_after: float | None = None
+    date: float | None = None
+    body: bytes = b""
+    wire_bytes: int = 0
+    error: str | None = None
+    robots_tag: str | None = None
+    redirected_to: str | None = None
+
+
+class Fetcher(Protocol):
+    """Carries out one fetch, redirects included."""
+
+    async def fetch(
+        self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
+    ) -> FetchResult:
+        """Fetch `url`, on condition that it is no longer what `memory` tells of it.
+
+        An empty memory asks unconditionally. `may_follow` is asked before each redirect is
+        followed (None: all may be). What the network does wrong is a result with `error`, never
+        an exception.
+        """
+        ...
+
+
+class HttpFetcher:
+    """Fetches over HTTP/1.1 by one `aiohttp.ClientSession`; use it with `async with`.
+
+    Only http and https; no cookies, no proxy from the environment, at most 5 redirects. One
+    fetch, redirects included, takes at most `timeout` seconds and building a connection at most
+    `connect_timeout`; a body of more than `max_bytes`, on the wire or decompressed, is an error.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        user_agent: str = USER_AGENT,
+        timeout: float = 30.0,
+        connect_timeout: float = 10.0,
+        max_bytes: int = 10 * 2**20,
+    ) -> None:
+        self._clock = clock
+        self._headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip, deflate"}
+        self._timeout = timeout
+        self._connect_timeout = connect_timeout
+        self._max_bytes = max_bytes
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            # Who asks bounds how much is under way; a queue here would only hide it, and
+            # would count as time to connect.
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def fetch(
+        self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
+    ) -> FetchResult:
+        """See `Fetcher.fetch`."""
+        if self._session is None:
+            raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._follow(self._session, url, memory, may_follow)
+        except aiohttp.ServerTimeoutError:
+            error = f"no connection within {self._connect_timeout:g} s"
+        except TimeoutError:
+            error = f"no complete answer within {self._timeout:g} s"
+        # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers that cannot be.
+        except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
+            error = _in_words(raised)
+        return FetchResult(url, url, error=error)
+
+    async def _follow(
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        memory: PageMemory,
+        may_follow: MayFollow | None,
+    ) -> FetchResult:
+        target = canonical(url)
+        conditions = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
+        for _ in range(_MAX_REDIRECTS + 1):
+            sent = {name: value for name, value in conditions.items() if value is not None}
+            result, location = await self._exchange(session, url, target, sent)
+            if location is None:
+                return result
+            try:
+                target = joined(target, location)
+            except InputError as error:
+                return replace(result, error=f"redirected to nowhere: {error}")
+            if may_follow is not None and not await may_follow(target):
+                why = f"redirected to {target}, refused by its robots.txt"
+                return replace(result, error=why, redirected_to=target)
+            conditions["If-Modified-Since"] = None
+        return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
+
+    async def _exchange(
+        self, session: aiohttp.ClientSession, url: str, target: str, conditions: dict[str, str]
+    ) -> tuple[FetchResult, str | None]:
+        """One request and its answer, and where that redirects to."""
+        request = session.get(
+            # Canonical already: yarl would spell it in its own way.
+            yarl.URL(target, encoded=True),
+            headers=conditions,
+            allow_redirects=False,
+        )
+        async with request as response:
+            headers, status = response.headers, response.status
+            result = FetchResult(
+                url,
+                target,
+                status,
+                etag=_validator(headers.get("ETag")),
+                last_modified=_validator(headers.get("Last-Modified")),
+                content_type=_readable(headers.get("Content-Type")),
+                retry_after=parse_retry_after(headers.get("Retry-After"), self._clock()),
+                date=parse_http_date(headers.get("Date")),
+                robots_tag=_readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
+            )
+            if status in _REDIRECTS:
+                return result, headers.get("Location")
+            if status == 304 and not conditions:
+                raise _AnswerError("304 Not Modified to a request without a condition")
+            if not 200 <= status < 300:
+                return result, None
+            wire = await self._read(response)
+            body = decompress(wire, headers.get("Content-Encoding", ""), self._max_bytes)
+            return replace(result, body=body, wire_bytes=len(wire)), None
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        if (response.content_length or 0) > self._max_bytes:
+            raise _too_large(self._max_bytes)
+        wire = bytearray()
+        async for chunk in response.content.iter_any():
+            wire += chunk
+            if len(wire) > self._max_bytes:
+                raise _too_large(self._max_bytes)
+        return bytes(wire)
+
+
+class _AnswerError(ValueError):
+    """An answer that arrived and cannot be used; becomes the `error` of a result."""
+
+
+def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
+    """A body without its Content-Encoding (RFC 9110 section 8.4): gzip, deflate or none.
+
+    `deflate` is taken with or without the zlib wrapper, gzip in several members (RFC 1952 section
+    2.2); what follows the compressed data is ignored, as browsers do. Never holds more than
+    `max_bytes` of output. `ValueError`, with a reason in words, for data that is broken, cut off,
+    larger than that, or in another encoding.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity") or not data:
+        return data
+    if encoding in ("gzip", "x-gzip"):
+        window = zlib.MAX_WBITS | 16
+    elif encoding == "deflate":
+        wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+        window = zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS
+    else:
+        raise _AnswerError(f"Content-Encoding {encoding[:40]!r}, which was not asked for")
+    body = b""
+    for _ in range(_MAX_GZIP_MEMBERS):
+        stream = zlib.decompressobj(window)
+        try:
+            # One byte more than allowed tells too much from just enough.
+            body += stream.decompress(data, max_bytes + 1 - len(body))
+        except zlib.error as error:
+            raise _AnswerError(f"broken {encoding} body: {_one_line(error)}") from error
+        if len(body) > max_bytes:
+            raise _too_large(max_bytes)
+        if not stream.eof:
+            raise _AnswerError(f"{encoding} body cut off")
+        data = stream.unused_data
+        if encoding == "deflate" or not data.startswith(b"\x1f\x8b"):
+            return body
+    raise _AnswerError(f"gzip body in more than {_MAX_GZIP_MEMBERS} members")
+
+
+def parse_http_date(value: str | None) -> float | None:
+    """The time of an HTTP date, in any of its three forms (RFC 9110 section 5.6.7); else None.
+
+    >>> parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT")
+    784111777.0
+    """
+    if value is None:
+        return None
+    try:
+        date = email.utils.parsedate_to_datetime(value)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    # Not only ValueError: the parser of the standard library trips over some garbage.
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def parse_retry_after(value: str | None, now: float) -> float | None:
+    """The seconds to wait of a Retry-After header (RFC 9110 section 10.2.3); None: it says nothing.
+
+    Both forms, seconds and date; a time gone by is 0, and nobody is waited for more than a day.
+
+    >>> parse_retry_after("120", now=0.0)
+    120.0
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if re.fullmatch(r"[0-9]+", text):
+        return min(float(text), _DAY)
+    date = parse_http_date(text)
+    return None if date is None else min(max(date - now, 0.0), _DAY)
+
+
+def _validator(value: str | None) -> str | None:
+    """The value if it can be sent back as it came; other bytes than ASCII cannot, for certain."""
+    return value if value and value.isascii() and value.isprintable() else None
+
+
+def _readable(value: str | None) -> str | None:
+    """Header text as it can be stored: undecodable bytes shown as `?`."""
+    return None if value is None else value.encode(errors="replace").decode()
+
+
+def _too_large(max_bytes: int) -> _AnswerError:
+    return _AnswerError(f"body larger than {max_bytes} bytes")
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the server hung up before it had answered"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the body was cut off or garbled"
+    if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
+        return f"the answer is no HTTP: {_one_line(Exception(error.message))}"
+    return _one_line(error)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
+    return text[:300] or type(error).__name__

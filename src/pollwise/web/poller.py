@@ -1,0 +1,230 @@
+"""One poll of one page of the live web: robots.txt, fetch, and what the answer means.
+
+=================================  =========  ==================================================
+answer                             outcome    besides
+=================================  =========  ==================================================
+200 or 203, content is other       CHANGED    a `Version`; so also for the first copy.
+                                              `reverted`: it is that of an earlier version
+200 or 203, content is the same    UNCHANGED  (what is the same: `pollwise.web.change`)
+304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
+404, 410                           GONE
+429, 503                           FAILED     with Retry-After: `HostBlocked`
+a redirect, if none is followed    UNCHANGED  `redirected_to`; it is a page without content
+robots.txt disallows the page      FAILED     the page is not fetched
+robots.txt cannot be had           FAILED     the same, and `HostBlocked` until it is asked again
+everything else                    FAILED
+=================================  =========  ==================================================
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pollwise.events import HostBlocked, HostPaced
+from pollwise.store.records import Collected, Discovery
+from pollwise.types import Links, Observation, Outcome, Page, PageMemory, Version
+from pollwise.web.change import fingerprint, is_changed, remembered
+from pollwise.web.fetcher import Clock, Fetcher, FetchResult, follow_none, parse_http_date
+from pollwise.web.robots_txt import Robots, Rules
+from pollwise.web.urls import origin_of
+
+__all__ = ["Notice", "PollReport", "Poller", "WebPoller"]
+
+Notice = HostBlocked | HostPaced
+"""What a poll tells of the page's host, for the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollReport:
+    """Everything that one poll brought.
+
+    `memory` goes into the page's next poll. `version` is there exactly if the outcome is CHANGED,
+    `error` (one line, in words) exactly if it is FAILED. `robots_tag` is the X-Robots-Tag of the
+    answer, `redirected_to` the canonical URL of a redirect that was not followed. `reread` is the
+    content, as of a version, where only its text is as before: its markup, or the header, may say
+    something else to robots.
+
+    Of a collection: `new_pages` came to light by this poll, `collected` is what was made of the
+    content, `links` are those that the page has now, `rescored` the relevance of other pages by
+    their ids, as far as it is judged otherwise now.
+    """
+
+    observation: Observation
+    memory: PageMemory
+    version: Version | None = None
+    notices: tuple[Notice, ...] = ()
+    error: str | None = None
+    robots_tag: str | None = None
+    redirected_to: str | None = None
+    reread: Version | None = None
+    new_pages: tuple[Discovery, ...] = ()
+    collected: Collected | None = None
+    links: Links | None = None
+    rescored: Mapping[int, float] = field(default_factory=dict)
+
+
+class Poller(Protocol):
+    """Carries out a poll."""
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        """Poll a page whose latest report gave `memory` (empty: there is no copy yet).
+
+        What the web does wrong is a FAILED observation, never an exception; `InputError` where
+        `page.url` is no http or https URL.
+        """
+        ...
+
+
+class WebPoller:
+    """Polls pages by a fetcher, as far as robots.txt allows; see the table of the module.
+
+    A crawl delay is told as `HostPaced` by the first report that follows each reading of the
+    robots.txt (once a day and origin, and once in a new process), if it asks for a delay or no
+    longer asks for one. A failed poll costs as much as any other, even if nothing was fetched: what
+    is free would be tried for ever. Redirects are followed, where robots.txt allows, if
+    `follow_redirects`; if not, each request of this poller is a poll of its own.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        robots: Robots,
+        *,
+        clock: Clock,
+        not_modified_cost: float = 1.0,
+        follow_redirects: bool = True,
+    ) -> None:
+        self._fetcher = fetcher
+        self._robots = robots
+        self._clock = clock
+        self._not_modified_cost = not_modified_cost
+        self._may_follow = robots.allows if follow_redirects else follow_none
+        # By scope, then by origin: until when the robots.txt read last holds, and its crawl delay.
+        self._told: dict[str, dict[str, tuple[float, float]]] = {}
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        """See `Poller.poll`."""
+        rules = await self._robots.rules(page.url)
+        if not rules.allows(page.url):
+            return self._refused(page, memory, rules)
+        result = await self._fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+        return self.answered(page, memory, rules, result)
+
+    def answered(
+        self, page: Page, memory: PageMemory, rules: Rules, result: FetchResult
+    ) -> PollReport:
+        """The report of a poll whose latest answer is this one, under the rules of its origin."""
+        now = self._clock()
+        notices = self._paced(page, rules, now)
+        if result.status in (429, 503) and result.retry_after:
+            notices += (HostBlocked(now, page.scope, now + result.retry_after),)
+        report = self._judged(page, memory, result, now)
+        return replace(report, notices=notices, robots_tag=result.robots_tag)
+
+    def put_off(self, page: Page, memory: PageMemory, rules: Rules, why: str) -> PollReport:
+        """The report of a poll that ended, for this reason, before the page was fetched."""
+        now = self._clock()
+        return _failed(page, memory, now, why, self._paced(page, rules, now))
+
+    def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
+        now = self._clock()
+        origin = origin_of(page.url)
+        if rules.unreachable is None:
+            error = f"disallowed by {origin}/robots.txt"
+            return _failed(page, memory, now, error, self._paced(page, rules, now))
+        error = f"{origin}/robots.txt cannot be had ({rules.unreachable}): nothing may be fetched"
+        return _failed(page, memory, now, error, (HostBlocked(now, page.scope, rules.expires_at),))
+
+    def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
+        origins = self._told.setdefault(page.scope, {})
+        origin = origin_of(page.url)
+        told, told_delay = origins.get(origin, (None, 0.0))
+        if told == rules.expires_at:
+            return ()
+        origins[origin] = rules.expires_at, rules.crawl_delay
+        if rules.crawl_delay == told_delay == 0:
+            return ()
+        # The scope is polled at one pace, that of its origin (http, https) that wants the longest.
+        return (HostPaced(now, page.scope, max(delay for _, delay in origins.values())),)
+
+    def _judged(
+        self, page: Page, memory: PageMemory, result: FetchResult, now: float
+    ) -> PollReport:
+        if result.redirected_to is not None and self._may_follow is follow_none:
+            observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
+            return PollReport(observation, PageMemory(), redirected_to=result.redirected_to)
+        if result.error is not None:
+            return _failed(page, memory, now, result.error)
+        if result.status in (404, 410):
+            return PollReport(Observation(page.id, now, Outcome.GONE, cost=page.cost), memory)
+        if result.status == 304:
+            cost = page.cost * self._not_modified_cost
+            observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
+            return PollReport(observation, _remembered(result, memory))
+        if result.status in (200, 203):
+            return _compared(page, memory, result, now)
+        return _failed(page, memory, now, f"status {result.status}")
+
+
+def _failed(
+    page: Page, memory: PageMemory, now: float, error: str, notices: tuple[Notice, ...] = ()
+) -> PollReport:
+    observation = Observation(page.id, now, Outcome.FAILED, cost=page.cost)
+    return PollReport(observation, memory, notices=notices, error=error)
+
+
+def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -> PollReport:
+    """The report of an answer with content."""
+    found = fingerprint(result.body, result.content_type)
+    # The validators are of this answer alone, also where it sent none.
+    kept = _remembered(result, remembered(memory, found))
+    version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
+    if not is_changed(memory, found):
+        observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
+        same = found.body_hash == memory.body_hash and result.robots_tag is None
+        return PollReport(observation, kept, reread=None if same else version)
+    observation = replace(
+        _observed(page, result, now, Outcome.CHANGED, page.cost),
+        reverted=found.text_hash in memory.earlier_hashes,
+    )
+    return PollReport(observation, kept, version)
+
+
+def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
+    """`memory` with the validators that the answer sent (RFC 9111 section 4.3.4)."""
+    # Why not after a redirect: see `pollwise.web.fetcher`.
+    last_modified = result.last_modified if result.final_url == result.url else None
+    return replace(
+        memory,
+        etag=result.etag or memory.etag,
+        last_modified=last_modified or memory.last_modified,
+    )
+
+
+def _observed(
+    page: Page, result: FetchResult, now: float, outcome: Outcome, cost: float
+) -> Observation:
+    return Observation(
+        page.id,
+        now,
+        outcome,
+        last_changed_at=_last_changed_at(page, result, now, outcome),
+        cost=cost,
+    )
+
+
+def _last_changed_at(page: Page, result: FetchResult, now: float, outcome: Outcome) -> float | None:
+    """The time of Last-Modified (RFC 9110 section 8.8.2) where it can be believed.
+
+    It must be no time to come, by the server's clock nor by ours. Pages made on demand are stamped
+    with the moment of the answer, so it must be earlier than Date too. And it must fit what the
+    poll found: a changed page changed after the copy at hand, an unchanged one before.
+    """
+    changed_at = parse_http_date(result.last_modified)
+    if changed_at is None or changed_at > now:
+        return None
+    if result.date is not None and changed_at >= result.date:
+        return None
+    if page.seen_at is not None and (outcome is Outcome.CHANGED) != (changed_at > page.seen_at):
+        return None
+    return changed_at

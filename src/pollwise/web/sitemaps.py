@@ -1,0 +1,194 @@
+"""Sitemaps: lists of pages that a site would like to have visited (https://www.sitemaps.org).
+
+Read are the XML forms (`urlset`, and `sitemapindex` for lists of sitemaps) and plain text, each
+also as gzip, in UTF-8 as the protocol wants it. Feeds are none. The Web is full of broken and a
+little hostile XML: a document type declaration, and with it every entity, ends the reading, and
+so does what is no sitemap; what was read before the end, the break or a limit is given.
+"""
+
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, islice
+from xml.parsers import expat
+
+from pollwise.errors import InputError
+from pollwise.web.urls import canonical
+
+__all__ = ["MAX_BYTES", "MAX_ENTRIES", "SitemapEntry", "parse_sitemap"]
+
+MAX_ENTRIES = 50_000
+"""The entries of one sitemap that are read, as many as the protocol allows."""
+
+MAX_BYTES = 50 * 1024 * 1024
+"""The bytes of one sitemap that are read, decompressed, as many as the protocol allows."""
+
+_CHUNK = 1 << 20
+# What expat keeps of a file is bounded by what one tag, the open elements, and the names of all
+# elements and attributes can take; the time by the number of elements.
+_LONGEST_TAG = 2 * _CHUNK
+_DEEPEST = 16
+_MOST_NAMES = 1000
+_MOST_ELEMENTS = 20 * MAX_ENTRIES
+_LONGEST_TEXT = 2048  # the protocol's bound for a URL
+_MOST_LINES = 2 * MAX_ENTRIES
+_ENTRY_OF = {"urlset": "url", "sitemapindex": "sitemap"}
+_YEAR_OR_MONTH = re.compile(r"\d{4}(?:-\d\d)?")
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapEntry:
+    """One entry of a sitemap.
+
+    `url` is canonical. `last_modified` (UTC seconds) is when its content changed, by what the
+    site says; None: it does not say, or not in a form that can be read. `is_index`: the entry is
+    itself a sitemap.
+    """
+
+    url: str
+    last_modified: float | None = None
+    is_index: bool = False
+
+
+def parse_sitemap(body: bytes) -> list[SitemapEntry]:
+    """The entries of a sitemap in its order; none where `body` is no sitemap. Never raises.
+
+    A full sitemap takes about a second: not for the event loop.
+
+    >>> parse_sitemap(b"<urlset><url><loc>http://h/a?b&amp;c</loc><lastmod>1970-01-02</lastmod></url>")
+    [SitemapEntry(url='http://h/a?b&c', last_modified=86400.0, is_index=False)]
+    """
+    found: list[SitemapEntry] = []
+    # What is broken, or ended on purpose, has been read as far as it goes.
+    with suppress(_EnoughError, expat.ExpatError, zlib.error):
+        chunks = _chunks(body)
+        first = next(chunks, b"")
+        if first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+            _read_xml(first, chunks, found)
+        else:
+            _read_lines(b"".join([first, *chunks]), found)
+    return found
+
+
+class _EnoughError(Exception):
+    """The rest of a file is not read."""
+
+
+class _Handlers:
+    """Follows the elements of an XML file and appends an entry for each that ends."""
+
+    def __init__(self, found: list[SitemapEntry]) -> None:
+        self._found = found
+        self._open: list[str] = []
+        self._n_elements = 0
+        self._names: set[str] = set()
+        self._prefix = ""
+        self._root = ""
+        self._text = ""
+        self._told: dict[str, str] = {}
+
+    def doctype(self, *declaration: object) -> None:
+        raise _EnoughError
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._names.add(name)
+        self._names.update(attributes)
+        self._n_elements += 1
+        if (
+            self._n_elements > _MOST_ELEMENTS
+            or len(self._open) == _DEEPEST
+            or len(self._names) > _MOST_NAMES
+        ):
+            raise _EnoughError
+        if not self._open:
+            # By prefix, not by namespace: wrong and undeclared ones are frequent.
+            prefix, colon, self._root = name.rpartition(":")
+            self._prefix = prefix + colon
+            if self._root not in _ENTRY_OF:
+                raise _EnoughError
+        self._open.append(name)
+        self._text = ""
+
+    def text(self, text: str) -> None:
+        if len(self._text) <= _LONGEST_TEXT:
+            self._text += text
+
+    def end(self, name: str) -> None:
+        self._open.pop()
+        own = name.removeprefix(self._prefix)
+        if len(self._open) == 2:
+            self._told[own] = self._text
+        elif len(self._open) == 1:
+            if own == _ENTRY_OF[self._root]:
+                is_index = self._root == "sitemapindex"
+                told = self._told.get
+                _append(self._found, told("loc", ""), told("lastmod", ""), is_index=is_index)
+            self._told.clear()
+
+
+def _read_xml(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) -> None:
+    parser = expat.ParserCreate("UTF-8")
+    parser.buffer_text = True
+    handlers = _Handlers(found)
+    parser.StartDoctypeDeclHandler = handlers.doctype
+    parser.StartElementHandler = handlers.start
+    parser.EndElementHandler = handlers.end
+    parser.CharacterDataHandler = handlers.text
+    n_bytes = 0
+    for chunk in chain([first], others):
+        parser.Parse(chunk, False)
+        n_bytes += len(chunk)
+        if n_bytes - parser.CurrentByteIndex > _LONGEST_TAG:
+            return
+    parser.Parse(b"", True)
+
+
+def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
+    for line in islice(io.BytesIO(text), _MOST_LINES):
+        if len(line) <= _LONGEST_TEXT:
+            _append(found, line.decode(errors="replace").removeprefix("\ufeff"))
+
+
+def _append(
+    found: list[SitemapEntry], location: str, modified: str = "", *, is_index: bool = False
+) -> None:
+    """One entry more, unless it is none; `_EnoughError` where there are too many."""
+    location = location.strip()
+    if not 0 < len(location) <= _LONGEST_TEXT:
+        return
+    # One bad entry does not make the others bad.
+    with suppress(InputError):
+        found.append(SitemapEntry(canonical(location), _utc_seconds(modified), is_index))
+    if len(found) == MAX_ENTRIES:
+        raise _EnoughError
+
+
+def _utc_seconds(told: str) -> float | None:
+    """The time of a W3C date (a profile of ISO 8601); of a year, a month or a day its beginning."""
+    text = told.strip()
+    if _YEAR_OR_MONTH.fullmatch(text):
+        text += "-01-01" if len(text) == 4 else "-01"
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _chunks(body: bytes) -> Iterator[bytes]:
+    """The content in pieces, decompressed if need be, up to `MAX_BYTES`."""
+    if not body.startswith(b"\x1f\x8b"):
+        for start in range(0, min(len(body), MAX_BYTES), _CHUNK):
+            yield body[start : start + _CHUNK]
+        return
+    inflate = zlib.decompressobj(wbits=31)
+    for _ in range(MAX_BYTES // _CHUNK):
+        chunk = inflate.decompress(body, _CHUNK)
+        body = inflate.unconsumed_tail
+        if not chunk:
+            return
+        yield chunk

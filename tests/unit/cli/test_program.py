@@ -1,0 +1,451 @@
+"""The command line in this process: what cannot be used, and what is answered."""
+
+import json
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pollwise import cli
+from pollwise.cli.answers import print_json
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.store import Batch, NewPage, PollResult, Store
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+SITE = "http://a.example"
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict:
+        def refuse(name: str) -> None:
+            raise AssertionError(f"{name} in JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path) -> Iterator[Run]:
+    """Call `pollwise` with these words, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    on_interrupt = signal.getsignal(signal.SIGINT)
+
+    def run(*words: object) -> Answer:
+        monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return Answer(end.value.code, *capsys.readouterr())
+
+    yield run
+    signal.signal(signal.SIGINT, on_interrupt)
+
+
+@pytest.fixture
+def db(tmp_path) -> Path:
+    """Pages: one that changed, one never polled, one that fails, one that is gone."""
+    path = tmp_path / "kept.db"
+    with Store.open(path) as store:
+        new = [NewPage(f"{SITE}/{name}", "a.example") for name in ("news", "new", "bad", "gone")]
+        pages = store.add_pages(new, now=0.0)
+        policy = BayesianIndex()
+        policy.add(pages)
+        store.start_run(1.0, {"budget": "5/hour", "objective": "detection"}, b"")
+        for time, outcome in ((10.0, Outcome.CHANGED), (20.0, Outcome.CHANGED)):
+            observation = Observation(0, time, outcome)
+            policy.observe([observation])
+            version = Version(0, time, "text/html", b"%d" % time, f"{time}")
+            memory = PageMemory(body_hash=version.body_hash)
+            poll = PollResult(observation, memory, version)
+            store.commit(Batch(polls=(poll,), learned=policy.state_dict([0])))
+        failed = PollResult(Observation(2, 30.0, Outcome.FAILED), PageMemory(), None, "status 500")
+        gone = PollResult(Observation(3, 30.0, Outcome.GONE), PageMemory())
+        store.commit(Batch(polls=(failed, gone)))
+    return path
+
+
+def newer(path: Path) -> None:
+    Store.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+BUDGETS = ["0/hour", "fast", "-5/hour", "5/fortnight", "nan/day", "inf/day", ""]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("command", [("watch", SITE), ("replay", "trace.csv")])
+def test_a_budget_that_is_none(run, tmp_path, command, budget):
+    assert_refused(run(*command, f"--budget={budget}"), f"budget {budget!r}", "such as 500/hour")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["watch"], ["nothing to watch", "pollwise.db", "--file"]),
+        (["watch", "example"], ["'example'", "http://"]),
+        (["watch", SITE, "ftp://a/"], ["'ftp://a/'", "http://"]),
+        (["watch", "http://u:p@a.example/"], ["user name or password in the URL of a.example"]),
+        (["watch", "--file", "none.txt"], ["none.txt", "name a readable text file"]),
+        (["watch", "--file", "."], [".", "name a readable text file"]),
+        (["watch", SITE, "--db", "none/x.db"], ["there is no folder", "none: make it"]),
+        (["watch", SITE, "--db", "."], ["is a folder: name a database file"]),
+        (["watch", SITE, "--objective", "x"], ["--objective", "'x'", "freshness", "watch --help"]),
+        (["watch", SITE, "--not-modified-cost", "2"], ["--not-modified-cost", "1"]),
+        (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
+        (["watch", SITE, "--revert-worth", "1.5"], ["--revert-worth", "1"]),
+        (["watch", SITE, "--revert-worth", "nan"], ["--revert-worth", "1"]),
+        (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
+        (["status"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
+        (["plan"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
+        (["plan", "--plot", "x.pdf"], ["x.pdf", "ends in .png"]),
+        (["plan", "--plot", "none/x.png"], ["none/x.png cannot be written"]),
+        (["explain"], ["Missing argument 'url'", "'pollwise explain --help'"]),
+        (["explain", "no url"], ["'no url'", "http://"]),
+        (["explain", SITE], ["pollwise.db does not exist", "start 'pollwise watch'"]),
+        (["frobnicate"], ["'frobnicate'", "'pollwise --help'"]),
+        (["simulate", "--world", "mars"], ["'mars'", "choose zipf"]),
+        (["simulate", "--policy", "x"], ["'x'", "bayes-index"]),
+        (["simulate", "--policy", "uniform", "--policy", "x"], ["'x'", "bayes-index"]),
+        (["simulate", "--pages", "x"], ["--pages", "integer"]),
+        (["simulate", "--polls", "0"], ["--polls", "1"]),
+        (["simulate", "--alpha", "3"], ["alpha=3.0"]),
+        (["simulate", "--alpha", "nan"], ["alpha=nan"]),
+        (["simulate", "--beta", "-1"], ["beta=-1.0"]),
+        (["replay"], ["Missing argument 'trace'", "'pollwise replay --help'"]),
+        (["replay", "none.csv"], ["none.csv", "check the path"]),
+        (["replay", "none.csv", "--policy", "x"], ["'x'", "bayes-index"]),
+        (["demo", "--seconds", "1"], ["--seconds", "5"]),
+        (["demo", "--seconds", "nan"], ["--seconds", "5"]),
+    ],
+)
+def test_what_cannot_be_used(run, tmp_path, words, parts):
+    assert_refused(run(*words), *parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_of_a_url_list_that_is_none(run, tmp_path):
+    (tmp_path / "urls.txt").write_text(f"{SITE}/a\n{SITE}/b wight=3\n")
+    assert_refused(run("watch", "--file", "urls.txt"), "urls.txt, line 2", "'wight=3'", "weight=")
+    (tmp_path / "urls.txt").write_bytes(b"\xff\n")
+    assert_refused(run("watch", "--file", "urls.txt"), "urls.txt", "save the URL list as UTF-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.txt"]
+
+
+def test_a_trace_without_its_columns(run, tmp_path):
+    (tmp_path / "trace.csv").write_text("url,time\nx,1\n")
+    assert_refused(run("replay", "trace.csv"), "trace.csv", "page", "changed_at")
+
+
+@pytest.mark.parametrize("command", [("watch", SITE), ("status",), ("explain", SITE)])
+def test_files_that_are_no_database_of_this_version(run, tmp_path, command):
+    for name, make, parts in (
+        ("text.db", lambda path: path.write_text("my notes, for ever\n" * 99), ["not a database"]),
+        ("newer.db", newer, ["format 99", "install a newer pollwise"]),
+    ):
+        path = tmp_path / name
+        make(path)
+        before = path.read_bytes()
+        assert_refused(run(*command, "--db", name), name, *parts)
+        assert path.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written(run):
+    # Not even by root.
+    assert_refused(run("watch", SITE, "--db", "/sys/pollwise.db"), "/sys/pollwise.db", "folder")
+
+
+def test_an_empty_database_has_nothing_to_watch(run, tmp_path):
+    Store.open(tmp_path / "x.db").close()
+    assert_refused(run("watch", "--db", "x.db"), "nothing to watch: x.db has no pages")
+
+
+def assert_refused(answer: Answer, *parts: str) -> None:
+    """One line on stderr, which has these parts, and the status of an input of no use."""
+    assert (answer.status, answer.out) == (2, "")
+    [line] = answer.err.splitlines()
+    assert line.startswith("pollwise: ")
+    for part in parts:
+        assert part in line
+
+
+def test_without_arguments_it_shows_its_commands(run):
+    answer = run()
+    assert (answer.status, answer.err) == (2, "")
+    for command in ("demo", "watch", "status", "explain", "plan", "simulate", "replay"):
+        assert f" {command} " in answer.out
+
+
+def test_status(run, db):
+    answer = run("status", "--db", db)
+    assert answer.status == 0
+    assert "4 (1 failing)" in answer.out
+    assert f"{SITE}/news" in answer.out
+    assert "status 500" in answer.out
+    document = run("status", "--db", db, "--json").document
+    assert (document["pages"], document["polls"], document["failing"]) == (4, 4, 1)
+    assert (document["budget"], document["objective"]) == ("5/hour", "detection")
+    assert document["started_at"] == 1.0
+    # The first copy is no change.
+    assert document["last_changes"] == [{"url": f"{SITE}/news", "changed_at": 20.0, "changes": 1}]
+    assert document["failures"] == [{"url": f"{SITE}/bad", "error": "status 500", "failures": 1}]
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        ("news", "polled as soon as"),
+        ("new", "there is no copy yet"),
+        ("bad", "its polls fail"),
+        ("gone", "its server says it is gone"),
+    ],
+)
+def test_explain(run, db, page, reason):
+    answer = run("explain", f"{SITE}/{page}", "--db", db)
+    assert answer.status == 0
+    assert reason in " ".join(answer.out.replace("│", " ").split())
+    assert ("not known yet" in answer.out) == (page != "news")
+    document = run("explain", f"HTTP://A.example:80/{page}", "--db", db, "--json").document
+    assert document["url"] == f"{SITE}/{page}"
+    assert (document["index"] is None) == (page != "news")
+    assert (document["due_at"] is None) == (page in ("bad", "gone"))
+    low, high = document["changes_per_day_between"]
+    assert low < document["changes_per_day"] < high
+
+
+def test_explain_of_a_page_that_is_not_watched(run, db):
+    before = db.read_bytes()
+    parts = [f"{SITE}/x is not watched", "kept.db", f"`pollwise watch {SITE}/x --db {db}` does"]
+    assert_refused(run("explain", f"{SITE}/x", "--db", db), *parts)
+    assert db.read_bytes() == before
+
+
+def test_what_holds_a_page_back(run, db):
+    back_off = [[2, 30.0, 3, None, None, 1.0, False, []], 30.0, 60.0, 4e9]
+    state = {"rate": 1.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}
+    with Store.open(db) as store:
+        store.commit(Batch(scheduler=json.dumps(state | {"back_offs": [back_off]})))
+    document = run("explain", f"{SITE}/bad", "--db", db, "--json").document
+    assert (document["rests_until"], document["host_free_at"]) == (4e9, 3e9)
+    assert document["next_poll_at"] == 4e9
+    answer = run("explain", f"{SITE}/bad", "--db", db)
+    assert "it rests until 2096-10-02 07:06:40" in " ".join(answer.out.replace("│", " ").split())
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    assert (document["rests_until"], document["next_poll_at"]) == (None, 3e9)
+    answer = run("explain", f"{SITE}/news", "--db", db)
+    assert "its host is left alone until" in " ".join(answer.out.replace("│", " ").split())
+
+
+def test_explain_tells_its_sources(run, db):
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    learned = document["learned_from"]
+    assert (learned["polls"], learned["dates"]) == (1, 0)
+    assert 0 < learned["own_share"] < 1
+    assert 0 < document["chance"] <= 1
+    unknown = run("explain", f"{SITE}/new", "--db", db, "--json").document
+    assert unknown["learned_from"]["own_share"] == 0
+    assert unknown["chance"] is None
+    # They are of one site, but the one that changed is alone of its kind.
+    prior = unknown["learned_from"]["prior_changes_per_day"]
+    assert 0 < prior < learned["prior_changes_per_day"]
+
+
+class TestPlan:
+    def test_few_polls_make_wide_intervals(self, run, db):
+        with Store.open(db) as store:
+            store.forget_learned()
+        document = run("plan", "--db", db, "--json").document
+        assert [row["factor"] for row in document["results"]] == [0.25, 0.5, 1, 2, 4]
+        now = document["results"][2]
+        assert now["budget_per_day"] == pytest.approx(120)
+        found = now["found_per_day"]
+        assert found["low"] < 0.5 * found["mean"] < 1.2 * found["mean"] < found["high"]
+        answer = run("plan", "--db", db)
+        assert answer.status == 0
+        assert "× 0.25" in answer.out
+
+    def test_the_budget_for_a_freshness(self, run, db):
+        document = run("plan", "--db", db, "--freshness", 0.5, "--json").document
+        assert document["wanted"]["freshness"]["mean"] == pytest.approx(0.5, abs=1e-3)
+        assert document["wanted_freshness"] == 0.5
+        assert "for 0.5" in run("plan", "--db", db, "--freshness", 0.5).out
+
+    def test_a_figure(self, run, db, tmp_path):
+        assert run("plan", "--db", db, "--plot", "plan.png").status == 0
+        assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+    @pytest.mark.parametrize("freshness", ["1", "0", "-1", "nan", "2"])
+    def test_a_freshness_that_is_none(self, run, db, freshness):
+        answer = run("plan", "--db", db, f"--freshness={freshness}")
+        assert_refused(answer, "freshness", "between 0 and 1")
+
+    def test_a_freshness_out_of_reach(self, run, db):
+        answer = run("plan", "--db", db, "--freshness", 0.999999)
+        assert_refused(answer, "no budget makes these pages 0.999999 fresh", "ask for less")
+
+    def test_a_database_without_pages(self, run, tmp_path):
+        Store.open(tmp_path / "empty.db").close()
+        assert_refused(run("plan", "--db", "empty.db"), "empty.db has no pages", "pollwise watch")
+        assert run("status", "--db", "empty.db", "--json").document["forecast"] is None
+
+    def test_pages_that_were_never_watched(self, run, tmp_path):
+        with Store.open(tmp_path / "new.db") as store:
+            store.add_pages([NewPage(SITE)], now=0.0)
+        assert_refused(run("plan", "--db", "new.db"), "new.db was never watched")
+
+
+def test_status_forecasts(run, db):
+    forecast = run("status", "--db", db, "--json").document["forecast"]
+    assert forecast.keys() == {"day", "week"}
+    for figures in forecast.values():
+        assert figures.keys() == {"found_per_day", "freshness", "delay_days"}
+        for interval in figures.values():
+            assert 0 <= interval["low"] <= interval["high"]
+
+
+def test_simulate_and_replay_answer_with_an_entry_for_each_policy(run, tmp_path):
+    words = ("--policy", "bayes-index", "--policy", "uniform")
+    answer = run("simulate", "--pages", 20, "--polls", 50, "--seeds", 2, *words, "--json")
+    assert [row["policy"] for row in answer.document["results"]] == ["bayes-index", "uniform"]
+    assert answer.document["results"][0]["polls"] == 50
+    assert "bayes-index, seed 1 of 2" in answer.err
+    times = [day * 86_400 for day in range(30)]
+    (tmp_path / "trace.csv").write_text(
+        "page,changed_at\n" + "".join(f"{page},{time}\n" for page in "ab" for time in times)
+    )
+    answer = run("replay", "trace.csv", "--budget", "1/day/page", *words, "--json")
+    assert [row["policy"] for row in answer.document["results"]] == ["bayes-index", "uniform"]
+    answer = run("replay", "trace.csv", "--budget", "1/day/page", *words)
+    assert "changes seen" in answer.out
+    assert answer.status == 0
+
+
+def test_figures_that_json_does_not_know_are_null(capsys):
+    nan = float("nan")
+    print_json({"results": [{"delay": nan, "low": -float("inf"), "polls": 3}], "x": 0.5})
+    assert json.loads(capsys.readouterr().out) == {
+        "results": [{"delay": None, "low": None, "polls": 3}],
+        "x": 0.5,
+    }
+
+
+class TestEphemeral:
+    def test_a_half_life_makes_the_objective(self, run):
+        answer = run(
+            "simulate", "--pages", "5", "--polls", "50", "--objective", "ephemeral",
+            "--half-life", "0.01", "--json",
+        )  # fmt: skip
+        assert answer.status == 0
+        assert answer.document["results"][0]["policy"] == "bayes-index"
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["--objective", "ephemeral"],
+            ["--objective", "ephemeral", "--half-life", "0"],
+            ["--objective", "freshness", "--half-life", "3"],
+        ],
+    )
+    def test_it_belongs_to_ephemeral_and_only_there(self, run, words):
+        answer = run("simulate", "--polls", "10", *words)
+        assert answer.status == 2
+        assert answer.err.count("\n") == 1
+        assert "--half-life" in answer.err
+
+
+class TestReproduce:
+    def test_without_a_name_all_are_listed(self, run):
+        names = [entry["name"] for entry in run("reproduce", "--json").document["results"]]
+        assert names == [
+            *(f"lakg-figure-{n}" for n in range(2, 7)),
+            *(f"htraa-figure-{n}" for n in range(5, 13)),
+            *(f"gpoks-table-8.{n}" for n in range(1, 12)),
+            *(f"ephemeral-figure-{n}" for n in range(1, 5)),
+            "ephemeral-table-1",
+            *(f"robot-figure-{n}" for n in range(3, 6)),
+        ]
+        answer = run("reproduce")
+        lines = answer.out.splitlines()
+        assert answer.status == 0
+        assert [line.split()[0] for line in lines] == names
+
+    def test_a_table(self, run, tmp_path):
+        answer = run("reproduce", "gpoks-table-8.10", "--trials", 1, "--json")
+        assert answer.status == 0
+        document = answer.document
+        assert document["trials"] == 1
+        cells = {(row["row"], row["column"]): row for row in document["results"]}
+        assert cells["lakg", "0.3/1.0 t=1000"]["published"] == 571.8
+        assert cells["optimal", "0.3/1.0 t=1000"]["value"] == pytest.approx(592.5, abs=0.1)
+        assert {"bayes-index", "gpoks", "gpoks-mono", "htraa"} <= {row for row, _ in cells}
+        assert Path(document["figure"]).name == "gpoks-table-8.10.png"
+        assert (tmp_path / "gpoks-table-8.10.png").exists()
+        assert "trials" in answer.err
+
+    def test_for_people(self, run, tmp_path):
+        answer = run("reproduce", "gpoks-table-8.1", "--trials", 1, "--no-figure")
+        assert answer.status == 0
+        assert "[240]" in answer.out
+        assert "Claim: FAST gives the plain regression" in answer.out
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["lakg-figure-1"], "no such experiment: 'lakg-figure-1'; choose one of lakg-figure-2"),
+            (["lakg-figure-2", "--trials", 0], "'--trials'"),
+            (
+                ["lakg-figure-2", "--figures", "nowhere"],
+                "nowhere/lakg-figure-2.png cannot be written",
+            ),
+        ],
+    )
+    def test_what_cannot_be_done(self, run, words, message):
+        answer = run("reproduce", *words)
+        assert answer.status == 2
+        assert answer.out == ""
+        assert message in answer.err
+        assert answer.err.count("\n") == 1
+
+
+class TestPolicyOptions:
+    def test_the_abstract_knapsack(self, run):
+        answer = run(
+            *("simulate", "--world", "knapsack", "--pages", 8, "--alpha", 0.3, "--beta", 1),
+            *("--noise", 0.1, "--polls", 1000, "--policy", "lakg:resolution=100", "--json"),
+        )
+        [result] = answer.document["results"]
+        assert result["policy"] == "lakg:resolution=100"
+        assert 0.5 < result["found_per_poll"] < 0.6
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--policy", "lakg:resolution=1"], "resolution=1"),
+            (["--policy", "lakg:exponent=-1"], "exponent=-1"),
+            (["--policy", "lakg:capacity=501"], "capacity=501"),
+            (["--policy", "htraa:resolution=2.5"], "resolution=2.5"),
+            (["--policy", "lakg:size=3"], "lakg has no option 'size'"),
+            (["--policy", "ucb1"], "page 2 is a third one"),
+            (["--noise", "0.1"], "noise=0.1 is for the world knapsack"),
+            (["--world", "knapsack", "--noise", "-1"], "noise=-1.0 must be"),
+            (["--world", "knapsack", "--alpha", "1.5"], "alpha=1.5 must be between 0 and 1"),
+            (["--world", "knapsack", "--policy", "whittle"], "true change rates"),
+        ],
+    )
+    def test_what_cannot_be(self, run, words, message):
+        answer = run("simulate", "--polls", 10, *words)
+        assert answer.status == 2
+        assert answer.out == ""
+        assert message in answer.err.splitlines()[-1]

@@ -1,0 +1,191 @@
+"""`pollwise replay` in this process: its options, its answers, what cannot be used."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pollwise import checks, cli
+from pollwise.console.charts.reliability import print_calibration
+from pollwise.console.replays import print_replay
+
+DAY = 86_400
+PNG = b"\x89PNG"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path) -> Run:
+    """Call `pollwise replay` with these words, in a folder with the trace t.csv."""
+    monkeypatch.chdir(tmp_path)
+    changes = [
+        (page, day * DAY, day % 3 == 0)
+        for n, page in enumerate(["one/a", "one/b", "two/c"])
+        for day in range(1, 60, n + 1)
+    ]
+    lines = ["page,changed_at,revert", *(f"{page},{at},{back:d}" for page, at, back in changes)]
+    Path("t.csv").write_text("\n".join(lines))
+    Path("t-calibration.png").mkdir()
+    Path("t.pages.csv").write_text(
+        "page,first_seen,died_at,site,weight\none/a,0,,one,5\none/b,0,,one,1\ntwo/c,0,,two,1\n"
+    )
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["pollwise", "replay", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def results_of(answer: tuple[int, str, str]) -> list[dict]:
+    status, out, _ = answer
+    assert status == 0
+    return json.loads(out)["results"]
+
+
+def test_the_figures_of_an_entry(run):
+    words = ["--policy", "uniform", "--policy", "whittle", "--json"]
+    first, second = results_of(run("t.csv", "--objective", "freshness", *words))
+    figures = {
+        "policy", "objective", "budget", "polls", "changes", "found", "captured",
+        "novel_captured", "freshness", "delay_days", "age_days",
+    }  # fmt: skip
+    assert first.keys() == figures
+    assert second.keys() == figures | {"against"}
+    assert (first["objective"], second["objective"]) == (None, "freshness")
+    assert second["against"].keys() == figures - {"polls", "changes", "found", "budget"}
+    assert second["against"]["policy"] == "uniform"
+    assert len(second["against"]["freshness"]["interval_95"]) == 2
+
+
+def test_reverts_weights_and_dates(run):
+    words = ["t.csv", "--policy", "bayes-index", "--json"]
+    [counted] = results_of(run(*words))
+    [ignored] = results_of(run(*words, "--reverts", "ignore"))
+    assert ignored["changes"] < counted["changes"]
+    assert "novel_captured" not in ignored
+    [weighted] = results_of(run(*words, "--weighted"))
+    assert weighted["weighted_captured"] > counted["captured"]
+    [told] = results_of(run(*words, "--last-changed"))
+    assert told["polls"] == counted["polls"]
+    assert told != counted
+
+
+def test_reverts_that_count_for_less(run):
+    words = ["t.csv", "--policy", "bayes-index", "--policy", "bayes-index:revert_worth=0.2"]
+    _, other = results_of(run(*words, "--json"))
+    assert other["policy"] == "bayes-index:revert_worth=0.2"
+    assert other["against"]["captured"]["difference"] != 0
+    status, _, err = run("t.csv", "--policy", "bayes-index:revert_worth=2")
+    assert status == 2
+    assert "revert_worth=2" in err
+
+
+def test_for_people(run):
+    words = ["--policy", "uniform", "--policy", "whittle", "--budget", "0.2/day/page"]
+    status, out, err = run("t.csv", *words)
+    assert status == 0
+    assert "objective" not in out
+    assert "budget" not in out
+    for word in ("changes seen", "novel seen", "freshness", "delay, days", "less uniform"):
+        assert word in out
+    assert "whittle for detection, 0.2/day/page" in err
+    several = ["--budget", "1/day", "--objective", "freshness", "--objective", "delay"]
+    _, out, _ = run("t.csv", *words, *several, "--weighted")
+    for word in ("objective", "budget", "1/day", "pages weighted"):
+        assert word in out
+
+
+def test_one_policy_is_compared_with_nothing(capsys):
+    row = {"policy": "uniform", "objective": None, "budget": "1/day", "polls": 3}
+    print_replay([row | {"value_captured": 0.5, "items_captured": 0.25}])
+    out = capsys.readouterr().out
+    assert "less" not in out
+    assert "items captured" in out
+
+
+def test_a_plot_of_one_budget_and_of_several(run, tmp_path):
+    words = ["t.csv", "--policy", "uniform", "--policy", "whittle", "--plot"]
+    assert run(*words, "one.png", "--json")[0] == 0
+    assert run(*words, "two.PNG", "--budget", "0.1/day/page", "--budget", "1/day/page")[0] == 0
+    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in ("one.png", "two.PNG"))
+
+
+def test_a_calibration(run, tmp_path):
+    words = ["t.csv", "--policy", "uniform", "--policy", "bayes-index", "--calibration"]
+    aims = ["--objective", "freshness", "--objective", "delay"]
+    status, out, err = run(*words, *aims, "--plot", "x.png", "--json")
+    assert status == 0
+    assert "bayes-index: calibration" in err
+    document = json.loads(out)
+    assert len(document["results"]) == 3
+    first, second = document["calibration"]
+    assert (first["policy"], first["budget"]) == ("bayes-index", "0.2/day/page")
+    assert (first["objective"], second["objective"]) == ("freshness", "delay")
+    assert first["coverage"].keys() == {"found_per_day", "freshness", "delay"}
+    for name in ("x.png", "x-calibration.png"):
+        assert (tmp_path / name).read_bytes().startswith(PNG)
+    _, out, _ = run(*words)
+    assert "predictions of bayes-index for detection, 0.2/day/page" in out
+    assert f"{first['deciles'][0]['polls']:,}" in out
+    assert "calibration" not in json.loads(run("t.csv", "--json")[1])
+
+
+def test_a_calibration_of_what_cannot_be_predicted(capsys):
+    entry = {"policy": "x", "objective": "age", "budget": "1/day", "deciles": [], "forecasts": 0}
+    print_calibration([entry | {"brier": math.nan, "horizon_days": 2.0}])
+    assert "too short for a forecast of 2 days" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["--calibration", "--policy", "uniform"], ["needs a policy that predicts", "bayes-index"]),
+        (["--calibration", "--plot", "t.png"], ["t-calibration.png cannot be written"]),
+        (["--budget", "x"], ["budget 'x'", "0.2/day/page"]),
+        (["--budget", "2/second/page"], ["more than one poll a second", "give at most"]),
+        (["--reverts", "perhaps"], ["'--reverts'", "ignore"]),
+        (["--objective", "ephemeral"], ["needs --half-life"]),
+        (["--objective", "ephemeral", "--half-life", "6"], ["t.csv", "items.parquet"]),
+        (["--half-life", "6"], ["--half-life 6.0 is for --objective ephemeral"]),
+        (["--plot", "none/x.png"], ["none/x.png cannot be written", "leave out --plot"]),
+        (["--plot", "x.pdf"], ["x.pdf", "ends in .png"]),
+        (["--policy", "uniform:x=1"], ["no option 'x'"]),
+    ],
+)
+def test_what_cannot_be_used(run, words, parts):
+    status, out, err = run("t.csv", *words)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1, err
+    for part in parts:
+        assert part in err
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "parts"),
+    [
+        ("one/a,0,,one,-5", ["--weighted"], ["t.pages.csv, row 1", "-5 is negative"]),
+        ("one/a,0,,one,", ["--weighted"], ["t.pages.csv, row 1", "weight is empty"]),
+        ("one/z,0,,one,1", [], ["t.csv, row 1", "'one/a' has no birth"]),
+    ],
+)
+def test_a_table_of_pages_that_cannot_be_used(run, tmp_path, change, words, parts):
+    pages = tmp_path / "t.pages.csv"
+    pages.write_text(pages.read_text().replace("one/a,0,,one,5", change))
+    status, out, err = run("t.csv", *words)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1, err
+    for part in parts:
+        assert part in err
+
+
+def test_without_matplotlib_it_says_so_before_the_work(run, monkeypatch):
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    status, _, err = run("t.csv", "--plot", "x.png")
+    assert status == 2
+    assert "pip install 'pollwise[plots]', or leave out --plot" in err.replace("`", "")

@@ -1,0 +1,106 @@
+"""What status and explain say of a collection, and how it is shown."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pollwise.cli import app
+from pollwise.errors import InputError
+from pollwise.insight.collection import explain_collected, holds_collection
+from pollwise.insight.reports import read_status
+from pollwise.store import Batch, Collected, Discovery, NewPage, PollResult, Store
+from pollwise.types import Links, Observation, Outcome, Page, PageMemory
+
+SETTINGS = {
+    "budget": "2/second",
+    "subject": "the whales",
+    "topic": {"words": ["whale"], "examples": [], "judge": None},
+}
+
+
+def polled(page_id, outcome=Outcome.CHANGED):
+    return PollResult(Observation(page_id, 5.0, outcome), PageMemory())
+
+
+@pytest.fixture
+def db(tmp_path):
+    path = tmp_path / "c.db"
+    with Store.open(path) as store:
+        store.add_pages([NewPage("http://sea.example/", "sea.example")], now=1.0)
+        store.start_run(2.0, SETTINGS, None)
+        urls = ["whales", "copy", "gone", "later"]
+        found = [
+            Discovery(Page(n, f"http://sea.example/{name}", "sea.example"), 3.0, 1)
+            for n, name in enumerate(urls, 1)
+        ]
+        links = Links(np.array([1, 2, 4]), ("all whales", "", "later"))
+        store.commit(
+            Batch(
+                new_pages=tuple(found),
+                polls=(polled(0), polled(1), polled(2), polled(3, Outcome.GONE)),
+                collected=(
+                    Collected(0, 0.0, "Sea", "the sea", links=links),
+                    Collected(1, 0.75, "Whales", "the whales"),
+                    Collected(2, 0.0, "Whales", "the whales", duplicate_of=1),
+                ),
+            )
+        )
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+def test_status_tells_what_is_in_the_collection(db):
+    assert holds_collection(db)
+    report = read_status(db)
+    assert report["collection"] == {
+        "topic": "the whales",
+        "documents": 3,
+        "relevant": 1,
+        "relevance": 0.75,
+        "copies": 1,
+        "fringe": 1,
+        "gone": 1,
+        "hosts": 1,
+        "best": [{"relevance": 0.75, "title": "Whales", "url": "http://sea.example/whales"}],
+    }
+    assert report["forecast"] is None
+    shown = run("status", "--db", db).stdout
+    assert "the whales" in shown
+    assert "3 of 1 hosts, 1 relevant (sum 0.8), 1 copies" in shown
+    assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
+
+
+def test_a_watch_list_is_no_collection(tmp_path):
+    path = tmp_path / "w.db"
+    with Store.open(path) as store:
+        store.add_pages([NewPage("http://sea.example/", "sea.example")], now=1.0)
+    assert not holds_collection(path)
+    assert read_status(path)["collection"] is None
+
+
+def test_explain_tells_where_a_page_was_found(db):
+    report = explain_collected(db, "http://sea.example/whales")
+    assert report["relevance"] == 0.75
+    assert report["linked_from"] == [
+        {"url": "http://sea.example/", "relevance": 0.0, "anchor": "all whales"}
+    ]
+    shown = run("explain", "http://sea.example/copy", "--db", db).stdout
+    assert "http://sea.example/whales" in shown
+    later = run("explain", "http://sea.example/later", "--db", db).stdout
+    assert "not read yet" in later
+
+
+def test_a_page_that_no_link_led_to_is_not_known(db):
+    with pytest.raises(InputError, match="is not known to the collection"):
+        explain_collected(db, "http://sea.example/nowhere")
+
+
+def test_nothing_is_forecast_of_a_collection(db):
+    answer = run("plan", "--db", db)
+    assert isinstance(answer.exception, InputError)
+    assert "of which nothing is forecast" in str(answer.exception)

@@ -1,0 +1,251 @@
+"""Watching the pages of a real database by a clock that is made up."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pollwise.errors import StoreError
+from pollwise.events import Poll, Polled
+from pollwise.live.journal import InitialState, rerun, watch
+from pollwise.live.loop import Progress
+from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.store import Batch, NewPage, Store
+from pollwise.store.records import Collected
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Budget, Links, Observation, Outcome, Page, PageMemory, Version
+from pollwise.web.poller import PollReport
+
+PAGES = [NewPage(f"http://{host}.example/{n}", host) for host in "ab" for n in range(3)]
+BAD = 4
+
+
+class Web:
+    """A poller of pages that change at every other poll; one always fails."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.asked: list[tuple[float, int, str | None]] = []
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        now = self.clock()
+        self.asked.append((now, page.id, memory.etag))
+        if page.id == BAD:
+            return PollReport(Observation(page.id, now, Outcome.FAILED), memory, error="no answer")
+        number = int(memory.etag or 0) + 1
+        kept = PageMemory(etag=str(number), body_hash=f"{page.id}-{number // 2}")
+        if memory.body_hash == kept.body_hash:
+            return PollReport(Observation(page.id, now, Outcome.UNCHANGED), kept)
+        version = Version(page.id, now, "text/plain", b"%d" % number, kept.body_hash or "")
+        return PollReport(Observation(page.id, now, Outcome.CHANGED), kept, version)
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "pollwise.db"
+
+
+@pytest.fixture
+def store(path) -> Iterator[Store]:
+    with Store.open(path) as store:
+        store.add_pages(PAGES, now=0.0)
+        yield store
+
+
+def new_scheduler() -> Scheduler:
+    return Scheduler(BayesianIndex(), Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+
+
+async def run(store: Store, begin: float, seconds: float, on_progress=lambda *_: None) -> Web:
+    """Watch for so long."""
+    clock, stop = FakeClock(begin), asyncio.Event()
+    clock.stop_at(begin + seconds, stop)
+    web = Web(clock)
+    watching = watch(
+        store,
+        new_scheduler(),
+        web,
+        clock=clock,
+        stop=stop,
+        settings={"budget": "30/minute"},
+        on_progress=on_progress,
+    )
+    await asyncio.wait_for(watching, timeout=30)
+    return web
+
+
+async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, path):
+    told = []
+
+    def check(progress: Progress, watched) -> None:
+        told.extend(report.observation for report in progress.reports)
+        with Store.open_readonly(path) as reader:
+            assert reader.totals().polls == len(told)
+            state = json.loads(reader.scheduler_state())
+            for report in progress.reports:
+                own = watched[report.observation.page_id]
+                record = reader.find_page(own.page.url)
+                assert (record.page, record.memory) == (own.page, own.memory)
+                assert record.error == report.error
+                # The rest of a page that failed is kept at once, not at some later turn.
+                resting = [row[0][0] for row in state["back_offs"]]
+                assert (own.page.id in resting) == (own.page.id == BAD)
+
+    web = await run(store, 1000.0, 120.0, check)
+    assert len(told) == len(web.asked) > 40
+    [first] = store.runs()
+    assert (first.started_at, first.settings) == (1000.0, {"budget": "30/minute"})
+    logged = [e for e in store.events(first.id) if isinstance(e, Polled)]
+    assert [o for event in logged for o in event.observations] == told
+
+
+async def test_the_next_run_goes_on_where_the_last_one_ended(store):
+    begin = await run(store, 1000.0, 60.0)
+    rest = json.loads(store.scheduler_state())["back_offs"][0][-1]
+    etags = {record.page.id: record.memory.etag for record in store.pages()}
+    # So soon that the last poll of the run before still counts for budget and politeness.
+    again = await run(store, begin.asked[-1][0] + 0.5, 200.0)
+    assert again.asked[0][0] >= begin.asked[-1][0] + 2.0
+    first: dict[int, str | None] = {}
+    for _, page_id, etag in again.asked:
+        first.setdefault(page_id, etag)
+    assert first == {page_id: etags[page_id] for page_id in first}
+    assert min(now for now, page_id, _ in again.asked if page_id == BAD) >= rest
+
+
+async def test_the_log_of_each_run_leads_to_what_was_learned(store):
+    for begin in (1000.0, 2000.0):
+        await run(store, begin, 60.0)
+        scheduler = new_scheduler()
+        run_id = store.runs()[-1].id
+        commands = rerun(scheduler, store.initial_state(run_id), store.events(run_id))
+        assert len(commands) == len(list(store.events(run_id)))
+        learned = store.load_learned()
+        again = scheduler.policy.state_dict(learned["page_ids"].tolist())
+        assert learned.keys() == again.keys()
+        for name in (name for name in learned if name.startswith("page")):
+            np.testing.assert_array_equal(learned[name], again[name])
+
+
+async def test_the_logs_of_ten_runs_are_kept(store):
+    for number in range(12):
+        await run(store, 1000.0 + 10 * number, 3.0)
+    assert [bool(list(store.events(r.id))) for r in store.runs()] == [False] * 2 + [True] * 10
+
+
+@pytest.mark.parametrize("method", ["commit", "start_run", "prune_events"])
+async def test_a_store_that_cannot_be_written_ends_it(store, monkeypatch, method):
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, method, fail)
+    with pytest.raises(StoreError, match="the disk is full"):
+        await run(store, 1000.0, 60.0)
+    assert store.totals().polls == 0
+
+
+async def test_a_writer_that_fails_in_the_middle_loses_that_turn_only(store, monkeypatch):
+    told = []
+    commit = store.commit
+
+    def fail_late(batch: Batch) -> None:
+        if len(told) == 20:
+            raise StoreError("the disk is full")
+        commit(batch)
+
+    monkeypatch.setattr(store, "commit", fail_late)
+    with pytest.raises(StoreError):
+        await run(store, 1000.0, 600.0, lambda progress, _: told.append(progress))
+    assert len(told) == 20
+    assert store.totals().polls == sum(len(progress.reports) for progress in told)
+
+
+def test_an_initial_state_is_what_was_packed():
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    learned = policy.state_dict()
+    pages = (Page(0, "http://a.example/", "a", 2.0, 0.5, 10.0), Page(1))
+    state = InitialState(pages, learned, '{"rate": 1}')
+    again = InitialState.unpack(state.pack())
+    assert (again.pages, again.scheduler) == (pages, '{"rate": 1}')
+    assert again.learned is not None
+    assert again.learned.keys() == learned.keys()
+    for name, array in learned.items():
+        np.testing.assert_array_equal(again.learned[name], array)
+
+
+def test_an_initial_state_of_a_new_database_is_empty():
+    again = InitialState.unpack(InitialState((), None, None).pack())
+    assert (again.pages, again.learned, again.scheduler) == ((), None, None)
+
+
+class Recorder(RandomOrder):
+    """A request controller that writes down what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(generator=np.random.default_rng(1))
+        self.told: list[Observation] = []
+
+    def observe(self, observations) -> None:
+        self.told += observations
+        super().observe(observations)
+
+
+class Collection(Web):
+    """Pages with content, of which some are gone, or fail, when they are polled again."""
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        now = self.clock()
+        again = page.seen_at is not None
+        self.asked.append((now, page.id, memory.etag))
+        if again and page.id % 3:
+            bad = Outcome.GONE if page.id % 3 == 1 else Outcome.FAILED
+            return PollReport(Observation(page.id, now, bad), memory, error=f"{bad!r}")
+        kept, seen = PageMemory(body_hash=f"{now}"), Outcome.CHANGED
+        version = Version(page.id, now, "text/plain", f"{now}".encode(), f"{now}")
+        links = Links(np.array([0]), ("first",))
+        return PollReport(
+            Observation(page.id, now, seen, relevance=0.5),
+            kept,
+            version,
+            collected=Collected(page.id, 0.5, "title", "text", b"", links=links),
+            links=links,
+        )
+
+
+async def collect(store: Store, begin: float, seconds: float) -> tuple[Recorder, Collection]:
+    clock, stop, policy = FakeClock(begin), asyncio.Event(), Recorder()
+    clock.stop_at(begin + seconds, stop)
+    web = Collection(clock)
+    scheduler = Scheduler(policy, Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+    watching = watch(store, scheduler, web, clock=clock, stop=stop, settings={})
+    await asyncio.wait_for(watching, timeout=30)
+    return policy, web
+
+
+async def test_a_collection_is_recalled_as_of_its_latest_copies(store):
+    _, web = await collect(store, 1000.0, 60.0)
+    seen_at = {r.page.id: r.page.seen_at for r in store.pages()}
+    later = [now for now, page_id, _ in web.asked if now > seen_at[page_id]]
+    assert later, "some were polled again, in vain"
+    policy, _ = await collect(store, 2000.0, 1.0)
+    recalled = [o for o in policy.told if o.polled_at < 2000.0 and o.relevance is not None]
+    assert {o.page_id: o.polled_at for o in recalled} == seen_at
+
+
+async def test_only_the_begin_of_a_new_collection_is_logged(store, monkeypatch):
+    monkeypatch.setattr("pollwise.live.journal._MOST_EVENTS", 20)
+    await collect(store, 1000.0, 100.0)
+    await collect(store, 2000.0, 20.0)
+    first, second = store.runs()
+    events = list(store.events(first.id))
+    assert 20 <= len(events) < 25
+    scheduler = Scheduler(Recorder(), Budget(0.5), crawl_delay=3.0, retry_after=50.0)
+    commands = rerun(scheduler, store.initial_state(first.id), events)
+    assert any(isinstance(c, Poll) for turn in commands for c in turn)
+    assert list(store.events(second.id)) == [], "there is no state to run them again from"

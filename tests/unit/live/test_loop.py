@@ -1,0 +1,217 @@
+"""The loop of the live web with a clock that is made up, and polls that end when a test says."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from pollwise.errors import StoreError
+from pollwise.events import Added, HostBlocked, HostPaced, Polled, Tick
+from pollwise.live.loop import Progress, WallClock, Watched, serve
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+from pollwise.web.poller import PollReport
+
+Answer = Callable[[Page, PageMemory], PollReport | Exception | None]
+
+
+class Web:
+    """A poller. `answers` are those of pages by id: a report, an error, or None for never."""
+
+    def __init__(self, clock: FakeClock, **answers: Answer) -> None:
+        self.clock = clock
+        self.answers = {int(name[1:]): answer for name, answer in answers.items()}
+        self.asked: list[tuple[float, int, PageMemory]] = []
+        self.dropped: list[int] = []
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        self.asked.append((self.clock(), page.id, memory))
+        answer = self.answers.get(page.id, self.changed)(page, memory)
+        if answer is None:
+            try:
+                await asyncio.Future()
+            except asyncio.CancelledError:
+                self.dropped.append(page.id)
+                raise
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def changed(self, page: Page, memory: PageMemory) -> PollReport:
+        """As `WebPoller` reports it; the etag counts the copies."""
+        now = self.clock()
+        number = str(int(memory.etag or 0) + 1)
+        version = Version(page.id, now, "", number.encode(), number)
+        observation = Observation(page.id, now, Outcome.CHANGED)
+        return PollReport(observation, PageMemory(etag=number), version)
+
+
+class Setting:
+    """Two pages without a host, a poll a second, and what is recorded."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.clock = FakeClock(now=100.0)
+        self.web = Web(self.clock, **answers)
+        self.pages = (Page(0), Page(1))
+        self.watched = {page.id: Watched(page, PageMemory()) for page in self.pages}
+        self.stop = asyncio.Event()
+        self.recorded: list[Progress] = []
+
+    async def record(self, progress: Progress) -> None:
+        self.recorded.append(progress)
+
+    async def serve(self, seconds: float) -> None:
+        """Serve for so long."""
+        self.clock.stop_at(self.clock() + seconds, self.stop)
+        serving = serve(
+            Scheduler(Uniform(), Budget(1.0)),
+            self.web,
+            watched=self.watched,
+            clock=self.clock,
+            record=self.record,
+            stop=self.stop,
+            first_events=[Added(self.clock(), self.pages)],
+        )
+        await asyncio.wait_for(serving, timeout=30)
+
+
+def failed(page: Page, memory: PageMemory) -> PollReport:
+    """With notices of the host, as of a moment ago."""
+    notices = (HostBlocked(0.0, "h", 200.0), HostPaced(0.0, "h", 2.0))
+    observation = Observation(page.id, 100.0, Outcome.FAILED)
+    return PollReport(observation, memory, notices=notices, error="status 429")
+
+
+async def test_what_is_recorded_and_in_which_order():
+    setting = Setting(_1=failed)
+    await setting.serve(seconds=1.5)
+    begin, first, second, third, end = setting.recorded
+    assert begin == Progress((Added(100.0, setting.pages),), ())
+    [report] = first.reports
+    assert first.events == (Polled(100.0, (report.observation,)),)
+    assert first.first_copies == {0}
+    assert second == Progress((Tick(101.0),), ())
+    [report] = third.reports
+    assert third.events == (
+        HostBlocked(101.0, "h", 200.0),
+        HostPaced(101.0, "h", 2.0),
+        Polled(101.0, (report.observation,)),
+    )
+    assert third.first_copies == frozenset()
+    assert end == Progress((), ())
+
+
+async def test_pages_are_polled_with_what_is_remembered_of_them():
+    setting = Setting()
+    await setting.serve(seconds=3.5)
+    none, one = PageMemory(), PageMemory(etag="1")
+    assert setting.web.asked == [
+        (100.0, 0, none),
+        (101.0, 1, none),
+        (102.0, 0, one),
+        (103.0, 1, one),
+    ]
+    assert setting.watched[0] == Watched(Page(0, seen_at=102.0), PageMemory(etag="2"))
+    assert [sorted(p.first_copies) for p in setting.recorded if p.reports] == [[0], [1], [], []]
+
+
+async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():
+    def gone(page: Page, memory: PageMemory) -> PollReport:
+        return PollReport(Observation(page.id, 100.0, Outcome.GONE), memory)
+
+    setting = Setting(_0=gone)
+    setting.watched[0] = Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
+    await setting.serve(seconds=0.5)
+    assert setting.watched[0] == Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
+
+
+async def test_a_page_removed_while_it_is_polled_stays_away():
+    setting = Setting()
+
+    def removed(page: Page, memory: PageMemory) -> PollReport:
+        del setting.watched[page.id]
+        return setting.web.changed(page, memory)
+
+    setting.web.answers[0] = removed
+    await setting.serve(seconds=0.5)
+    assert set(setting.watched) == {1}
+    assert setting.recorded[1].first_copies == frozenset()
+
+
+async def test_polls_under_way_at_the_end_are_dropped():
+    setting = Setting(_0=lambda *_: None)
+    await setting.serve(seconds=1.5)
+    assert setting.web.dropped == [0]
+    assert [r.observation.page_id for p in setting.recorded for r in p.reports] == [1]
+
+
+async def test_nothing_is_polled_once_it_is_stopped_but_the_events_are_kept():
+    setting = Setting()
+    setting.stop.set()
+    await setting.serve(seconds=10)
+    assert setting.web.asked == []
+    assert setting.recorded == [Progress((Added(100.0, setting.pages),), ())]
+
+
+async def test_what_arrives_as_it_is_stopped_is_recorded():
+    setting = Setting()
+
+    def last(page: Page, memory: PageMemory) -> PollReport:
+        setting.stop.set()
+        return setting.web.changed(page, memory)
+
+    setting.web.answers[0] = last
+    await setting.serve(seconds=10)
+    begin, end = setting.recorded
+    assert begin.reports == ()
+    assert [report.observation.page_id for report in end.reports] == [0]
+    assert end.events == (Polled(100.0, (end.reports[0].observation,)),)
+
+
+async def test_a_record_that_fails_ends_it_and_drops_the_polls():
+    setting = Setting(_0=lambda *_: None)
+
+    async def fail(progress: Progress) -> None:
+        if progress.reports:
+            raise StoreError("the disk is full")
+
+    setting.record = fail
+    with pytest.raises(StoreError, match="the disk is full"):
+        await setting.serve(seconds=10)
+    assert setting.web.dropped == [0]
+
+
+async def test_a_poll_that_raises_ends_it_with_that_error():
+    setting = Setting(_0=lambda *_: None, _1=lambda *_: ZeroDivisionError("mine"))
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        await setting.serve(seconds=10)
+    assert setting.web.dropped == [0]
+
+
+async def test_being_cancelled_drops_the_polls():
+    setting = Setting(_0=lambda *_: None)
+
+    async def hang(progress: Progress) -> None:
+        await asyncio.Future()
+
+    setting.record = hang
+    serving = asyncio.ensure_future(setting.serve(seconds=10))
+    while not setting.web.asked:
+        await asyncio.sleep(0)
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    assert setting.web.dropped == [0]
+
+
+async def test_the_wall_clock_waits_for_the_first_of_tasks_and_time():
+    clock = WallClock()
+    done, never = asyncio.ensure_future(asyncio.sleep(0)), asyncio.Future()
+    await clock.wait([done, never], until=clock() + 1e9)
+    assert done.done()
+    begin = clock()
+    await clock.wait([never], until=begin + 0.01)
+    await clock.wait([never], until=begin - 99.0)
+    assert not never.done()

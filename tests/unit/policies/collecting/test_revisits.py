@@ -1,0 +1,98 @@
+"""The held pages: which is looked at again, freshness, weights, state."""
+
+import numpy as np
+import pytest
+
+from pollwise.policies.collecting.revisits import Revisits
+from pollwise.types import Observation, Outcome, Page
+
+
+def page(number: int, scope: str = "a.example") -> Page:
+    return Page(number, f"http://{scope}/{number}", scope)
+
+
+def holding(*relevances: float) -> Revisits:
+    held = Revisits()
+    for number, relevance in enumerate(relevances):
+        held.hold(page(number), relevance, 0.0)
+    return held
+
+
+def poll(held: Revisits, now: float, changed) -> int:
+    page_id, _ = held.best(now)
+    held.lease(page_id, now)
+    outcome = Outcome.CHANGED if changed(page_id) else Outcome.UNCHANGED
+    held.observe(Observation(page_id, now, outcome))
+    held.release(page_id)
+    return page_id
+
+
+def test_without_pages():
+    held = Revisits()
+    assert held.best(1.0)[0] == -1
+    assert held.freshness == 1.0
+
+
+def test_relevant_pages_are_polled_more_often():
+    held = holding(0.1, 0.9, 0.0, 0.0)
+    rng = np.random.default_rng(0)
+    polled = [poll(held, float(now), lambda _: rng.random() < 0.3) for now in range(1, 400)]
+    counts = np.bincount(polled, minlength=4)
+    assert counts[1] > counts[0] > counts[2] > 0
+    assert abs(counts[2] - counts[3]) <= 1
+
+
+def test_freshness_falls_between_polls_and_is_that_of_rates():
+    held = holding(0.5, 0.5)
+    for now in range(1, 300):
+        poll(held, float(now), lambda _, now=now: now % 2 == 0)
+    often = held.freshness
+    still = holding(0.5, 0.5)
+    for now in range(1, 300):
+        poll(still, float(now), lambda _: False)
+    assert often < 0.8 < 0.97 < still.freshness
+
+
+def test_the_rate_of_changes_seen():
+    held = holding(0.5)
+    assert held.change_rate(10.0) == pytest.approx(0.1)
+    for now in range(1, 1001):
+        poll(held, float(now), lambda _, now=now: now % 10 == 0)
+    assert held.change_rate(1000.0) == pytest.approx(0.05, rel=0.05)
+
+
+def test_weights_may_change():
+    held = holding(0.9, 0.1, 0.0)
+    held.weigh(0, 0.0)
+    held.weigh(2, 0.9)
+    assert held.relevance == pytest.approx(1.0)
+    assert held.best(100.0)[0] == 2
+    held.weigh(2, 0.01)
+    assert held.relevance == pytest.approx(0.11)
+    assert held.best(200.0)[0] == 1
+    assert held.drop(1) == 0.1
+    assert held.relevance == pytest.approx(0.01)
+    assert 1 not in held
+    assert len(held) == 2
+
+
+@pytest.mark.parametrize("relevance", [0.0, 0.5])
+def test_pages_of_a_blocked_scope_are_passed_over(relevance):
+    held = holding(relevance, relevance)
+    held.hold(page(2, "b.example"), relevance, 5.0)
+    held.block("a.example", 50.0)
+    assert held.best(20.0)[0] == 2
+    held.unblock("a.example")
+    assert held.best(50.0)[0] in (0, 1)
+
+
+def test_what_was_learned_is_put_back():
+    held = holding(0.5, 0.3, 0.0)
+    for now in range(1, 60):
+        poll(held, float(now), lambda page_id: page_id == 1)
+    ids = [2, 0, 1]
+    state = held.state_dict(ids)
+    other = holding(0.5, 0.3, 0.0)
+    other.load_state_dict(ids, state)
+    for name, array in other.state_dict(ids).items():
+        np.testing.assert_array_equal(array, state[name])

@@ -1,0 +1,163 @@
+"""The robot: contract, determinism, learning on small webs, the second traversal."""
+
+import numpy as np
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.collecting.robot import Robot
+from pollwise.simulation.traversal import traverse
+from pollwise.simulation.worlds.graph import Graph
+from pollwise.testing.policy_contract import PolicyContract
+from pollwise.types import Links, Observation, Outcome, Page
+
+
+def robot(seed: int = 0) -> Robot:
+    return Robot(generator=np.random.default_rng(seed))
+
+
+def still(seed: int = 0) -> Robot:
+    return Robot(generator=np.random.default_rng(seed), revisit=False)
+
+
+class TestRobotContract(PolicyContract):
+    def make_policy(self, pages):
+        return robot()
+
+
+def web(relevant_anchor: bool) -> Graph:
+    """A start page, 40 lists, and 20 pages from each; one page in 20 is relevant.
+
+    The relevant pages are told by one word of their anchors, or by their directory.
+    """
+    lists, per_list = 40, 20
+    paths, sources, targets, anchors = [""], [], [], []
+    relevance = [0.0]
+    for number in range(lists):
+        paths.append(f"list{number}.html")
+        relevance.append(0.0)
+        sources.append(0)
+        targets.append(number + 1)
+        anchors.append("list")
+    for number in range(lists * per_list):
+        group = number // per_list
+        good = (number * 7 + group) % 20 == 3 if relevant_anchor else group in (5, 17)
+        paths.append(f"{'x' if relevant_anchor else f'd{group}'}/{number}.html")
+        relevance.append(0.8 if good else 0.0)
+        sources.append(group + 1)
+        targets.append(len(paths) - 1)
+        anchors.append(f"{'squid' if good and relevant_anchor else 'stone'} {number}")
+    hosts = ["h.example"] * len(paths)
+    return Graph(hosts, paths, sources, targets, anchors, {"topic": relevance})
+
+
+def test_it_is_a_request_controller():
+    assert isinstance(robot(), RequestController)
+
+
+@pytest.mark.parametrize("by_anchor", [True, False], ids=["anchor word", "directory"])
+def test_relevant_pages_are_found_early(by_anchor):
+    graph = web(by_anchor)
+    runs = [traverse(graph, still(seed), 2) for seed in range(3)]
+    first = np.mean([run[0].of_upper_bound for run in runs])
+    assert first > (0.85 if by_anchor else 0.6)
+    assert all(run[1].of_upper_bound > 0.97 for run in runs)
+
+
+def test_the_same_seed_gives_the_same_order():
+    graph = web(True)
+    one, two = (traverse(graph, still(3))[0].recalls for _ in range(2))
+    assert one.tolist() == two.tolist()
+
+
+def fetch(controller: Robot, page_id: int, now: float, relevance: float, *targets: int) -> None:
+    controller.observe([Observation(page_id, now, Outcome.CHANGED, relevance=relevance)])
+    controller.add([Page(target, f"http://h.example/{target}") for target in targets])
+    controller.link(page_id, Links(np.array(targets, np.int64), [f"to {t}" for t in targets]))
+
+
+def test_targets_of_a_relevant_page_come_first():
+    controller = robot()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    fetch(controller, 0, 1.0, 0.0, 2, 3)
+    fetch(controller, 1, 2.0, 0.9, 4)
+    assert controller.select(3.0, 1).page_ids.tolist() == [4]
+
+
+def test_fetched_pages_come_after_the_fringe_oldest_first():
+    controller = still()
+    controller.add([Page(n, f"http://h.example/{n}") for n in range(3)])
+    fetch(controller, 2, 1.0, 0.0)
+    fetch(controller, 0, 2.0, 0.9)
+    assert controller.select(3.0, 5).page_ids.tolist() == [1, 2, 0]
+
+
+def test_fed_before_the_first_selection_it_knows_the_same():
+    """The order of feeding is that of the first fetches; the state may come before it or after."""
+    crawled, restarted = robot(), robot()
+    for controller in (crawled, restarted):
+        controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    assert crawled.select(0.5, 2).page_ids.tolist() == [0, 1]
+    fetch(crawled, 0, 1.0, 0.0, 2, 3)
+    fetch(crawled, 1, 2.0, 0.9, 4)
+    restarted.add([Page(n, f"http://h.example/{n}") for n in (2, 3, 4)])
+    restarted.load_state_dict(crawled.state_dict())
+    fetch(restarted, 0, 1.0, 0.0)
+    restarted.link(0, Links(np.array([2, 3]), ["to 2", "to 3"]))
+    fetch(restarted, 1, 2.0, 0.9)
+    restarted.link(1, Links(np.array([4]), ["to 4"]))
+    order = [controller.select(3.0, 5).page_ids.tolist() for controller in (crawled, restarted)]
+    assert order[0] == order[1]
+
+
+def test_a_failed_poll_says_nothing_of_relevance():
+    controller = robot()
+    controller.add([Page(0, "http://h.example/a/0"), Page(1, "http://h.example/a/1")])
+    controller.observe([Observation(0, 1.0, Outcome.FAILED)])
+    assert controller.select(2.0, 2).page_ids.tolist() == [1, 0]
+    controller.observe([Observation(0, 3.0, Outcome.CHANGED, relevance=0.5)])
+    controller.rescore([0, 99], [0.7, 0.7])
+
+
+def test_links_to_unknown_pages_and_links_told_again():
+    controller = robot()
+    controller.add([Page(0, "http://h.example/")])
+    links = Links(np.array([5, 0]), ["", ""])
+    controller.observe([Observation(0, 1.0, Outcome.CHANGED, relevance=0.5)])
+    controller.link(0, links)
+    controller.link(0, links)
+    controller.link(7, links)
+    assert controller.select(2.0, 3).page_ids.tolist() == [0]
+
+
+def test_ids_taken_are_refused():
+    controller = robot()
+    controller.add([Page(0)])
+    with pytest.raises(InputError, match="known already"):
+        controller.add([Page(0)])
+
+
+def test_discarded_pages_may_not_be_selected():
+    controller = robot()
+    controller.add([Page(n, f"http://h.example/{n}") for n in range(3)])
+    controller.discard([1, 9])
+    assert controller.select(1.0, 3).page_ids.tolist() == [0, 2]
+
+
+def test_a_seed_that_others_link_to_is_a_start_of_the_second_traversal():
+    controller = still()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    assert len(controller.select(0.5, 2).page_ids) == 2
+    fetch(controller, 0, 1.0, 0.0, 2)
+    controller.link(0, Links(np.array([2, 1, 0]), ["", "", ""]))
+    fetch(controller, 1, 2.0, 0.1, 3, 4)
+    fetch(controller, 2, 3.0, 0.0)
+    fetch(controller, 3, 4.0, 0.0)
+    fetch(controller, 4, 5.0, 0.9)
+    controller.begin_traversal()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    assert controller.select(6.0, 1).page_ids.tolist() == [1]
+    controller.observe([Observation(1, 6.0, Outcome.CHANGED, relevance=0.1)])
+    controller.add([Page(3, "http://h.example/3"), Page(4, "http://h.example/4")])
+    controller.link(1, Links(np.array([3, 4]), ["to 3", "to 4"]))
+    assert controller.select(7.0, 3).page_ids.tolist()[0] == 4

@@ -1,0 +1,126 @@
+"""The two models of a page against their formulas, and which one is believed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import burst_model, form_belief
+from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
+from pollwise.rates.lattice import RATES
+from pollwise.types import Observation, Outcome, Page
+
+DAY = 86_400.0
+
+
+def poisson_times(rng: np.random.Generator) -> np.ndarray:
+    """Changes of a page, about one in eight days."""
+    return np.cumsum(rng.exponential(8.0, 600))
+
+
+def bursty_times(rng: np.random.Generator) -> np.ndarray:
+    """As many changes, but in bursts: eight in about four days, then two months of quiet."""
+    gaps = [rng.exponential(60.0 if n % 8 == 0 else 0.5) for n in range(600)]
+    return np.cumsum(gaps)
+
+
+def watch(times: list[np.ndarray], days: int) -> BayesianIndex:
+    """A policy that has polled pages, that change at these times (in days), every day."""
+    policy = BayesianIndex()
+    policy.add([Page(page, seen_at=0.0) for page in range(len(times))])
+    for day in range(1, days + 1):
+        policy.observe(
+            [
+                Observation(page, day * DAY, Outcome(int(np.any((own > day - 1) & (own <= day)))))
+                for page, own in enumerate(times)
+            ]
+        )
+    return policy
+
+
+def test_the_belief_is_the_mixture_of_the_two_models():
+    rng = np.random.default_rng(1)
+    policy = watch([poisson_times(rng), bursty_times(rng)], 60)
+    state = policy.state
+    for odds in (-2.0, 0.0, 3.0):
+        state.pages["burst_odds"] = odds + 1.5
+        state.shared["burst_odds"] = -1.5
+        share = 1 / (1 + math.exp(-odds))
+        for page in (0, 1):
+            form_belief(state, page)
+            expected = (1 - share) * steady_model(state, page) + share * burst_model(state, page)
+            belief = state.pages["belief"][page]
+            assert belief == pytest.approx(expected, rel=1e-4, abs=1e-8)
+            assert belief.sum() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    state = policy.state
+    own, common = state.pages[0], state.shared[0]
+    rng = np.random.default_rng(2)
+    own["spells"], common["spells"] = rng.random((2, len(RATES)))
+    own["spell_at"], own["seen_at"] = 5 * DAY, 25 * DAY
+    own["burst_odds"] = 8.0
+    weights = own["spells"] + 2 * common["spells"] / common["spells"].sum()
+    weights *= np.exp(-RATES * 20 * DAY)
+    assert burst_model(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
+
+
+def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    expected = burst_model(policy.state, 0) * -np.expm1(-RATES * 3 * DAY)
+    before = policy.state.shared["spells"][0].copy()
+    policy.observe([Observation(0, 3 * DAY, Outcome.CHANGED)])
+    spells = policy.state.pages["spells"][0]
+    assert spells.sum() == pytest.approx(1.0, rel=1e-5)
+    assert spells == pytest.approx(expected / expected.sum(), rel=0.02, abs=1e-5)
+    assert policy.state.shared["spells"][0] - before == pytest.approx(spells, abs=1e-5)
+
+
+def test_bursts_are_believed_of_pages_that_change_in_bursts_alone():
+    rngs = [np.random.default_rng(seed) for seed in range(16)]
+    times = [poisson_times(rng) for rng in rngs[:8]]
+    times += [bursty_times(rng) for rng in rngs[8:]]
+    odds = watch(times, 600).state.pages["burst_odds"][:16]
+    assert np.all(odds[8:] > 2.0)
+    assert np.median(odds[:8]) < -1.0
+    assert np.all(odds[:8] < odds[8:].min())
+
+
+def test_how_many_pages_are_bursty_is_learned_for_the_next_one():
+    shares = []
+    for kind in (poisson_times, bursty_times):
+        policy = watch([kind(np.random.default_rng(seed)) for seed in range(16)], 400)
+        policy.add([Page(16, seen_at=0.0)])
+        shares.append(burst_share(policy.state, 16))
+    first = 1 / (1 + math.exp(-FIRST_BURST_ODDS))
+    assert shares[0] < first < shares[1]
+    # 16 pages beside five bursty and 13.6 steady ones that count at first.
+    assert shares[1] == pytest.approx(21 / 34.6, abs=0.05)
+
+
+def test_a_page_in_a_burst_is_expected_to_change_soon_and_ever_less_the_longer_it_is_quiet():
+    rng = np.random.default_rng(7)
+    times = bursty_times(rng)
+    policy = watch([times], 400)
+    policy.state.shared["recalibration"] = 0.0
+    chances = []
+    policy.observe([Observation(0, 401 * DAY, Outcome.CHANGED)])
+    for day in range(402, 430):
+        chances.append(float(policy.chances([0], day * DAY)[0]))
+        policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED)])
+    assert chances[0] > 0.4
+    assert chances[-1] < 0.1
+    assert np.all(np.diff(chances[:10]) < 0)
+
+
+def test_a_page_without_a_copy_has_no_belief():
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    form_belief(policy.state, 0)
+    assert not policy.state.pages["belief"][0].any()
+    assert policy.state.pages["round"][0] == -1

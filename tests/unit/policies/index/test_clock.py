@@ -1,0 +1,158 @@
+"""The clock is found where there is one, and polls then come just after the tick."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.clock import FIRST_CLOCK_ODDS, learn_tick, ticks_since_change
+from pollwise.policies.index.state import by_clock, ticks_between
+from pollwise.types import Observation, Outcome, Page
+
+DAY, HOUR = 86_400.0, 3600.0
+NIGHT = 3 * HOUR
+DAYS = 120
+
+
+def nightly(rng: np.random.Generator) -> np.ndarray:
+    """At 3 o'clock, give or take a few minutes, three nights of four."""
+    nights = np.flatnonzero(rng.random(DAYS) < 0.75)
+    return nights * DAY + NIGHT + rng.uniform(-300.0, 300.0, len(nights))
+
+
+def every_six_hours(rng: np.random.Generator) -> np.ndarray:
+    return np.arange(0.0, DAYS * DAY, 6 * HOUR) + NIGHT
+
+
+def at_random(rng: np.random.Generator) -> np.ndarray:
+    return np.cumsum(rng.exponential(1.4 * DAY, 2 * DAYS))
+
+
+class Pages:
+    """Pages that change at certain times; polls tell when they changed last."""
+
+    def __init__(self, times: list[np.ndarray]) -> None:
+        self.times = times
+        self.seen = [0.0] * len(times)
+
+    def poll(self, page: int, now: float) -> Observation:
+        index = int(np.searchsorted(self.times[page], now, "right"))
+        latest = float(self.times[page][index - 1]) if index else 0.0
+        changed = latest > self.seen[page]
+        self.seen[page] = now
+        told = latest if changed else None
+        return Observation(page, now, Outcome(int(changed)), last_changed_at=told)
+
+
+def watching(count: int, **options) -> BayesianIndex:
+    policy = BayesianIndex(**options)
+    policy.add([Page(page, seen_at=0.0) for page in range(count)])
+    return policy
+
+
+def polled_at_random(kind, count: int = 8) -> BayesianIndex:
+    """A policy that has polled pages of a kind about every 1.5 days, whatever it would choose."""
+    pages = Pages([kind(np.random.default_rng(seed)) for seed in range(count)])
+    policy, rng = watching(count, objective=Freshness()), np.random.default_rng(1)
+    for page in range(count):
+        for now in np.cumsum(rng.uniform(0.5, 2.5, DAYS)) * DAY:
+            if now < DAYS * DAY:
+                policy.observe([pages.poll(page, now)])
+    return policy
+
+
+def test_the_clock_of_nightly_pages_is_found():
+    own = polled_at_random(nightly).state.pages[:8]
+    assert np.all(own["clock_odds"] > 3.0)
+    assert np.all(np.abs(own["tick"] - NIGHT - 1200.0) < 400.0)  # soon after the latest change
+
+
+@pytest.mark.parametrize("kind", [every_six_hours, at_random])
+def test_no_clock_is_found_where_there_is_none(kind):
+    own = polled_at_random(kind).state.pages[:8]
+    assert np.all(own["dates"] > 20)
+    assert np.all(own["clock_odds"] < -1.0)
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
+def test_polls_come_just_after_the_tick(objective):
+    """Eight pages, each with an hour of its own, and one poll every three hours."""
+    rng = np.random.default_rng(5)
+    pages = Pages([nightly(rng) + 3 * HOUR * page for page in range(8)])
+    policy = watching(8, objective=objective)
+    waited = []
+    for now in np.arange(NIGHT + HOUR, DAYS * DAY, 3 * HOUR):
+        for page in policy.select(now, 1).page_ids.tolist():
+            policy.observe([pages.poll(page, now)])
+            if now > DAYS * DAY / 2:
+                waited.append((now - NIGHT - 3 * HOUR * page) % DAY)
+    assert np.median(waited) == HOUR
+    assert np.mean(np.array(waited) <= 4 * HOUR) > 0.75
+
+
+def comparing(times: list[tuple[float, float]]) -> np.void:
+    """A page after some (time of the poll, time of the change as told)."""
+    own = watching(1).state.pages[0]
+    for polled_at, changed_at in times:
+        learn_tick(own, polled_at, changed_at)
+    return own
+
+
+def test_the_first_date_only_sets_the_tick():
+    own = comparing([(10 * DAY, 2 * DAY + NIGHT)])
+    assert own["clock_odds"] == FIRST_CLOCK_ODDS
+    assert own["tick"] == NIGHT + 1200.0
+
+
+def test_times_of_day_agree_across_midnight():
+    own = comparing([(3 * DAY, DAY - 1300.0), (6 * DAY, 5 * DAY - 1100.0)])
+    assert own["clock_odds"] == pytest.approx(FIRST_CLOCK_ODDS + math.log(29))
+    assert own["tick"] == pytest.approx(100.0)
+
+
+def test_agreement_says_nothing_soon_after_the_tick_and_difference_always_does():
+    soon = comparing([(DAY, NIGHT), (2 * DAY + NIGHT + 600.0, 2 * DAY + NIGHT)])
+    assert soon["clock_odds"] == FIRST_CLOCK_ODDS
+    late = comparing([(DAY, NIGHT), (2 * DAY + 5 * HOUR, 2 * DAY + 4.5 * HOUR)])
+    assert late["clock_odds"] == -6.0  # the least that they become
+
+
+def test_a_tick_well_known_survives_a_change_at_another_hour():
+    nights = [((n + 1) * DAY, n * DAY + NIGHT) for n in range(5)]
+    own = comparing([*nights, (9 * DAY, 8 * DAY + 15 * HOUR)])
+    assert own["clock_odds"] > 0
+    assert own["tick"] == NIGHT + 1200.0
+
+
+def test_ticks_since_a_change_leave_out_its_own():
+    own = comparing([(DAY, NIGHT)])
+    assert ticks_between(own, 2 * DAY, 5 * DAY) == 3
+    for changed_at in (2 * DAY + NIGHT - 900.0, 2 * DAY + NIGHT, 2 * DAY + NIGHT + 1400.0):
+        assert ticks_since_change(own, changed_at, 3 * DAY) == 0
+        assert ticks_since_change(own, changed_at, 3 * DAY + 5 * HOUR) == 1
+        assert ticks_since_change(own, changed_at, 6 * DAY) == 3
+
+
+def test_by_the_clock_only_ticks_count_as_time():
+    """Between the tick and the next one a change is not to be expected."""
+    policy = polled_at_random(nightly, 1)
+    policy.state.shared["recalibration"] = 0.0
+    assert by_clock(policy.state.pages[0], policy.state.shared[0])
+    made = (DAYS + 1) * DAY + NIGHT + HOUR
+    policy.observe([Observation(0, made, Outcome.CHANGED, last_changed_at=made - HOUR)])
+    before, after = (policy.chances([0], made + hours * HOUR)[0] for hours in (22.0, 24.0))
+    assert before < 0.01
+    assert after > 0.5
+
+
+@pytest.mark.parametrize(("odds", "surged"), [(5.0, False), (-5.0, True)])
+def test_a_change_by_the_clock_says_nothing_of_the_siblings(odds, surged):
+    policy = BayesianIndex(objective=Freshness())
+    policy.add([Page(page, site="one", seen_at=0.0) for page in range(2)])
+    policy.state.pages["clock_odds"][0] = odds
+    policy.observe([Observation(0, DAY, Outcome.CHANGED)])
+    refresh_belief(policy.state, 1)
+    assert (policy.state.pages["surge"][1] > 0.0) == surged

@@ -1,0 +1,179 @@
+"""The hierarchy of priors against a plain EM algorithm, and what it finds in simulated pages."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.prior import base_prior, count_pages, prior_of, steady_model
+from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
+from pollwise.types import Page
+
+DAY = 86_400.0
+CHANGED, UNCHANGED = changed_table(), unchanged_table()
+PAGES_A_POLL = 8
+
+
+def polled(rate: float, interval: float, count: int, seed: int) -> np.ndarray:
+    """The likelihood after regular polls of a Poisson page."""
+    rng = np.random.default_rng(seed)
+    likelihood = np.ones(RATE_COUNT, np.float32)
+    for changed in rng.random(count) < -math.expm1(-rate * interval):
+        forget(likelihood)
+        learn_poll(likelihood, interval, CHANGED if changed else UNCHANGED)
+    return likelihood
+
+
+def taught(groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int) -> BayesianIndex:
+    """A policy that knows pages of these sites and kinds, of as many polls each."""
+    policy = BayesianIndex()
+    policy.add([Page(n, site=site, kind=kind) for n, (site, kind) in enumerate(groups)])
+    pages, common = policy.state.pages, policy.state.shared[0]
+    assert len(pages) == len(groups)
+    pages["likelihood"], pages["polls"] = likelihoods, polls
+    common["learned"], common["gap"] = polls * len(groups), 100.0
+    return policy
+
+
+def count_all(policy: BayesianIndex, rounds: int = 1) -> None:
+    pages = len(policy.state.pages)
+    assert pages % PAGES_A_POLL == 0
+    for _ in range(rounds * pages // PAGES_A_POLL):
+        count_pages(policy.state)
+
+
+def priors(policy: BayesianIndex) -> np.ndarray:
+    return np.array([prior_of(policy.state, page) for page in range(len(policy.state.pages))])
+
+
+def smoothed(posteriors: np.ndarray) -> np.ndarray:
+    padded = np.pad(posteriors, ((0, 0), (1, 1)), mode="edge")
+    return 0.6 * posteriors + 0.2 * (padded[:, :-2] + padded[:, 2:])
+
+
+def plain_em(
+    groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int, rounds: int
+) -> np.ndarray:
+    """The prior of each page after some rounds: mixture weights of three levels, of which each
+    lower one has a Dirichlet prior worth three pages around the one above."""
+    top = base_prior(0.0)
+    at_site = at_kind = np.zeros_like(likelihoods)
+    sites = np.array([[a == b for b, _ in groups] for a, _ in groups], float)
+    kinds = np.array([[a == b and b[1] != "" for b in groups] for a in groups], float)
+
+    def each(top: np.ndarray) -> np.ndarray:
+        level = 3.0 * top + at_site
+        level = level / level.sum(axis=1, keepdims=True)
+        named = 3.0 * level + at_kind
+        return named / named.sum(axis=1, keepdims=True)
+
+    for _ in range(rounds):
+        posteriors = likelihoods.astype(float) * each(top)
+        counted = smoothed(posteriors / posteriors.sum(axis=1, keepdims=True))
+        at_site, at_kind = sites @ counted, kinds @ counted
+        top = 100.0 / (1 + polls) * base_prior(100.0 * len(groups)) + counted.sum(axis=0)
+        top /= top.sum()
+    return each(top)
+
+
+@pytest.mark.parametrize("polls", [1, 3, 100])
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_priors_are_fitted_as_by_a_plain_em_algorithm(polls, rounds):
+    rng = np.random.default_rng(4)
+    groups = [(rng.choice(["a", "b"]), rng.choice(["", "x", "y"])) for _ in range(64)]
+    likelihoods = np.ones((64, RATE_COUNT), np.float32)
+    for likelihood in likelihoods:
+        for _ in range(rng.integers(1, 5)):
+            table = CHANGED if rng.random() < 0.5 else UNCHANGED
+            learn_poll(likelihood, float(rng.uniform(1.0, 1e6)), table)
+    policy = taught(groups, likelihoods, polls)
+    count_all(policy, rounds)
+    exact = plain_em(groups, likelihoods, polls, rounds)
+    assert priors(policy) == pytest.approx(exact, rel=2e-3, abs=1e-9)
+
+
+def test_counting_makes_the_observations_more_likely_at_every_round():
+    rates = np.exp(np.random.default_rng(2).normal(np.log(1 / DAY), 0.5, 200))
+    likelihoods = np.array([polled(rate, DAY, 30, n) for n, rate in enumerate(rates)])
+    policy = taught([("", "")] * 200, likelihoods, 30)
+    evidence = []
+    for _ in range(4):
+        evidence.append(np.log((likelihoods * priors(policy)).sum(axis=1)).sum())
+        count_all(policy)
+    assert np.all(np.diff(evidence) > 0)
+
+
+SLOW, FAST = 0.3 / DAY, 5 / DAY
+
+
+def near(rate: float) -> np.ndarray:
+    return np.abs(np.log2(RATES / rate)) < 2
+
+
+def two_kinds() -> BayesianIndex:
+    """Slow and fast pages, an octave wide each, four apart, on one site; 100 polls of each."""
+    rng = np.random.default_rng(1)
+    groups, likelihoods = [], []
+    for n in range(80):
+        kind, rate = ("slow", SLOW) if n < 40 else ("fast", FAST)
+        groups.append(("site", kind))
+        likelihoods.append(polled(rate * 2 ** rng.uniform(-0.5, 0.5), DAY / 2, 100, n))
+    policy = taught(groups, np.array(likelihoods), 100)
+    count_all(policy, 4)
+    return policy
+
+
+def test_each_kind_has_its_own_prior_and_the_site_has_both():
+    policy = two_kinds()
+    kinds = [("site", "slow"), ("site", "fast"), ("site", "unheard of"), ("site", ""), ("", "")]
+    policy.add([Page(80 + n, site=site, kind=kind) for n, (site, kind) in enumerate(kinds)])
+    slow, fast, unheard, plain, elsewhere = (prior_of(policy.state, 80 + n) for n in range(5))
+    assert slow[near(SLOW)].sum() > 0.9
+    assert fast[near(FAST)].sum() > 0.9
+    for prior in (unheard, plain, elsewhere):
+        assert prior[near(SLOW)].sum() == pytest.approx(0.5, abs=0.1)
+        assert prior[near(FAST)].sum() == pytest.approx(0.5, abs=0.1)
+
+
+def test_kinds_of_one_name_on_two_sites_have_nothing_in_common():
+    policy = two_kinds()
+    policy.add([Page(80, site="another", kind="slow"), Page(81, site="another", kind="")])
+    assert prior_of(policy.state, 80) == pytest.approx(prior_of(policy.state, 81), rel=1e-5)
+
+
+def test_a_few_pages_do_not_outweigh_the_record_of_a_page():
+    """A page that has changed at each of 20 polls is not slow because its kind is."""
+    policy = two_kinds()
+    policy.add([Page(80, site="site", kind="slow")])
+    policy.state.pages["likelihood"][80] = polled(FAST, DAY / 2, 20, 99)
+    assert steady_model(policy.state, 80)[near(FAST)].sum() > 0.9
+
+
+def test_pages_that_left_are_no_longer_counted():
+    policy = two_kinds()
+    policy.discard(range(40))
+    count_all(policy, 2)
+    policy.add([Page(80, site="site", kind="slow"), Page(81)])
+    for page in (80, 81):
+        assert prior_of(policy.state, page)[near(FAST)].sum() > 0.9
+
+
+def test_after_a_restart_the_groups_are_known_again():
+    before = two_kinds()
+    after = BayesianIndex()
+    after.add([Page(n, site="site", kind="slow" if n < 40 else "fast") for n in range(80)])
+    after.load_state_dict(before.state_dict())
+    for page, rate in ((0, SLOW), (79, FAST)):
+        prior = prior_of(after.state, page)
+        assert prior.sum() == pytest.approx(1.0, rel=1e-5)
+        assert prior[near(rate)].sum() > 0.9
+
+
+def test_the_base_prior_excludes_nothing_and_favours_none_of_the_possible():
+    weights = base_prior(1 / RATES[50])
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[:51] == pytest.approx(np.full(51, weights[0]))
+    assert weights[51:] == pytest.approx(weights[50] * RATES[50] / RATES[51:])
+    assert np.ptp(base_prior(0.0)) == 0.0

@@ -1,0 +1,272 @@
+"""The queue: every page in one place, the largest index first, busy hosts at their price."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from pollwise.knapsack import allocate
+from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.policy import IndexPolicy
+from pollwise.policies.index.state import (
+    ABSENT,
+    CALENDAR,
+    HELD,
+    LEASED,
+    NEW,
+    POOL,
+    POOL_CAPACITY,
+    IndexState,
+    index_of,
+    time_to_reach,
+)
+from pollwise.policies.index.whittle import Whittle
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.worlds.zipf import Zipf
+from pollwise.types import Observation, Outcome, Page
+
+ROOM = 200
+RATES = dict(enumerate(np.geomspace(1e-5, 1.0, ROOM).tolist()))
+
+Make = Callable[[], IndexPolicy]
+MAKERS: dict[str, Make] = {"whittle": lambda: Whittle(rates=RATES), "bayes-index": BayesianIndex}
+either_policy = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+def heap_of(state: IndexState, heap: np.ndarray) -> list[int]:
+    """The pages of a heap, after a look at its order and its places."""
+    size = int(heap[0])
+    ids = heap[1 : size + 1]
+    keys = state.pages["key"][ids]
+    assert state.pages["place"][ids].tolist() == list(range(1, size + 1))
+    for spot in range(2, size + 1):
+        assert keys[(spot + 2) // 4 - 1] <= keys[spot - 1]
+    return ids.tolist()
+
+
+def check(state: IndexState, watched: set[int], leased: set[int]) -> None:
+    """Every watched page is where it says it is, and nowhere else."""
+    pages, shared = state.pages, state.shared[0]
+    ring = (shared["first_new"] + np.arange(shared["new_size"])) % max(len(state.line), 1)
+    ring = ring[state.line[ring] >= 0]
+    pool = shared["pool"][: shared["pool_size"]]
+    assert pages["place"][pool].tolist() == list(range(len(pool)))
+    assert pages["place"][state.line[ring]].tolist() == ring.tolist()
+    assert len(pool) < POOL_CAPACITY
+    places = {
+        CALENDAR: heap_of(state, state.calendar),
+        HELD: heap_of(state, state.held),
+        NEW: state.line[ring].tolist(),
+        POOL: pool.tolist(),
+        LEASED: sorted(leased),
+    }
+    assert sorted(page for ids in places.values() for page in ids) == sorted(watched)
+    for where, ids in places.items():
+        assert set(ids) == set(np.flatnonzero(pages["where"] == where).tolist())
+    assert shared["pages"] == len(watched)
+    assert len(watched) == (pages["where"] != ABSENT).sum()
+    assert not np.isnan(pages["key"][[*places[CALENDAR], *places[HELD]]]).any()
+    assert shared["price"] >= 0.0
+    assert math.isfinite(shared["price"])
+    assert (state.hosts["price"] >= 1.0).all()
+
+
+ids = st.integers(0, ROOM - 1)
+some_ids = st.lists(ids, max_size=30, unique=True)
+pauses = st.sampled_from([0.0, 0.01, 1.0, 1.0, 50.0, 1e5])
+
+
+class Containers(RuleBasedStateMachine):
+    """Anything that a scheduler may do, in any order; the model knows who is leased."""
+
+    make: Make
+
+    @initialize(count=st.sampled_from([0, 5, 120]), new=st.booleans())
+    def begin(self, count: int, new: bool) -> None:
+        self.policy = self.make()
+        self.now = 1000.0
+        self.watched: set[int] = set()
+        self.leased: set[int] = set()
+        self.add(list(range(count)), new)
+
+    @rule(page_ids=some_ids, new=st.booleans())
+    def add(self, page_ids: list[int], new: bool) -> None:
+        fresh = [page_id for page_id in page_ids if page_id not in self.watched]
+        self.policy.add(
+            [
+                Page(i, scope=f"{i % 3}.example", seen_at=None if new else self.now - i)
+                for i in fresh
+            ]
+        )
+        self.watched.update(fresh)
+
+    @rule(page_ids=some_ids)
+    def discard(self, page_ids: list[int]) -> None:
+        self.policy.discard(page_ids)
+        self.watched.difference_update(page_ids)
+        self.leased.difference_update(page_ids)
+
+    @rule(pause=pauses, limit=st.sampled_from([1, 1, 4, 100]))
+    def select(self, pause: float, limit: int) -> None:
+        self.now += pause
+        selected = self.policy.select(self.now, limit).page_ids.tolist()
+        assert self.leased.isdisjoint(selected)
+        self.leased.update(selected)
+
+    @rule(pause=pauses, outcome=st.sampled_from(Outcome), page_ids=some_ids)
+    def observe(self, pause: float, outcome: Outcome, page_ids: list[int]) -> None:
+        self.now += pause
+        self.policy.observe([Observation(page_id, self.now, outcome) for page_id in page_ids])
+        self.leased.difference_update(page_ids)
+
+    @rule(pause=pauses, outcome=st.sampled_from(Outcome), share=st.floats(0, 1))
+    def observe_leased(self, pause: float, outcome: Outcome, share: float) -> None:
+        self.observe(pause, outcome, sorted(self.leased)[: math.ceil(share * len(self.leased))])
+
+    @rule(pause=pauses, share=st.floats(0, 1))
+    def defer(self, pause: float, share: float) -> None:
+        deferred = sorted(self.leased)[: math.ceil(share * len(self.leased))]
+        self.policy.defer(deferred, self.now + pause)
+        self.leased.difference_update(deferred)
+
+    @rule()
+    def restore(self) -> None:
+        learned = self.policy.state_dict()
+        self.policy.load_state_dict(learned)
+
+    @invariant()
+    def everything_is_in_its_place(self) -> None:
+        check(self.policy.state, self.watched, self.leased)
+
+
+class WhittleContainers(Containers):
+    make = staticmethod(MAKERS["whittle"])
+
+
+class BayesianContainers(Containers):
+    make = staticmethod(MAKERS["bayes-index"])
+
+
+@pytest.mark.parametrize("containers", [WhittleContainers, BayesianContainers])
+def test_every_page_is_in_one_place_whatever_happens(containers):
+    run_state_machine_as_test(
+        containers, settings=settings(max_examples=60, stateful_step_count=40)
+    )
+
+
+@either_policy
+def test_the_time_to_reach_a_price_is_when_the_index_reaches_it(make):
+    policy = make()
+    policy.add([Page(n, seen_at=0.0) for n in range(ROOM)])
+    state = policy.state
+    for page in range(0, ROOM, 7):
+        for price in (0.01, 0.2, 0.7):
+            wait = time_to_reach(state.pages, state.shared, page, price)
+            assert index_of(state.pages, state.shared, page, wait * 1.001) >= price * 0.999
+            assert index_of(state.pages, state.shared, page, wait * 0.98) < price
+    assert time_to_reach(state.pages, state.shared, 3, 1.5) == math.inf
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+def test_the_price_is_that_of_the_budget(objective, beta):
+    """It comes to the Lagrange multiplier of one poll a second, which nobody told the queue."""
+    world = Zipf(pages=300, alpha=0.3, beta=beta)
+    world.reset(seed=1, duration=5001.0)
+    policy = Whittle(rates=world.rates, objective=objective)
+    simulate(policy, world, polls=5000, seed=1)
+    rates = np.array(list(world.rates.values()))
+    assert policy.state.shared["price"][0] == pytest.approx(
+        allocate(objective, rates, 1.0).price, rel=0.05
+    )
+
+
+class TestBusyHosts:
+    """Two hosts with the same pages; one of them takes no more than one poll in `pause` seconds."""
+
+    def run(self, policy: IndexPolicy, begin: int, end: int, pause: int) -> tuple[int, int, int]:
+        """Polls of the busy host, of the other one, and pages that were deferred."""
+        busy_until = 0.0
+        polled, deferred = [0, 0], 0
+        for now in range(begin, end):
+            for _ in range(16):
+                [page] = policy.select(float(now), 1).page_ids.tolist()
+                if page % 2 == 0 and now < busy_until:
+                    policy.defer([page], busy_until)
+                    deferred += 1
+                    continue
+                if page % 2 == 0:
+                    busy_until = now + pause
+                policy.observe([Observation(page, float(now), Outcome.UNCHANGED)])
+                polled[page % 2] += 1
+                break
+        return polled[0], polled[1], deferred
+
+    def watching(self) -> Whittle:
+        policy = Whittle(rates=dict.fromkeys(range(60), 0.01))
+        policy.add([Page(n, scope=f"{n % 2}.example", seen_at=-float(n)) for n in range(60)])
+        return policy
+
+    def prices(self, policy: IndexPolicy) -> list[float]:
+        """Of the hosts of pages 0 and 1."""
+        return policy.state.hosts["price"][policy.state.pages["scope"][:2]].tolist()
+
+    def test_without_a_queue_both_are_polled_alike(self):
+        policy = self.watching()
+        busy, other, deferred = self.run(policy, 1, 600, pause=1)
+        assert busy == pytest.approx(other, rel=0.05)
+        assert deferred == 0
+        assert self.prices(policy) == [1.0, 1.0]
+
+    def test_pages_of_a_busy_host_wait_and_the_other_gets_the_budget(self):
+        policy = self.watching()
+        busy, other, deferred = self.run(policy, 1, 2000, pause=10)
+        assert busy == pytest.approx(200, abs=10)
+        assert busy + other > 1950
+        assert self.prices(policy)[1] == 1.0
+        assert 1.0 < self.prices(policy)[0] < 100.0
+        # Once the price is found few of its pages come at the wrong time.
+        busy, other, deferred = self.run(policy, 2000, 4000, pause=10)
+        assert deferred < 1000
+
+    def test_the_price_recovers_with_the_host(self):
+        policy = self.watching()
+        self.run(policy, 1, 2000, pause=10)
+        self.run(policy, 2000, 3000, pause=1)
+        assert self.prices(policy) == [1.0, 1.0]
+        busy, other, deferred = self.run(policy, 3000, 4000, pause=1)
+        assert busy == pytest.approx(other, rel=0.05)
+        assert deferred == 0
+
+    def test_the_price_is_bounded_whatever_happens(self):
+        policy = Whittle(rates={0: 1.0})
+        policy.add([Page(0, scope="dead.example", seen_at=0.0)])
+        for now in range(1, 1000):
+            policy.select(float(now), 1)
+            policy.defer([0], now + 0.5)
+            policy.observe([Observation(0, float(now), Outcome.FAILED)])
+        assert 1e3 < self.prices(policy)[0] <= 1e6
+
+    def test_the_price_rises_once_between_two_polls(self):
+        policy = self.watching()
+        policy.select(1.0, 60)
+        policy.defer([0, 2, 4], 5.0)
+        policy.defer([6], 5.0)
+        assert self.prices(policy) == [1.05, 1.0]
+        policy.observe([Observation(8, 2.0, Outcome.FAILED)])
+        assert self.prices(policy) == [1.05, 1.0]
+        policy.defer([10], 5.0)
+        assert self.prices(policy) == [pytest.approx(1.05**2), 1.0]
+        policy.observe([Observation(12, 3.0, Outcome.CHANGED)])
+        assert self.prices(policy)[0] == pytest.approx(1.05**2 * 0.98)

@@ -1,0 +1,166 @@
+"""The indices of surges and ticks against cycles played through day by day."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.state import NO_SURGE, index_of, ticks_between, time_to_reach
+from pollwise.policies.index.worth import clock_table, surge_kind
+from pollwise.rates.lattice import RATES, time_at, time_step
+from pollwise.types import Observation, Outcome, Page
+
+DAY = 86_400.0
+OBJECTIVES = [Detection(), Freshness(), Delay()]
+
+
+def reward_of_days(name: str, ticks: int, chance: float) -> float:
+    """The mean reward of a cycle of so many days, over all that may happen at its ticks.
+
+    The copy is made right after a tick; the last tick comes right before the next poll.
+    """
+    mean = 0.0
+    for pattern in itertools.product((0, 1), repeat=ticks):
+        probability = math.prod(chance if changed else 1 - chance for changed in pattern)
+        days = [day for day, changed in enumerate(pattern, start=1) if changed]
+        if name == "detection":
+            reward = float(bool(days))
+        elif name == "freshness":
+            reward = DAY * (min(days) if days else ticks)
+        else:
+            reward = -DAY * sum(ticks - day for day in days)
+        mean += probability * reward
+    return mean
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
+@pytest.mark.parametrize("place", [30, 40, 44])  # a change in 12, in 1.2 and in 0.5 days
+def test_polling_by_the_clock_at_the_index_is_best_at_that_price(objective, place):
+    """By renewal and reward: the cycle of n days is the best one if the price is between the
+    indices after n - 1 and after n ticks."""
+    table, _ = clock_table(objective)
+    chance = -math.expm1(-RATES[place] * DAY)
+    index = table[:, place]
+    days = np.arange(1, 10)
+    rewards = np.array([reward_of_days(objective.name, int(n), chance) for n in days])
+    assert np.all(np.diff(index[:9]) > 0)
+    for ticks in range(1, 8):
+        price = (index[ticks - 1] + index[ticks]) / 2
+        assert days[np.argmax((rewards - price) / days)] == ticks
+        # At the index itself, this tick and the next are equally good.
+        now, next_day = ((rewards - index[ticks]) / days)[ticks - 1 : ticks + 1]
+        assert now == pytest.approx(next_day, rel=1e-9, abs=1e-9 * DAY)
+
+
+@pytest.mark.parametrize("objective", [Freshness(), Delay()], ids=lambda one: one.name)
+@pytest.mark.parametrize("place", [30, 40])
+def test_in_the_course_of_the_day_the_index_falls_to_nothing(objective, place):
+    """The price at which a poll now and one at the next tick are equally good, exactly: it lies
+    on or below the straight line from the index to 0."""
+    table, late = clock_table(objective)
+    chance = -math.expm1(-RATES[place] * DAY)
+    assert late
+    days = np.arange(1, 13)
+    rewards = np.array([reward_of_days(objective.name, int(n), chance) for n in days])
+    for ticks, part in itertools.product((1, 2, 5), (0.0, 0.3, 0.7, 1.0)):
+        # What a day brings if the poll waits for the next tick, less the worth of a poll now.
+        if objective.name == "freshness":
+            waiting = DAY * (1 - (1 - (1 - chance) ** ticks) * (1 - part))
+        else:
+            waiting = -DAY * ticks * chance * (1 - part)
+        exact = np.max(rewards - days * waiting)
+        line = table[ticks, place] * (1 - part)
+        assert exact <= line * (1 + 1e-9) + 1e-6
+        if ticks == 1 or part in (0.0, 1.0):
+            assert exact == pytest.approx(line, rel=1e-9, abs=1e-6)
+
+
+def test_a_late_poll_detects_as_much_as_one_in_time():
+    assert not clock_table(Detection())[1]
+
+
+@pytest.mark.parametrize("objective", [Age(), Ephemeral(decay=1e-5)], ids=lambda one: one.name)
+def test_other_objectives_have_neither(objective):
+    table, late = clock_table(objective)
+    assert not table.any()
+    assert not late
+    assert surge_kind(objective) == NO_SURGE
+
+
+def certain_of(place: int, objective, **fields) -> BayesianIndex:
+    """A policy that watches one page, and knows its rate."""
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(0, seen_at=0.0)])
+    own = policy.state.pages[0]
+    own["belief"] = 0.0
+    own["belief"][place] = 1.0
+    for name, value in fields.items():
+        own[name] = value
+    return policy
+
+
+def cycle_with_a_surge(name: str, rate: float, at: float, surge: float, length: float) -> float:
+    """The reward of a cycle in which a surge comes at a time, by summing up short steps."""
+    if name == "detection":
+        return -math.expm1(-rate * (length + (surge if length > at else 0.0)))
+    steps = 400_000
+    times = (np.arange(steps) + 0.5) * length / steps
+    counted = times + np.where(times > at, surge, 0.0)
+    if name == "freshness":
+        return float(np.exp(-rate * counted).sum() * length / steps)
+    return float(-(rate * counted).sum() * length / steps)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
+@pytest.mark.parametrize("surge_days", [0.3, 4.0])
+def test_right_after_a_surge_the_index_is_that_of_a_cycle_with_one(objective, surge_days):
+    """G(τ) - τ G'(τ); for detection, only G is counted to have risen."""
+    rate, at = RATES[35], time_at(time_step(2.5 * DAY))
+    surge = time_at(time_step(surge_days * DAY))
+    after, later = at * (1 + 1e-6), at * (1 + 3e-3)
+
+    def index(surge: float) -> float:
+        reward, more = (
+            cycle_with_a_surge(objective.name, rate, at, surge, end) for end in (after, later)
+        )
+        return reward - after * (more - reward) / (later - after)
+
+    expected = index(surge)
+    if objective.name == "detection":
+        expected = index(0.0) + math.exp(-rate * at) * -math.expm1(-rate * surge)
+    state = certain_of(35, objective, surge=surge).state
+    assert index_of(state.pages, state.shared, 0, at) == pytest.approx(expected, rel=0.02)
+
+
+def test_a_page_by_the_clock_is_due_at_a_tick():
+    policy = certain_of(40, Freshness(), clock_odds=5.0, tick=18_000.0, seen_at=3 * DAY + 30_000.0)
+    state, (table, _) = policy.state, clock_table(Freshness())
+    for ticks in (1, 2, 5):
+        price = table[ticks, 40] * 0.999
+        due = 3 * DAY + 30_000.0 + time_to_reach(state.pages, state.shared, 0, price)
+        assert due == pytest.approx((3 + ticks) * DAY + 18_000.0)
+
+
+def test_a_copy_made_at_the_tick_waits_for_the_next_one():
+    policy = certain_of(40, Detection(), clock_odds=5.0, tick=18_000.0, seen_at=18_000.0)
+    state = policy.state
+    assert ticks_between(state.pages[0], 18_000.0, 18_000.0 + DAY) == 1
+    assert time_to_reach(state.pages, state.shared, 0, 1e-6) == DAY
+
+
+def test_a_price_never_reached_is_never_due():
+    policy = certain_of(40, Detection(), clock_odds=5.0)
+    state = policy.state
+    assert time_to_reach(state.pages, state.shared, 0, 2.0) == math.inf
+
+
+def test_without_dates_no_page_is_polled_by_the_clock():
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    for day in range(1, 60):
+        policy.observe([Observation(0, day * DAY, Outcome.CHANGED)])
+    assert policy.state.pages["clock_odds"][0] < 0
+    assert policy.state.pages["dates"][0] == 0

@@ -1,0 +1,54 @@
+"""Budgets as people write them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.scheduler.budgets import BudgetText, parse_budget
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+
+
+@pytest.mark.parametrize("unit", SECONDS)
+@pytest.mark.parametrize("per_page", [False, True])
+@given(number=st.floats(1e-6, 1e9))
+def test_a_number_a_unit_and_perhaps_page(unit, per_page, number):
+    budget = parse_budget(f"{number!r}/{unit}{'/page' if per_page else ''}")
+    assert budget.rate == pytest.approx(number / SECONDS[unit])
+    assert budget.per_page == per_page
+
+
+def test_the_total_counts_pages_only_where_the_budget_does():
+    assert BudgetText(0.5, per_page=True).total(10) == 5.0
+    assert BudgetText(0.5, per_page=False).total(10) == 0.5
+
+
+def test_spaces_around_and_about_are_forgiven():
+    assert parse_budget("  500/hour ") == parse_budget("500/hour")
+    assert parse_budget("5e2/hour") == parse_budget("500/hour")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "500", "/hour", "500/", "500/fortnight", "0/hour", "-1/hour", "nan/day", "inf/day",
+     "many/day", "5/day/host", "5/day/page/page", "5 per day", "1/2/day"],
+)  # fmt: skip
+def test_what_is_no_budget_is_named_with_the_mend(text):
+    with pytest.raises(InputError) as error:
+        parse_budget(text)
+    message = str(error.value)
+    assert repr(text) in message
+    assert "500/hour" in message
+    assert "\n" not in message
+
+
+@given(text=st.text(max_size=20))
+def test_any_text_is_a_budget_or_an_input_error(text):
+    try:
+        budget = parse_budget(text)
+    except InputError:
+        return
+    assert 0 < budget.rate < math.inf

@@ -1,0 +1,98 @@
+"""Columns of tables: what cells may hold, in CSV and Parquet alike."""
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from pollwise.errors import TraceError
+from pollwise.simulation.recorded.tables import Table, read_table
+
+
+def csv_table(folder: Path, text: str) -> Table:
+    (folder / "t.csv").write_text(text, encoding="utf-8")
+    return read_table(folder / "t.csv", ())
+
+
+def parquet_table(folder: Path, **columns) -> Table:
+    parquet.write_table(pa.table(columns), folder / "t.parquet")
+    return read_table(folder / "t.parquet", ())
+
+
+def test_text_is_numbered_in_the_order_of_its_first_rows(tmp_path):
+    for table in (
+        csv_table(tmp_path, "page\nb\na\nb\n"),
+        parquet_table(tmp_path, page=["b", "a", "b"]),
+        parquet_table(tmp_path, page=pa.array(["b", "a", "b"], pa.large_string())),
+        parquet_table(tmp_path, page=pa.array(["b", "a", "b"]).dictionary_encode()),
+    ):
+        codes, texts = table.codes("page")
+        assert (codes.tolist(), texts) == ([0, 1, 0], ["b", "a"])
+        assert table.texts("page") == ["b", "a", "b"]
+        assert len(table) == 3
+
+
+def test_numbers_may_be_names(tmp_path):
+    assert parquet_table(tmp_path, page=[7, 5, 7]).texts("page") == ["7", "5", "7"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [0.0, 86_400.0],
+        pa.array([0, 86_400], pa.int32()),
+        pa.array([0, 86_400_000_000_000], pa.timestamp("ns")),
+        pa.array([datetime(1970, 1, 1, tzinfo=UTC), datetime(1970, 1, 2, tzinfo=UTC)]),
+        [date(1970, 1, 1), date(1970, 1, 2)],
+        [Decimal(0), Decimal(86_400)],
+        ["1970-01-01T00:00:00Z", "1970-01-02T01:00:00+01:00"],
+    ],
+)
+def test_times(tmp_path, column):
+    assert parquet_table(tmp_path, t=column).times("t").tolist() == [0.0, 86_400.0]
+
+
+def test_cells_that_may_be_empty(tmp_path):
+    for table in (
+        csv_table(tmp_path, "t,n\n1,\n,2\n"),
+        parquet_table(tmp_path, t=[1, None], n=[None, 2.0]),
+        parquet_table(tmp_path, t=["1", None], n=[None, "2"]),
+    ):
+        assert table.times("t", empty=-1.0).tolist() == [1.0, -1.0]
+        assert table.numbers("n", empty=0.5).tolist() == [0.5, 2.0]
+        with pytest.raises(TraceError, match=r"row 2: t is empty; fill it in, or drop the row"):
+            table.times("t")
+        with pytest.raises(TraceError, match=r"row 1: n is empty"):
+            table.texts("n")
+
+
+def test_what_is_no_number(tmp_path):
+    for table in (
+        csv_table(tmp_path, "n\n1\nmany\n"),
+        parquet_table(tmp_path, n=[1.0, math.inf]),
+        parquet_table(tmp_path, n=["1", "nan"]),
+    ):
+        with pytest.raises(TraceError, match=r"row 2: n .* is no number; give a finite one"):
+            table.numbers("n")
+
+
+def test_rows_of_csv_that_do_not_fit(tmp_path):
+    with pytest.raises(TraceError, match="row 2: 3 cells under 2 headings"):
+        csv_table(tmp_path, "a,b\n1,2\n1,2,3\n")
+    assert csv_table(tmp_path, "a,b\n\n1,2\n\n").texts("b") == ["2"]
+    assert csv_table(tmp_path, 'a\n"one, two"\n').texts("a") == ["one, two"]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
+def test_numbers_are_kept_to_the_last_digit(tmp_path_factory, numbers):
+    folder = tmp_path_factory.mktemp("numbers")
+    written = csv_table(folder, "n\n" + "".join(f"{number!r}\n" for number in numbers))
+    stored = parquet_table(folder, n=np.array(numbers, np.float64))
+    assert written.numbers("n").tolist() == numbers == stored.numbers("n").tolist()

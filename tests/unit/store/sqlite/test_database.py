@@ -1,0 +1,340 @@
+"""A file that is not ours is refused in one line and left as it is; ours is made and converted."""
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import StoreError, StoreVersionError
+from pollwise.store import NewPage, Store
+from pollwise.store.sqlite import database
+from pollwise.store.sqlite.database import (
+    APPLICATION_ID,
+    check_usable,
+    lock_for_writing,
+    open_for_reading,
+    open_for_writing,
+    reported,
+)
+from pollwise.store.sqlite.queries import migrations
+
+Opener = Callable[[Path], Store]
+
+NEXT_FORMAT = len(migrations()) + 1
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "pollwise.db"
+
+
+@pytest.fixture
+def ours(path: Path) -> Path:
+    with Store.open(path) as store:
+        store.add_pages([NewPage("https://example.org/")], now=0.0)
+    return path
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users can enter, unlike those below `tmp_path`."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Without the right of root to write everywhere."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def set_pragma(path: Path, name: str, value: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA {name} = {value}")
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """The files at and beside a path, but for those that any SQLite connection may leave."""
+    kept = {path.name + suffix for suffix in (".lock", "-shm")}
+    return {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name not in kept}
+
+
+def assert_one_line(error: BaseException, path: Path, *parts: str) -> None:
+    message = str(error)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    assert all(part in message for part in parts), message
+
+
+def make_text(path: Path) -> None:
+    path.write_text("https://example.org/\n" * 100)
+
+
+def make_foreign(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+
+
+def make_foreign_wal(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID + 1};"
+        )
+
+
+def make_truncated(path: Path) -> None:
+    Store.open(path).close()
+    os.truncate(path, 5000)
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (make_text, ["is not a database", "choose another file"]),
+        (make_foreign, ["is a database of another program", "choose another file"]),
+        (make_foreign_wal, ["is a database of another program", "choose another file"]),
+        (make_truncated, ["is damaged", "restore a copy"]),
+        (Path.mkdir, ["is a folder", "name a database file"]),
+        (os.mkfifo, ["is no regular file", "name a database file"]),
+    ],
+)
+@pytest.mark.parametrize("open_store", [Store.open, Store.open_readonly])
+def test_what_is_not_ours_is_refused_and_left_as_it_is(
+    path: Path, make: Callable[[Path], None], parts: list[str], open_store: Opener
+) -> None:
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    names = set(os.listdir(path.parent))
+    with pytest.raises(StoreError) as caught:
+        open_store(path)
+    assert_one_line(caught.value, path, *parts)
+    if before is not None:
+        assert path.read_bytes() == before
+    if make is not make_truncated:  # whose first page is ours
+        assert set(os.listdir(path.parent)) == names
+
+
+@pytest.mark.parametrize("open_store", [Store.open, Store.open_readonly])
+def test_a_missing_folder_is_refused(tmp_path: Path, open_store: Opener) -> None:
+    path = tmp_path / "none" / "pollwise.db"
+    with pytest.raises(StoreError) as caught:
+        open_store(path)
+    assert_one_line(caught.value, path, "there is no folder" if open_store == Store.open else "")
+    assert not path.parent.exists()
+
+
+def test_reading_needs_a_file(path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_for_reading(path)
+    assert_one_line(caught.value, path, "does not exist", "start 'pollwise watch'")
+    assert not files(path)
+
+
+@pytest.mark.parametrize("open_store", [Store.open, Store.open_readonly])
+def test_a_later_format_is_refused_and_left_as_it_is(ours: Path, open_store: Opener) -> None:
+    set_pragma(ours, "user_version", NEXT_FORMAT)
+    before = ours.read_bytes()
+    with pytest.raises(StoreVersionError) as caught:
+        open_store(ours)
+    assert_one_line(caught.value, ours, f"format {NEXT_FORMAT}", "install a newer pollwise")
+    assert ours.read_bytes() == before
+
+
+def test_a_new_database_bears_our_marks(ours: Path) -> None:
+    with closing(sqlite3.connect(ours)) as connection:
+        marks = [
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("application_id", "user_version", "journal_mode")
+        ]
+    assert marks == [APPLICATION_ID, len(migrations()), "wal"]
+    assert APPLICATION_ID.to_bytes(4, "big") == b"polw"
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    path.touch()
+    check_usable(path)
+    with Store.open(path) as store:
+        assert store.pages() == []
+
+
+def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path) -> None:
+    wal = path.with_name(path.name + "-wal")
+    with Store.open(path) as store:
+        store.add_pages([NewPage("https://example.org/")], now=0.0)
+        left = wal.read_bytes()
+    path.unlink()
+    wal.write_bytes(left)
+    path.with_name(path.name + ".new").write_bytes(left)
+    with Store.open(path) as store:
+        assert store.pages() == []
+    assert set(files(path)) == {path.name}
+
+
+def test_a_crash_while_the_wal_was_copied_back_is_recovered_from(path: Path, ours: Path) -> None:
+    wal, size = path.with_name(path.name + "-wal"), path.stat().st_size
+    with Store.open(ours) as store:
+        store.add_pages([NewPage(f"https://example.org/{n}") for n in range(2000)], now=0.0)
+        left = wal.read_bytes()
+    # The first page, which is copied first, tells of the pages at the end, which are not there.
+    os.truncate(path, size)
+    wal.write_bytes(left)
+    with Store.open_readonly(path) as reader:
+        assert len(reader.pages()) == 2001
+    with Store.open(path) as store:
+        assert len(store.pages()) == 2001
+
+
+def test_an_older_format_is_converted_by_a_writer_alone(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = [*migrations(), "CREATE TABLE more (a); INSERT INTO more SELECT id FROM pages;"]
+    monkeypatch.setattr(database, "migrations", lambda: later)
+    with pytest.raises(StoreVersionError) as caught:
+        Store.open_readonly(ours)
+    assert_one_line(caught.value, ours, f"older than format {NEXT_FORMAT}", "'pollwise watch'")
+    with closing(open_for_writing(ours)) as connection:
+        assert connection.execute("SELECT a FROM more").fetchall() == [(0,)]
+        assert connection.execute("PRAGMA user_version").fetchone() == (NEXT_FORMAT,)
+    Store.open_readonly(ours).close()
+
+
+def test_a_conversion_that_fails_leaves_the_older_format(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dump(ours)
+    monkeypatch.setattr(
+        database, "migrations", lambda: [*migrations(), "CREATE TABLE more (a); SELECT nonsense;"]
+    )
+    with pytest.raises(sqlite3.OperationalError, match="nonsense"):
+        open_for_writing(ours)
+    monkeypatch.undo()
+    assert dump(ours) == before
+    with Store.open(ours) as store:
+        assert len(store.pages()) == 1
+
+
+def test_a_sqlite_without_the_full_text_index_is_one_line(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "CREATE VIRTUAL TABLE more USING fts99 (a);"
+    monkeypatch.setattr(database, "migrations", lambda: [*migrations(), script])
+    with pytest.raises(StoreError) as caught:
+        Store.open(ours)
+    assert_one_line(caught.value, ours, "no such module: fts99", "another build of Python")
+
+
+def dump(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [*connection.iterdump(), str(connection.execute("PRAGMA user_version").fetchone())]
+
+
+def test_a_second_writer_is_refused_until_the_first_closes(ours: Path) -> None:
+    with Store.open(ours), pytest.raises(StoreError) as caught:
+        Store.open(ours)
+    assert_one_line(caught.value, ours, f"in use by process {os.getpid()}", "stop that process")
+    Store.open(ours).close()
+
+
+def test_the_lock_holds_also_through_a_symbolic_link(ours: Path) -> None:
+    link = ours.with_name("link.db")
+    link.symlink_to(ours)
+    with Store.open(link) as store:
+        assert store.path == ours
+        with pytest.raises(StoreError, match="is in use"):
+            Store.open(ours)
+
+
+def test_a_refused_opening_gives_the_lock_back(ours: Path) -> None:
+    set_pragma(ours, "user_version", NEXT_FORMAT)
+    with pytest.raises(StoreVersionError):
+        Store.open(ours)
+    os.close(lock_for_writing(ours))
+
+
+def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
+    path = open_folder / "pollwise.db"
+    open_folder.chmod(0o555)
+    with unprivileged(), pytest.raises(StoreError) as caught:
+        Store.open(path)
+    assert_one_line(caught.value, path, "Permission denied", "check the permissions")
+    assert not files(path)
+
+
+def test_a_database_in_a_read_only_folder_is_refused(open_folder: Path) -> None:
+    path = open_folder / "pollwise.db"
+    Store.open(path).close()
+    before = path.read_bytes()
+    open_folder.chmod(0o555)
+    for open_store in (Store.open, Store.open_readonly):
+        with unprivileged(), pytest.raises(StoreError) as caught:
+            open_store(path)
+        assert_one_line(caught.value, path, "check the permissions of the file and its folder")
+        assert path.read_bytes() == before
+
+
+def test_a_read_only_file_is_refused_by_a_writer(open_folder: Path) -> None:
+    path = open_folder / "pollwise.db"
+    Store.open(path).close()
+    path.chmod(0o444)
+    open_folder.chmod(0o777)
+    path.with_name(path.name + ".lock").unlink()
+    with unprivileged(), pytest.raises(StoreError) as caught:
+        Store.open(path)
+    assert_one_line(caught.value, path, "cannot be written", "check the permissions")
+
+
+def test_a_full_disk_is_told_from_other_errors(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE t (a); PRAGMA max_page_count = 2;")
+        with pytest.raises(StoreError) as caught, reported(path):
+            connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
+    assert_one_line(caught.value, path, "the disk is full: free some space")
+
+
+def test_a_database_that_another_program_writes_to_is_told(ours: Path) -> None:
+    with closing(sqlite3.connect(ours)) as other, closing(sqlite3.connect(ours, timeout=0)) as late:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError) as caught, reported(ours):
+            late.execute("BEGIN IMMEDIATE")
+    assert_one_line(caught.value, ours, "is locked by another program: close that program")
+
+
+@pytest.mark.parametrize(
+    ("number", "mend"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EROFS, "check the permissions"),
+        (errno.ENAMETOOLONG, "choose another file"),
+    ],
+)
+def test_what_the_operating_system_refuses_is_told_with_a_mend(
+    path: Path, number: int, mend: str
+) -> None:
+    with pytest.raises(StoreError) as caught, reported(path):
+        raise OSError(number, os.strerror(number))
+    assert_one_line(caught.value, path, os.strerror(number), mend)
+
+
+def test_errors_of_ours_stay_what_they_are(path: Path) -> None:
+    with (
+        closing(sqlite3.connect(":memory:")) as connection,
+        pytest.raises(sqlite3.OperationalError, match="no such table"),
+        reported(path),
+    ):
+        connection.execute("SELECT * FROM nowhere")

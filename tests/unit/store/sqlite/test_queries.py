@@ -1,0 +1,58 @@
+"""The annotated SQL file: every query has a name and a purpose, fits the tables, and is used."""
+
+import re
+import sqlite3
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import pollwise.store.sqlite
+from pollwise.store.sqlite.queries import SQL, migrations, parse_queries
+
+
+@pytest.fixture(scope="module")
+def tables() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    for script in migrations():
+        connection.executescript(script)
+    return connection
+
+
+def test_a_query_is_found_by_its_name() -> None:
+    queries = parse_queries(
+        "-- About the file.\n\n-- name: one\n-- What for.\nSELECT\n  1;\n\n"
+        "-- name: two\n-- What for.\nSELECT 2; -- why\n"
+    )
+    assert queries == {"one": "SELECT\n  1;", "two": "SELECT 2; -- why"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-- name: one\n-- What for.\nSELECT 1;\n-- name: one\n-- What for.\nSELECT 2;",
+        "-- name: one\nSELECT 1;",
+    ],
+    ids=["the same name twice", "no purpose"],
+)
+def test_a_query_needs_its_own_name_and_a_purpose(text: str) -> None:
+    with pytest.raises(ValueError, match="comes twice, or the comment line"):
+        parse_queries(text)
+
+
+@pytest.mark.parametrize("name", SQL)
+def test_a_query_fits_the_tables(tables: sqlite3.Connection, name: str) -> None:
+    values = dict.fromkeys(re.findall(r":(\w+)", SQL[name]))
+    assert tables.execute(f"EXPLAIN {SQL[name]}", values).fetchall()
+
+
+def test_every_query_is_used() -> None:
+    folder = Path(pollwise.store.sqlite.__file__).parent
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    assert [name for name in SQL if f'"{name}"' not in code] == []
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    folder = resources.files("pollwise.store.sqlite") / "migrations"
+    numbers = sorted(int(entry.name[:4]) for entry in folder.iterdir())
+    assert numbers == list(range(1, len(migrations()) + 1))
