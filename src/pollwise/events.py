@@ -9,8 +9,10 @@ import json
 from dataclasses import astuple, dataclass, replace
 from typing import Any, get_args
 
+import numpy as np
+
 from pollwise.errors import InputError
-from pollwise.types import Item, Observation, Outcome, Page
+from pollwise.types import Item, Links, Observation, Outcome, Page
 
 __all__ = [
     "Added",
@@ -83,13 +85,11 @@ class HostPaced:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A page, as polled last, links to these pages; the fields are those of `types.Links`."""
+    """A page, as polled last, has these links."""
 
     now: float
     page_id: int
-    targets: tuple[int, ...]
-    anchors: tuple[str, ...]
-    places: tuple[str, ...] = ()
+    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,9 @@ def _row(event: Event) -> list[Any]:
     kind = type(event).__name__
     if isinstance(event, Together):
         return [kind, event.now, [_row(one) for one in event.events]]
+    if isinstance(event, Linked):
+        links = event.links
+        return [kind, event.now, event.page_id, links.targets.tolist(), links.anchors, links.places]
     return [kind, *astuple(event)]
 
 
@@ -186,8 +189,8 @@ def _event(row: list[Any]) -> Event:
         now, page_ids = fields
         return Removed(now, tuple(page_ids))
     if kind == "Linked":
-        now, page_id, *columns = fields
-        return Linked(now, page_id, *map(tuple, columns))
+        now, page_id, targets, *texts = fields
+        return Linked(now, page_id, Links(np.array(targets, np.int64), *map(tuple, texts)))
     if kind == "Rescored":
         now, page_ids, relevances = fields
         return Rescored(now, tuple(page_ids), tuple(relevances))

@@ -110,6 +110,17 @@ class Links:
     anchors: Sequence[str]
     places: Sequence[str] = ()
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Links):
+            return NotImplemented
+        return (
+            np.array_equal(self.targets, other.targets)
+            and list(self.anchors) == list(other.anchors)
+            and list(self.places) == list(other.places)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pollwise.events import Added, Command, Event, HostBlocked, Poll, Polled
-from pollwise.live.journal import rerun, watch
-from pollwise.live.loop import Watched, serve
+from pollwise.live.journal import rerun
+from pollwise.live.loop import Watched, run
+from pollwise.live.session import Session
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import (
@@ -19,9 +20,11 @@ from pollwise.policies.catalogue import (
 )
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import WatchSettings
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.store import NewPage, Store
+from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import PollReport
@@ -40,7 +43,7 @@ class WorldPoller:
         now = self.clock()
         self.polled.append((page.id, now))
         [observation] = self.world.poll([page.id], now)
-        return PollReport(observation, memory)
+        return PollReport(PollResult(observation, memory))
 
 
 async def no_record(progress: object) -> None:
@@ -60,7 +63,7 @@ async def test_serve_polls_as_simulate_does(name):
     end = POLLS - 0.5
     clock.stop_at(end, stop)
     poller = WorldPoller(world, clock)
-    await serve(
+    await run(
         Scheduler(make_policy(name, setting), Budget(1.0)),
         poller,
         watched={page.id: Watched(page, PageMemory()) for page in world.pages},
@@ -87,12 +90,14 @@ class Troubled(WorldPoller):
             outcome = Outcome.GONE if number % 2 else Outcome.FAILED
             blocked = HostBlocked(now, page.scope, now + 20.0)
             notices = (blocked,) if number % 26 == 0 else ()
-            return PollReport(Observation(page.id, now, outcome), memory, notices=notices)
+            return PollReport(
+                PollResult(Observation(page.id, now, outcome), memory), notices=notices
+            )
         [observation] = self.world.poll([page.id], now)
         changed_at = now - 0.5 if observation.outcome and page.id % 3 == 0 else None
         cost = 1.0 if observation.outcome else 0.25
         observation = Observation(page.id, now, observation.outcome, changed_at, cost=cost)
-        return PollReport(observation, PageMemory(etag=str(number)))
+        return PollReport(PollResult(observation, PageMemory(etag=str(number))))
 
 
 class Recorder(Scheduler):
@@ -138,7 +143,8 @@ class Runs:
         clock.stop_at(end, stop)
         scheduler = Recorder(self.make(), Budget(0.5))
         poller = Troubled(self.world, clock)
-        await watch(self.store, scheduler, poller, clock=clock, stop=stop, settings={})
+        session = Session(self.store, WatchSettings(), clock=clock, say=print, scheduler=scheduler)
+        await session.run(poller, stop, on_progress=lambda *_: None)
         return scheduler
 
     def rerun(self) -> tuple[list[Event], list[list[Command]]]:

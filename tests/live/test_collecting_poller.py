@@ -16,7 +16,7 @@ from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.poller import WebPoller
-from pollwise.web.robots_txt import Robots
+from pollwise.web.robots_txt import RobotsTxt
 
 WHALES = "<title>Whales</title><p>" + "The whale sings to whales of the whale. " * 20
 
@@ -31,7 +31,7 @@ async def processor():
 async def poll(site, clock, processor):
     """Polls a path of the site; `waits` are the seconds slept in between."""
     async with HttpFetcher(clock=clock, max_bytes=150_000) as fetcher:
-        robots = Robots(fetcher, clock=clock)
+        robots = RobotsTxt(fetcher, clock=clock)
         waits = []
 
         async def sleep(seconds):
@@ -45,8 +45,6 @@ async def poll(site, clock, processor):
             processor,
             collection,
             FetcherController(),
-            robots=robots,
-            fetcher=fetcher,
             crawl_delay=0.5,
             clock=clock,
             sleep=sleep,
@@ -63,11 +61,11 @@ async def poll(site, clock, processor):
 async def test_a_document_is_read_scored_and_followed(site, poll):
     site.says("/a", WHALES + "<a href=/b>more</a>", Content_Type="text/html")
     report = await poll("/a")
-    assert report.observation.outcome is Outcome.CHANGED
-    assert report.observation.relevance > 0.3
-    assert report.collected.title == "Whales"
-    assert [found.page.url for found in report.new_pages] == [site.url("/b")]
-    assert report.links.targets.tolist() == [100]
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert report.result.observation.relevance > 0.3
+    assert report.discovered.collected.title == "Whales"
+    assert [found.page.url for found in report.discovered.new_pages] == [site.url("/b")]
+    assert report.discovered.links.targets.tolist() == [100]
 
 
 async def test_it_waits_between_robots_txt_and_the_page(site, poll):
@@ -95,9 +93,11 @@ async def test_sitemaps_are_read_once_with_pauses_and_cost_what_they_take(site, 
     report = await poll("/a")
     assert site.paths == ["/robots.txt", "/map.xml", "/one.xml", "/a"]
     assert [seconds for seconds, _ in poll.waits] == [0.5, 0.5, 0.5]
-    assert [found.page.url for found in report.new_pages] == [site.url(f"/{n}") for n in range(3)]
-    assert report.observation.cost == 3.0
-    assert (await poll("/a")).observation.cost == 1.0
+    assert [found.page.url for found in report.discovered.new_pages] == [
+        site.url(f"/{n}") for n in range(3)
+    ]
+    assert report.result.observation.cost == 3.0
+    assert (await poll("/a")).result.observation.cost == 1.0
 
 
 async def test_sitemaps_are_subject_to_robots_txt_of_their_own_origin(site, poll):
@@ -117,9 +117,9 @@ async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
     for number in (1, 2):
         lines = "\n".join(site.url(f"/{number}{chr(97 + n % 26)}{n:x}") for n in range(6000))
         site.says(f"/{number}.txt", lines)
-    poll.poller._fetcher._max_bytes = 2**20
+    poll.poller._web.fetcher._max_bytes = 2**20
     report = await poll("/a")
-    assert len(report.new_pages) == 10_000
+    assert len(report.discovered.new_pages) == 10_000
 
 
 async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock):
@@ -128,10 +128,10 @@ async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock)
     site.says("/a", WHALES, Content_Type="text/html")
     report = await poll("/a")
     assert site.paths == ["/robots.txt", "/1.xml"]
-    assert report.observation.outcome is Outcome.FAILED
-    assert report.observation.cost == 2.0
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert report.result.observation.cost == 2.0
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 90),)
-    assert (await poll("/a")).observation.outcome is Outcome.CHANGED
+    assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
 
 
 async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
@@ -141,11 +141,11 @@ async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
     report = await poll("/a")
     assert site.paths == ["/robots.txt"]
     assert poll.waits == []
-    assert report.observation.outcome is Outcome.FAILED
-    assert "wants 3000 s between requests" in report.error
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert "wants 3000 s between requests" in report.result.error
     assert report.notices == (HostPaced(clock.now, site.host, 3000.0),)
     report = await poll("/a")
-    assert report.observation.outcome is Outcome.CHANGED
+    assert report.result.observation.outcome is Outcome.CHANGED
     assert report.notices == ()
 
 
@@ -153,20 +153,20 @@ async def test_a_redirect_is_no_request_but_a_new_page(site, poll):
     site.says("/a", status=301, Location="/b")
     report = await poll("/a")
     assert site.paths == ["/robots.txt", "/a"]
-    assert report.observation.outcome is Outcome.UNCHANGED
-    assert [found.page.url for found in report.new_pages] == [site.url("/b")]
+    assert report.result.observation.outcome is Outcome.UNCHANGED
+    assert [found.page.url for found in report.discovered.new_pages] == [site.url("/b")]
     site.says("/b", status=302, Location="/b")
     report = await poll("/b", 100)
-    assert report.new_pages == ()
-    assert report.observation.relevance == 0.0
+    assert report.discovered.new_pages == ()
+    assert report.result.observation.relevance == 0.0
 
 
 async def test_what_is_too_large_is_a_failed_observation(site, poll):
     site.says("/a", b"x" * 200_000, Content_Type="text/html")
     report = await poll("/a")
-    assert report.observation.outcome is Outcome.FAILED
-    assert "larger than 150000 bytes" in report.error
-    assert report.collected is None
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert "larger than 150000 bytes" in report.result.error
+    assert report.discovered.collected is None
 
 
 async def test_what_makes_a_worker_fail_is_a_failed_observation(site, poll):
@@ -174,9 +174,9 @@ async def test_what_makes_a_worker_fail_is_a_failed_observation(site, poll):
     async with ResponseProcessor(partial(digest, judge="json:loads")) as failing:
         poll.poller._processor = failing
         report = await poll("/a")
-    assert report.observation.outcome is Outcome.FAILED
-    assert "JSONDecodeError" in report.error
-    assert report.memory == PageMemory()
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert "JSONDecodeError" in report.result.error
+    assert report.result.memory == PageMemory()
 
 
 @pytest.mark.parametrize(
@@ -187,16 +187,16 @@ async def test_what_makes_a_worker_fail_is_a_failed_observation(site, poll):
 async def test_odd_pages_are_taken_as_they_are(site, poll, body):
     site.says("/a", body, Content_Type="text/html; charset=utf-16-nonsense")
     report = await poll("/a")
-    assert report.observation.outcome is Outcome.CHANGED
-    assert report.collected is not None
-    assert len(report.new_pages) <= 1
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert report.discovered.collected is not None
+    assert len(report.discovered.new_pages) <= 1
 
 
 async def test_a_page_with_a_million_links_is_bounded(site, poll):
     links = "".join(f"<a href={n:x}>" for n in range(6000))
     site.says("/a", links, Content_Type="text/html")
     report = await poll("/a")
-    assert len(report.new_pages) == 4999  # one is the page's own
+    assert len(report.discovered.new_pages) == 4999  # one is the page's own
 
 
 async def test_the_staff_follows_what_was_measured(site, poll):
@@ -209,19 +209,19 @@ async def test_the_staff_follows_what_was_measured(site, poll):
 async def test_markup_that_says_another_thing_to_robots_is_read(site, poll):
     site.says("/a", WHALES, Content_Type="text/html")
     report = await poll("/a")
-    assert report.collected.indexed
+    assert report.discovered.collected.indexed
     site.says("/a", f"<meta name=robots content=noindex>{WHALES}", Content_Type="text/html")
-    report = await poll("/a", memory=report.memory)
-    assert report.observation.outcome is Outcome.UNCHANGED
-    assert report.version is None
-    assert not report.collected.indexed
+    report = await poll("/a", memory=report.result.memory)
+    assert report.result.observation.outcome is Outcome.UNCHANGED
+    assert report.result.version is None
+    assert not report.discovered.collected.indexed
     site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html")
-    report = await poll("/a", memory=report.memory)
-    assert report.observation.outcome is Outcome.UNCHANGED
-    assert report.collected.indexed
-    assert [found.page.url for found in report.new_pages] == [site.url("/new")]
+    report = await poll("/a", memory=report.result.memory)
+    assert report.result.observation.outcome is Outcome.UNCHANGED
+    assert report.discovered.collected.indexed
+    assert [found.page.url for found in report.discovered.new_pages] == [site.url("/new")]
     site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html", X_Robots_Tag="noindex")
-    report = await poll("/a", memory=report.memory)
-    assert not report.collected.indexed
+    report = await poll("/a", memory=report.result.memory)
+    assert not report.discovered.collected.indexed
     site.says("/a", f"<a href=/new></a>{WHALES}", Content_Type="text/html")
-    assert (await poll("/a", memory=report.memory)).collected is None
+    assert (await poll("/a", memory=report.result.memory)).discovered.collected is None

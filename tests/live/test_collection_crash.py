@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import pollwise.store
-from pollwise.store import Batch, Collected, Discovery, NewPage, PollResult, Store
+from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
 KILLS = 6
@@ -28,25 +28,32 @@ def batch(number: int) -> Batch:
     next_id = 1 + fetched.start * FOUND
     new = range(next_id, next_id + FETCHED * FOUND)
     return Batch(
-        new_pages=tuple(
-            Discovery(Page(page_id, f"https://a.example/{page_id}"), float(number), depth=1)
-            for page_id in new
-        ),
         polls=tuple(
             PollResult(Observation(page_id, float(number), Outcome.CHANGED), PageMemory())
             for page_id in fetched
         ),
-        collected=tuple(collected(page_id, number) for page_id in fetched),
-        rescored={fetched.start - 1: relevance_of(fetched.start - 1) / 2} if number else {},
         states={"number": str(number + 1).encode()},
+        discovered=(
+            Discoveries(
+                new_pages=tuple(
+                    Discovery(Page(page_id, f"https://a.example/{page_id}"), float(number), depth=1)
+                    for page_id in new
+                )
+            ),
+            *(collected(page_id, number) for page_id in fetched),
+            Discoveries(
+                rescored={fetched.start - 1: relevance_of(fetched.start - 1) / 2} if number else {}
+            ),
+        ),
     )
 
 
-def collected(page_id: int, number: int) -> Collected:
+def collected(page_id: int, number: int) -> Discoveries:
     targets = np.arange(1 + page_id * FOUND, 1 + (page_id + 1) * FOUND)
     links = Links(targets, tuple(f"to {target}" for target in targets))
     text = f"page{page_id} batch{number} " + np.random.default_rng(page_id).bytes(2000).hex()
-    return Collected(page_id, relevance_of(page_id), f"{page_id}", text, links=links)
+    content = Collected(page_id, relevance_of(page_id), f"{page_id}", text)
+    return Discoveries(collected=content, links=links)
 
 
 def relevance_of(page_id: int) -> float:
@@ -57,18 +64,20 @@ def assert_whole(path: Path) -> int:
     """All tables tell of the batches up to one number, which is the answer, and of no other."""
     with Store.open(path) as store:
         number = int(store.state("number") or b"0")
-        fetched = [page for n in range(number) for page in batch(n).collected]
-        rescored = {k: v for n in range(number) for k, v in batch(n).rescored.items()}
+        discovered = [each for n in range(number) for each in batch(n).discovered]
+        fetched = [each for each in discovered if each.collected is not None]
+        rescored = {k: v for each in discovered for k, v in each.rescored.items()}
         history = list(store.history())
-        assert [page.page_id for page in history] == [page.page_id for page in fetched]
+        assert [page.page_id for page in history] == [page.collected.page_id for page in fetched]
         for page, expected in zip(history, fetched, strict=True):
             assert expected.links is not None
-            assert page.relevance == rescored.get(page.page_id, expected.relevance)
+            relevance = expected.collected.relevance
+            assert page.relevance == rescored.get(page.page_id, relevance)
             assert page.links.targets.tolist() == expected.links.targets.tolist()
             assert page.links.anchors == expected.links.anchors
         linked = {target for page in history for target in page.links.targets.tolist()}
         assert {record.page.id for record in store.pages()} == linked | {0}
-        for page in fetched[-3 * FETCHED :]:
+        for page in history[-3 * FETCHED :]:
             [hit] = store.search(f"page{page.page_id}")
             assert hit.page_id == page.page_id
         assert store.search(f"batch{number}") == []

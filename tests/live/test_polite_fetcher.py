@@ -9,7 +9,7 @@ from pollwise.types import PageMemory
 from pollwise.web import polite_fetcher
 from pollwise.web.fetcher import FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.robots_txt import Robots
+from pollwise.web.robots_txt import RobotsTxt
 
 NOTHING = PageMemory()
 
@@ -67,7 +67,7 @@ async def test_redirects_take_turns_as_well():
 
 async def test_a_thousand_hosts_cannot_send_the_robot_against_one():
     web = Web(**{f"h{n}": "http://victim/robots.txt" for n in range(1000)})
-    robots = Robots(web.polite, clock=lambda: web.now)
+    robots = RobotsTxt(web.polite, clock=lambda: web.now)
     rules = await asyncio.gather(*(robots.rules(f"http://h{n}/") for n in range(1000)))
     begins = [begun for url, begun, _ in web.exchanges if url == "http://victim/robots.txt"]
     assert len(begins) == 10
@@ -80,7 +80,7 @@ async def test_redirects_without_end():
     result = await web.polite.fetch("http://a/robots.txt", NOTHING)
     assert result.error == "more than 5 redirects"
     assert len(web.exchanges) == 6
-    rules = await Robots(web.polite, clock=lambda: web.now).rules("http://a/")
+    rules = await RobotsTxt(web.polite, clock=lambda: web.now).rules("http://a/")
     assert rules.allows("http://a/secret"), "RFC 9309 section 2.3.1.2: as if there were none"
 
 

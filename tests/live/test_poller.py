@@ -8,7 +8,7 @@ from pollwise.events import HostBlocked, HostPaced
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.fetcher import FetchResult, HttpFetcher
 from pollwise.web.poller import WebPoller
-from pollwise.web.robots_txt import Robots
+from pollwise.web.robots_txt import RobotsTxt
 
 HTML = "text/html; charset=utf-8"
 NOTHING = PageMemory()
@@ -17,7 +17,7 @@ NOTHING = PageMemory()
 @pytest.fixture
 async def poller(clock) -> AsyncIterator[WebPoller]:
     async with HttpFetcher(clock=clock) as fetcher:
-        robots = Robots(fetcher, clock=clock)
+        robots = RobotsTxt(fetcher, clock=clock)
         yield WebPoller(fetcher, robots, clock=clock, not_modified_cost=0.1)
 
 
@@ -29,24 +29,27 @@ def page(site) -> Page:
 async def test_the_first_copy_is_a_version(site, poller, page, clock):
     site.says("/a", "<p>hello", Content_Type=HTML, ETag='"1"')
     report = await poller.poll(page, NOTHING)
-    assert report.observation == Observation(7, clock.now, Outcome.CHANGED, cost=2.0)
-    assert report.version.body == b"<p>hello"
-    assert report.version.content_type == HTML
-    assert (report.version.page_id, report.version.seen_at) == (7, clock.now)
-    assert report.version.body_hash == report.memory.body_hash
-    assert report.memory.etag == '"1"'
-    assert (report.notices, report.error) == ((), None)
+    assert report.result.observation == Observation(7, clock.now, Outcome.CHANGED, cost=2.0)
+    assert report.result.version.body == b"<p>hello"
+    assert report.result.version.content_type == HTML
+    assert (report.result.version.page_id, report.result.version.seen_at) == (7, clock.now)
+    assert report.result.version.body_hash == report.result.memory.body_hash
+    assert report.result.memory.etag == '"1"'
+    assert (report.notices, report.result.error) == ((), None)
 
 
 async def test_not_modified_is_unchanged_and_cheap(site, poller, page):
     site.says("/a", "<p>hello", Content_Type=HTML, ETag='"1"')
-    memory = (await poller.poll(page, NOTHING)).memory
+    memory = (await poller.poll(page, NOTHING)).result.memory
     site.says("/a", status=304, ETag='"2"')
     report = await poller.poll(page, memory)
-    assert (report.observation.outcome, report.observation.cost) == (Outcome.UNCHANGED, 0.2)
-    assert report.version is None
-    assert report.memory.etag == '"2"'
-    assert report.memory.text_hash == memory.text_hash
+    assert (report.result.observation.outcome, report.result.observation.cost) == (
+        Outcome.UNCHANGED,
+        0.2,
+    )
+    assert report.result.version is None
+    assert report.result.memory.etag == '"2"'
+    assert report.result.memory.text_hash == memory.text_hash
     assert site.asked[-1].headers["If-None-Match"] == '"1"'
 
 
@@ -54,21 +57,24 @@ async def test_another_markup_is_unchanged_and_remembered(site, poller, page):
     site.says("/a", "<p id=1>hello", Content_Type=HTML, ETag='"1"')
     first = await poller.poll(page, NOTHING)
     site.says("/a", "<p id=2>hello", Content_Type=HTML)
-    report = await poller.poll(page, first.memory)
-    assert (report.observation.outcome, report.observation.cost) == (Outcome.UNCHANGED, 2.0)
-    assert report.version is None
-    assert report.memory.body_hash != first.memory.body_hash
-    assert report.memory.text_hash == first.memory.text_hash
-    assert report.memory.etag is None
+    report = await poller.poll(page, first.result.memory)
+    assert (report.result.observation.outcome, report.result.observation.cost) == (
+        Outcome.UNCHANGED,
+        2.0,
+    )
+    assert report.result.version is None
+    assert report.result.memory.body_hash != first.result.memory.body_hash
+    assert report.result.memory.text_hash == first.result.memory.text_hash
+    assert report.result.memory.etag is None
 
 
 async def test_another_text_is_changed(site, poller, page):
     site.says("/a", "<p>hello", Content_Type=HTML)
     first = await poller.poll(page, NOTHING)
     site.says("/a", "<p>goodbye", Content_Type=HTML)
-    report = await poller.poll(page, first.memory)
-    assert report.observation.outcome is Outcome.CHANGED
-    assert report.version.body == b"<p>goodbye"
+    report = await poller.poll(page, first.result.memory)
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert report.result.version.body == b"<p>goodbye"
 
 
 async def test_a_version_seen_before_is_a_reversion_also_after_a_failure(site, poller, page):
@@ -76,8 +82,8 @@ async def test_a_version_seen_before_is_a_reversion_also_after_a_failure(site, p
     for text in ("one", "two", "", "one", "one", "three", "two"):
         site.says("/a", f"<p>{text}", 200 if text else 500, Content_Type=HTML)
         report = await poller.poll(page, memory)
-        memory = report.memory
-        told.append((report.observation.outcome, report.observation.reverted))
+        memory = report.result.memory
+        told.append((report.result.observation.outcome, report.result.observation.reverted))
     new, back = (Outcome.CHANGED, False), (Outcome.CHANGED, True)
     same, failed = (Outcome.UNCHANGED, False), (Outcome.FAILED, False)
     assert told == [new, new, failed, back, same, new, back]
@@ -88,8 +94,8 @@ async def test_gone(site, poller, page, status):
     site.says("/a", status=status)
     memory = PageMemory('"1"', None, "b", "t")
     report = await poller.poll(page, memory)
-    assert report.observation.outcome is Outcome.GONE
-    assert (report.memory, report.error) == (memory, None)
+    assert report.result.observation.outcome is Outcome.GONE
+    assert (report.result.memory, report.result.error) == (memory, None)
 
 
 @pytest.mark.parametrize("status", [204, 206, 302, 400, 403, 429, 500, 503])
@@ -97,16 +103,19 @@ async def test_other_answers_fail(site, poller, page, status):
     site.says("/a", status=status)
     memory = PageMemory('"1"', None, "b", "t")
     report = await poller.poll(page, memory)
-    assert (report.observation.outcome, report.observation.cost) == (Outcome.FAILED, 2.0)
-    assert report.error == f"status {status}"
-    assert (report.memory, report.notices) == (memory, ())
+    assert (report.result.observation.outcome, report.result.observation.cost) == (
+        Outcome.FAILED,
+        2.0,
+    )
+    assert report.result.error == f"status {status}"
+    assert (report.result.memory, report.notices) == (memory, ())
 
 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_host_that_names_a_time_is_left_alone_until_then(site, poller, page, clock, status):
     site.says("/a", status=status, Retry_After="30")
     report = await poller.poll(page, NOTHING)
-    assert report.observation.outcome is Outcome.FAILED
+    assert report.result.observation.outcome is Outcome.FAILED
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 30),)
 
 
@@ -114,15 +123,18 @@ async def test_a_network_error_fails_in_words(poller, site, page):
     await poller.poll(page, NOTHING)  # its robots.txt is known from here on
     await site.server.close()
     report = await poller.poll(page, NOTHING)
-    assert report.observation.outcome is Outcome.FAILED
-    assert "127.0.0.1" in report.error
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert "127.0.0.1" in report.result.error
 
 
 async def test_what_robots_txt_disallows_is_not_fetched(site, poller, page):
     site.says("/robots.txt", "User-agent: *\nDisallow: /a")
     report = await poller.poll(page, NOTHING)
-    assert (report.observation.outcome, report.observation.cost) == (Outcome.FAILED, 2.0)
-    assert report.error == f"disallowed by http://{site.host}/robots.txt"
+    assert (report.result.observation.outcome, report.result.observation.cost) == (
+        Outcome.FAILED,
+        2.0,
+    )
+    assert report.result.error == f"disallowed by http://{site.host}/robots.txt"
     assert report.notices == ()
     assert site.paths == ["/robots.txt"]
 
@@ -130,7 +142,7 @@ async def test_what_robots_txt_disallows_is_not_fetched(site, poller, page):
 async def test_without_robots_txt_at_hand_the_host_is_left_alone(site, poller, page, clock):
     site.says("/robots.txt", status=500)
     report = await poller.poll(page, NOTHING)
-    assert "status 500" in report.error
+    assert "status 500" in report.result.error
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 600),)
     assert site.paths == ["/robots.txt"]
 
@@ -141,17 +153,17 @@ async def test_a_redirect_into_what_robots_txt_disallows_is_not_followed(
     other_site.says("/robots.txt", "User-agent: *\nDisallow: /b")
     site.says("/a", status=302, Location=other_site.url("/b"))
     report = await poller.poll(page, NOTHING)
-    assert "refused by its robots.txt" in report.error
+    assert "refused by its robots.txt" in report.result.error
     assert other_site.paths == ["/robots.txt"]
 
 
 async def test_last_modified_of_a_redirect_is_not_remembered(site, poller, page):
     site.says("/a", status=302, Location="/b")
     site.says("/b", "x", ETag='"b"', Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
-    memory = (await poller.poll(page, NOTHING)).memory
+    memory = (await poller.poll(page, NOTHING)).result.memory
     assert (memory.etag, memory.last_modified) == ('"b"', None)
     site.says("/a", "x", Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
-    memory = (await poller.poll(page, memory)).memory
+    memory = (await poller.poll(page, memory)).result.memory
     assert memory.last_modified == "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
@@ -187,17 +199,17 @@ async def test_last_modified_is_told_where_it_can_be_believed(
     seen_at = None if seen_ago is None else clock.now - seen_ago
     page = Page(7, site.url("/a"), site.host, seen_at=seen_at)
     site.says("/a", "x", Last_Modified=last_modified, Date=date)
-    told = (await poller.poll(page, NOTHING)).observation.last_changed_at
+    told = (await poller.poll(page, NOTHING)).result.observation.last_changed_at
     assert told == (None if expected_ago is None else clock.now - expected_ago)
 
 
 async def test_an_unchanged_page_was_not_modified_since_its_copy(site, poller, clock):
     site.says("/a", "x", Last_Modified="Tue, 14 Nov 2023 22:13:10 GMT")
     page = Page(7, site.url("/a"), site.host, seen_at=clock.now - 20)
-    memory = (await poller.poll(page, NOTHING)).memory
+    memory = (await poller.poll(page, NOTHING)).result.memory
     touched = await poller.poll(page, memory)
-    assert touched.observation.outcome is Outcome.UNCHANGED
-    assert touched.observation.last_changed_at is None
+    assert touched.result.observation.outcome is Outcome.UNCHANGED
+    assert touched.result.observation.last_changed_at is None
 
 
 async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
@@ -208,7 +220,7 @@ async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
             delay = delays[url.partition(":")[0]]
             return FetchResult(url, url, 200, body=f"User-agent: *\nCrawl-delay: {delay}".encode())
 
-    poller = WebPoller(Both(), Robots(Both(), clock=clock), clock=clock)
+    poller = WebPoller(Both(), RobotsTxt(Both(), clock=clock), clock=clock)
     told = []
     for number, scheme in enumerate(["http", "https", "http"]):
         page = Page(number, f"{scheme}://h/", "h")

@@ -6,17 +6,12 @@ from itertools import count
 
 from aiohttp import web
 
-from pollwise.insight.knowledge import policy_of, read_knowledge
-from pollwise.live.journal import rerun, watch
-from pollwise.scheduler.scheduler import Scheduler
+from pollwise.insight.knowledge import read_knowledge
+from pollwise.live.journal import rerun
+from pollwise.live.session import Session, web_poller
+from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import NewPage, Store
 from pollwise.testing.fake_clock import FakeClock
-from pollwise.types import Budget
-from pollwise.web.fetcher import HttpFetcher
-from pollwise.web.poller import WebPoller
-from pollwise.web.robots_txt import Robots
-
-RATE = 0.1
 
 
 class PatientClock(FakeClock):
@@ -47,19 +42,13 @@ def serve_pages(site) -> list[str]:
     return paths
 
 
-def new_scheduler(settings) -> Scheduler:
-    return Scheduler(policy_of(settings), Budget(RATE))
-
-
 async def watch_for(path, settings, begin: float, seconds: float) -> None:
     clock, stop = PatientClock(begin), asyncio.Event()
     clock.stop_at(begin + seconds, stop)
     with Store.open(path) as store:
-        async with HttpFetcher(clock=clock) as fetcher:
-            poller = WebPoller(fetcher, Robots(fetcher, clock=clock), clock=clock)
-            await watch(
-                store, new_scheduler(settings), poller, clock=clock, stop=stop, settings=settings
-            )
+        session = Session(store, settings, clock=clock, say=print)
+        async with web_poller(clock) as poller:
+            await session.run(poller, stop, on_progress=lambda *_: None)
 
 
 async def test_what_a_reversion_counts_for(site, tmp_path):
@@ -67,7 +56,7 @@ async def test_what_a_reversion_counts_for(site, tmp_path):
     shares = []
     for worth in (1.0, 0.0):
         db = tmp_path / f"{worth}.db"
-        settings = {"budget": "6/minute", "objective": "detection", "revert_worth": worth}
+        settings = WatchSettings(budget="6/minute", revert_worth=worth)
         with Store.open(db) as store:
             store.add_pages([NewPage(site.url(path), site.host) for path in paths], now=0.0)
         site.asked.clear()
@@ -87,7 +76,7 @@ async def test_what_a_reversion_counts_for(site, tmp_path):
             assert not any(seen.reverted for seen in store.recent_outcomes(others[0].page.id))
             # The log leads to what was learned, and readers go by the setting of the run.
             run = store.runs()[-1]
-            scheduler = new_scheduler(run.settings)
+            scheduler = read_settings(run.settings).scheduler(len(paths))
             rerun(scheduler, store.initial_state(run.id), store.events(run.id))
         known = read_knowledge(db)
         worths = known.policy.worths(range(5))

@@ -7,15 +7,15 @@ import pytest
 from aiohttp import web
 
 from pollwise.web.fetcher import HttpFetcher
-from pollwise.web.robots_txt import Robots
+from pollwise.web.robots_txt import RobotsTxt
 
 DAY, TEN_MINUTES = 86400.0, 600.0
 
 
 @pytest.fixture
-async def robots(clock) -> AsyncIterator[Robots]:
+async def robots(clock) -> AsyncIterator[RobotsTxt]:
     async with HttpFetcher(clock=clock) as fetcher:
-        yield Robots(fetcher, clock=clock)
+        yield RobotsTxt(fetcher, clock=clock)
 
 
 async def test_its_rules_are_obeyed(site, robots):
@@ -113,6 +113,6 @@ async def test_if_the_one_who_fetches_is_cancelled_the_next_one_does_it(site, ro
 async def test_the_product_token_of_the_user_agent_picks_the_group(site, clock):
     site.says("/robots.txt", "User-agent: *\nDisallow: /\n\nUser-agent: finder\nDisallow: /x")
     async with HttpFetcher(clock=clock) as fetcher:
-        robots = Robots(fetcher, clock=clock, user_agent="Finder/2.0 (+https://f.example)")
+        robots = RobotsTxt(fetcher, clock=clock, user_agent="Finder/2.0 (+https://f.example)")
         assert await robots.allows(site.url("/"))
         assert not await robots.allows(site.url("/x"))

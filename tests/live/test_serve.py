@@ -28,7 +28,7 @@ from pollwise.search.api import Sleep, engine_api
 from pollwise.search.engine_directory import EngineDirectory
 from pollwise.search.peer_client import PeerClient
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
-from pollwise.store import Batch, Collected, NewPage, Store
+from pollwise.store import Batch, Collected, Discoveries, NewPage, Store
 
 PEER_SECONDS = 0.3
 BOTH = "https://both.example/counting"
@@ -45,12 +45,16 @@ NUMBERS = {
 STARS = {"https://stars.example/comet": "A comet is neither a star nor a whale."}
 
 
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
+
+
 def collection(path: Path, words: str, pages: dict[str, str]) -> Path:
     with Store.open(path) as store:
         store.start_run(0.0, {"topic": asdict(topic(words))}, None)
         store.add_pages([NewPage(url) for url in pages], now=0.0)
         documents = (Collected(n, 0.5, "", text) for n, text in enumerate(pages.values()))
-        store.commit(Batch(collected=tuple(documents)))
+        store.commit(Batch(discovered=of(*documents)))
     return path
 
 
@@ -404,7 +408,7 @@ async def test_searches_while_a_writer_commits(sea: Path) -> None:
             for number in range(3, 3 + rounds):
                 store.add_pages([NewPage(f"https://sea.example/{number}")], now=0.0)
                 text = f"whale number {number}"
-                store.commit(Batch(collected=(Collected(number, 0.5, "", text),)))
+                store.commit(Batch(discovered=of(Collected(number, 0.5, "", text))))
 
     async with running(sea, sleep=quick_sleep) as near:
         writing = asyncio.create_task(asyncio.to_thread(write))

@@ -4,6 +4,7 @@ import json
 import math
 import typing
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from pollwise.events import (
     decode,
     encode,
 )
-from pollwise.types import Item, Observation, Outcome, Page
+from pollwise.types import Item, Links, Observation, Outcome, Page
 
 # The same examples at every run, however long they take.
 steady = settings(derandomize=True, deadline=None)
@@ -68,9 +69,12 @@ BY_KIND = {
         Linked,
         times,
         ids,
-        st.lists(ids, max_size=4).map(tuple),
-        st.lists(st.text(), max_size=4).map(tuple),
-        st.lists(st.text(), max_size=4).map(tuple),
+        st.builds(
+            Links,
+            st.lists(ids, max_size=4).map(lambda targets: np.array(targets, np.int64)),
+            st.lists(st.text(), max_size=4).map(tuple),
+            st.lists(st.text(), max_size=4).map(tuple),
+        ),
     ),
     Rescored: st.builds(
         Rescored,
@@ -132,7 +136,9 @@ def test_the_format_of_the_log():
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
-        '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(3.0, 7, (8, 9), ("next", "up")),
+        '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(
+            3.0, 7, Links(np.array([8, 9]), ("next", "up"))
+        ),
         '["Rescored",3.0,[7,8],[0.5,0.25]]': Rescored(3.0, (7, 8), (0.5, 0.25)),
         '["Together",3.0,[["Staffed",3.0,16],["Tick",3.0]]]': Together(
             3.0, (Staffed(3.0, 16), Tick(3.0))

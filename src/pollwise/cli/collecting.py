@@ -54,9 +54,12 @@ def collect(
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     gc.disable()
-    from pollwise.live.collecting import CollectOptions, collect_pages
+    from pollwise.console.collecting import CollectDisplay
+    from pollwise.live.collecting import collect_pages
+    from pollwise.settings import CollectSettings
 
-    options = CollectOptions(
+    settings = CollectSettings(
+        budget=budget,
         crawl_delay=crawl_delay,
         allow=tuple(allow or ()),
         deny=tuple(deny or ()),
@@ -66,7 +69,13 @@ def collect(
         workers=workers,
     )
     load = collect_pages(
-        topic, example or [], judge, seed or [], budget=budget, db=db, options=options
+        topic,
+        example or [],
+        judge,
+        seed or [],
+        settings=settings,
+        db=db,
+        make_display=lambda subject: CollectDisplay(subject=subject, budget=budget, db=db),
     )
     if as_json:
         from dataclasses import asdict

@@ -45,17 +45,22 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Nothing that is loaded until then is garbage: the start is quicker without looking for it.
     gc.disable()
-    from pollwise.live.watching import watch_pages
+    from pollwise.console.tables import WatchDisplay
+    from pollwise.live.watching import named_pages, watch_pages
+    from pollwise.settings import WatchSettings
 
-    watch_pages(
-        urls or [],
-        file,
+    settings = WatchSettings(
         budget=budget,
-        objective_name=objective.value,
+        objective=objective.value,
         parameters=parameters_of(objective, half_life),
         revert_worth=revert_worth,
-        db=db,
         not_modified_cost=not_modified_cost,
+    )
+    watch_pages(
+        named_pages(urls or [], file),
+        settings,
+        db,
+        lambda pages: WatchDisplay(pages=pages, budget=budget, db=db),
     )
 
 

@@ -20,10 +20,11 @@ from pollwise.collecting.response_processor import (
     Response,
     ResponseProcessor,
 )
+from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
-from pollwise.web.fetcher import Clock, Fetcher, FetchResult, follow_none
+from pollwise.web.fetcher import Clock, FetchResult, follow_none
 from pollwise.web.poller import PollReport, WebPoller
-from pollwise.web.robots_txt import Robots, Rules
+from pollwise.web.robots_txt import Rules
 from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.web.urls import origin_of, scope_of
 
@@ -45,7 +46,7 @@ class CollectingPoller:
 
     `web` must not follow redirects. `crawl_delay` is what the scheduler has, in seconds, and
     `sleep` waits so long. `controller` is told how long fetching and processing take; `clock`
-    gives seconds. `robots` and `fetcher` are those of `web`.
+    gives seconds.
     """
 
     def __init__(
@@ -55,8 +56,6 @@ class CollectingPoller:
         collection: DocumentCollection,
         controller: FetcherController,
         *,
-        robots: Robots,
-        fetcher: Fetcher,
         crawl_delay: float,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],
@@ -65,8 +64,6 @@ class CollectingPoller:
         self._processor = processor
         self._collection = collection
         self._controller = controller
-        self._robots = robots
-        self._fetcher = fetcher
         self._crawl_delay = crawl_delay
         self._clock = clock
         self._sleep = sleep
@@ -101,16 +98,14 @@ class CollectingPoller:
         visit = await self._first_contact(page, memory)
         report = visit.ended or await self._web.poll(page, memory)
         fetched_at = self._clock()
-        content = report.version or report.reread
+        content = report.result.version or report.reread
         digest = None if content is None else await self._digest(page, content, report.robots_tag)
         if isinstance(digest, ProcessingFailed):
-            failure = replace(report.observation, outcome=Outcome.FAILED, last_changed_at=None)
-            report = PollReport(failure, memory, notices=report.notices, error=str(digest))
+            report = _failed(report, memory, str(digest))
             digest = None
         report = self._collection.take_in(page, report, digest, visit.entries)
         self._ended.append((self._clock(), fetched_at - begun_at))
-        cost = report.observation.cost + visit.requests
-        return replace(report, observation=replace(report.observation, cost=cost))
+        return _costing(report, visit.requests)
 
     async def _digest(
         self, page: Page, content: Version, robots_tag: str | None
@@ -124,7 +119,7 @@ class CollectingPoller:
     async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
         """Whatever comes before the page where the robots.txt of its origin was read anew."""
         visit = _Visit()
-        rules = await self._robots.rules(page.url)
+        rules = await self._web.robots_txt.rules(page.url)
         origin = origin_of(page.url)
         if self._read.get(origin) == rules.expires_at:
             return visit
@@ -149,7 +144,7 @@ class CollectingPoller:
             url = waiting.popleft()
             if origin_of(url) != origin or not rules.allows(url):
                 continue
-            result = await self._fetcher.fetch(url, PageMemory(), may_follow=follow_none)
+            result = await self._web.fetcher.fetch(url, PageMemory(), may_follow=follow_none)
             visit.requests += 1
             if result.status in (429, 503):
                 return result
@@ -161,6 +156,19 @@ class CollectingPoller:
                     visit.entries.append(entry)
         del visit.entries[_MOST_ENTRIES:]
         return None
+
+
+def _failed(report: PollReport, memory: PageMemory, error: str) -> PollReport:
+    """The report of a poll whose answer could not be read."""
+    seen = replace(report.result.observation, outcome=Outcome.FAILED, last_changed_at=None)
+    return PollReport(PollResult(seen, memory, error=error), report.notices)
+
+
+def _costing(report: PollReport, more: float) -> PollReport:
+    """The report of a poll that took more cost units than were known of."""
+    seen = report.result.observation
+    result = replace(report.result, observation=replace(seen, cost=seen.cost + more))
+    return replace(report, result=result)
 
 
 @dataclass(slots=True)

@@ -2,11 +2,11 @@
 
 What a poll brought goes in, and what it means for the collection comes out: how relevant the page
 is, whether it is a copy of another, which pages its links lead to. The documents themselves are
-in the store; in memory are URLs, depths and fingerprints.
+in the store; in memory are URLs, depths, scores and fingerprints.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from sys import intern
 
@@ -18,7 +18,7 @@ from pollwise.collecting.response_digest import Digest
 from pollwise.kinds import kind_of
 from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.store.records import Collected, Discovery, PageRecord
+from pollwise.store.records import Collected, Discoveries, Discovery, PageRecord, PollResult
 from pollwise.types import Links, Outcome, Page
 from pollwise.web.crawl_urls import host_of
 from pollwise.web.poller import PollReport
@@ -34,7 +34,15 @@ _RESCORED_AT_ONCE = 6
 come, so all of them are brought up to date before the next time."""
 _RESCORED_BY = 0.005
 """A smaller change of a score is of no interest."""
-_NO_LINKS = Links(np.empty(0, np.int64), ())
+
+
+@dataclass(slots=True)
+class _Document:
+    """A page that was collected."""
+
+    scope: str
+    relevance: float
+    is_copy: bool
 
 
 class DocumentCollection:
@@ -55,25 +63,26 @@ class DocumentCollection:
         next_page_id: int = 0,
     ) -> None:
         self.topic_filter = topic_filter
-        self._pages = {record.page.url: record.page for record in records}
+        self._ids = {record.page.url: record.page.id for record in records}
         self._depths = {record.page.id: record.depth for record in records}
-        collected = [record for record in records if record.relevance is not None]
-        self._relevances = {r.page.id: r.relevance or 0.0 for r in collected}
-        self._scopes = {record.page.id: record.page.scope for record in collected}
-        self._copies = {r.page.id for r in records if r.duplicate_of is not None}
         self._hosts = {record.page.scope for record in records}
+        self._documents = {
+            r.page.id: _Document(r.page.scope, r.relevance, r.duplicate_of is not None)
+            for r in records
+            if r.relevance is not None
+        }
         self._next_page_id = next_page_id
         self._stored_terms = stored_terms
         self._duplicates = Duplicates()
         originals = {
             r.page.id: r.memory.text_hash
-            for r in collected
-            if r.page.id not in self._copies and r.outcome is not Outcome.GONE
+            for r in records
+            if r.relevance is not None and r.duplicate_of is None and r.outcome is not Outcome.GONE
         }
         for page_id, packed in stored_terms():
             if text_hash := originals.get(page_id):
                 self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0])
-        self._links = link_filter(self._pages)
+        self._links = link_filter(self._ids)
         # None: by whatever version, as a sweep that was under way has ended with the run before.
         self._scored_by: int | None = None
         self._sweep: Iterator[tuple[int, bytes]] = iter(())
@@ -102,80 +111,85 @@ class DocumentCollection:
         `digest` is that of the new content, if the page has some, `sitemaps` are pages that its
         host named on this occasion.
         """
-        now = report.observation.polled_at
+        result = report.result
+        now, depth = result.observation.polled_at, self._depths.get(page.id, 0)
         found: list[Discovery] = []
-        depth = self._depths.get(page.id, 0)
         for entry in sitemaps:
             self._discover(entry.url, 1, now, found)
-        if report.observation.outcome is Outcome.GONE:
+        collected, links, relevance = None, None, None
+        if result.observation.outcome is Outcome.GONE:
             self._duplicates.discard(page.id)
         elif report.redirected_to is not None:
+            relevance = 0.0
             target = self._discover(report.redirected_to, depth, now, found)
             target = None if target == page.id else target
             links = _links([] if target is None else [(target, "", "")])
-            report = replace(_scored(report, 0.0), links=links)
-            if page.id in self._relevances and target not in self._copies:
-                report = replace(report, collected=self._withdrawn(page, target, links))
+            collected = self._withdrawn(page, target)
         elif digest is not None:
-            report = self._collected(page, report, digest, found)
-        return replace(report, new_pages=tuple(found), rescored=self._rescored())
+            collected = self._collected(page, result, digest)
+            relevance = collected.relevance
+            links = _links([] if digest.nofollow else self._followed(page, digest, now, found))
+        discovered = Discoveries(tuple(found), collected, links, self._rescored())
+        if relevance is not None:
+            observation = replace(result.observation, relevance=relevance)
+            result = replace(result, observation=observation)
+        return replace(report, result=result, discovered=discovered)
 
-    def _collected(
-        self, page: Page, report: PollReport, digest: Digest, found: list[Discovery]
-    ) -> PollReport:
-        original = self._original(page, report, digest)
-        if page.id in self._relevances:
+    def _collected(self, page: Page, result: PollResult, digest: Digest) -> Collected:
+        """What is in a page, whose content is new."""
+        original = self._original(page, result, digest)
+        if page.id in self._documents:
             relevance = self.topic_filter.score(page.scope, digest.terms)
         else:
             relevance = self.topic_filter.observe(page.scope, digest.terms)
-        self._copies.discard(page.id)
         if original is not None:
             relevance = 0.0  # it says nothing new
-            self._copies.add(page.id)
-        links = _NO_LINKS
-        if not digest.nofollow:
-            links = self._followed(page, digest, report.observation.polled_at, found)
-        self._note(page, relevance)
-        collected = Collected(
+        self._note(page, relevance, is_copy=original is not None)
+        return Collected(
             page.id,
             relevance,
             digest.title,
             digest.text,
             _packed(digest.simhash, self.topic_filter.pack(page.scope, digest.terms)),
-            links=links,
             indexed=not digest.noindex,
             duplicate_of=original,
         )
-        return replace(_scored(report, relevance), collected=collected, links=links)
 
-    def _withdrawn(self, page: Page, target: int | None, links: Links) -> Collected:
-        """What is left of a collected page that only leads to another one now, if to any."""
+    def _withdrawn(self, page: Page, target: int | None) -> Collected | None:
+        """What is left of a collected page that only leads to another one now, if to any.
+
+        None where it was not collected, or where that other page is a copy itself.
+        """
+        before = self._documents.get(page.id)
+        if before is None or self._is_copy(target):
+            return None
         self._duplicates.discard(page.id)
-        self._note(page, 0.0)
-        if target is not None:
-            self._copies.add(page.id)
+        self._note(page, 0.0, is_copy=target is not None or before.is_copy)
         terms = _packed(None, self.topic_filter.pack(page.scope, parse_text([])))
-        return Collected(
-            page.id, 0.0, "", "", terms, links=links, indexed=False, duplicate_of=target
-        )
+        return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
-    def _note(self, page: Page, relevance: float) -> None:
-        self._relevances[page.id] = relevance
-        self._scopes[page.id] = page.scope
+    def _note(self, page: Page, relevance: float, *, is_copy: bool) -> None:
+        self._documents[page.id] = _Document(page.scope, relevance, is_copy)
         self._fresh.add(page.id)
 
-    def _original(self, page: Page, report: PollReport, digest: Digest) -> int | None:
+    def _is_copy(self, page_id: int | None) -> bool:
+        document = None if page_id is None else self._documents.get(page_id)
+        return document is not None and document.is_copy
+
+    def _original(self, page: Page, result: PollResult, digest: Digest) -> int | None:
         """The page that this one is a copy of."""
         if digest.canonical is not None and digest.canonical != page.url:
-            declared = self._pages.get(digest.canonical)
-            known = declared is not None and declared.id in self._relevances
-            if declared is not None and known and believes_canonical(page.url, digest.canonical):
+            declared = self._ids.get(digest.canonical)
+            if declared in self._documents and believes_canonical(page.url, digest.canonical):
                 self._duplicates.discard(page.id)
-                return declared.id
-        assert report.memory.text_hash is not None  # it was fetched just now
-        return self._duplicates.seen(page.id, report.memory.text_hash, digest.simhash)
+                return declared
+        assert result.memory.text_hash is not None  # it was fetched just now
+        return self._duplicates.seen(page.id, result.memory.text_hash, digest.simhash)
 
-    def _followed(self, page: Page, digest: Digest, now: float, found: list[Discovery]) -> Links:
+    def _followed(
+        self, page: Page, digest: Digest, now: float, found: list[Discovery]
+    ) -> list[tuple[int, str, str]]:
+        """Target, anchor and place of each page that this one links to."""
         depth = self._depths.get(page.id, 0) + 1
         rows: dict[int, tuple[int, str, str]] = {}
         for link in digest.links:
@@ -183,7 +197,7 @@ class DocumentCollection:
             # Two URLs of a page may be spelled alike in the end: the first one counts.
             if target is not None and target != page.id and target not in rows:
                 rows[target] = target, link.anchor, link.place
-        return _links(list(rows.values()))
+        return list(rows.values())
 
     def _discover(
         self, url: str, depth: int, now: float, found: list[Discovery], nofollow: bool = False
@@ -192,14 +206,14 @@ class DocumentCollection:
         admitted = self._links.admit(url, depth=depth, nofollow=nofollow)
         if isinstance(admitted, Rejected):
             return None
-        known = self._pages.get(admitted)
+        known = self._ids.get(admitted)
         if known is not None:
-            return known.id
+            return known
         # Interned: a million pages have a few thousand of these.
         scope, kind = intern(host_of(admitted)), intern(kind_of(admitted))
         page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind)
         self._next_page_id += 1
-        self._pages[admitted] = page
+        self._ids[admitted] = page.id
         self._depths[page.id] = depth
         self._hosts.add(scope)
         found.append(Discovery(page, now, depth))
@@ -215,18 +229,13 @@ class DocumentCollection:
             self._fresh.clear()
         rescored = {}
         for page_id, packed in islice(self._sweep, _RESCORED_AT_ONCE):
-            if page_id in self._copies or page_id in self._fresh:
+            document = self._documents.get(page_id)
+            if document is None or document.is_copy or page_id in self._fresh:
                 continue
-            if page_id not in self._relevances:
-                continue
-            relevance = self.topic_filter.rescore(self._scopes[page_id], _unpacked(packed)[1])
-            if abs(relevance - self._relevances[page_id]) > _RESCORED_BY:
-                rescored[page_id] = self._relevances[page_id] = relevance
+            relevance = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
+            if abs(relevance - document.relevance) > _RESCORED_BY:
+                rescored[page_id] = document.relevance = relevance
         return rescored
-
-
-def _scored(report: PollReport, relevance: float) -> PollReport:
-    return replace(report, observation=replace(report.observation, relevance=relevance))
 
 
 def _links(rows: Sequence[tuple[int, str, str]]) -> Links:

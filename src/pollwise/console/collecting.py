@@ -44,20 +44,21 @@ class CollectDisplay(Display):
         """Show what came of a turn, with `under_way` polls now and `queued` responses."""
         for report in progress.reports:
             self._polls += 1
-            page = watched[report.observation.page_id].page
+            page = watched[report.result.observation.page_id].page
             trouble = trouble_of(report)
             if trouble is not None:
                 self._troubles += 1
                 if page.seen_at is None and self._documents == 0:
-                    self._tell(report.observation.polled_at, trouble, page.url)
-            if page.id in progress.first_copies and report.collected is not None:
+                    self._tell(report.result.observation.polled_at, trouble, page.url)
+            collected = None if report.discovered is None else report.discovered.collected
+            if page.id in progress.first_copies and collected is not None:
                 self._documents += 1
-                relevance = report.collected.relevance or 0.0
+                relevance = collected.relevance or 0.0
                 self._relevance += relevance
                 self._relevant += relevance > 0
                 if relevance >= _WORTH_A_LINE:
-                    title = f"{relevance:.2f}  {report.collected.title or '(no title)'}"
-                    self._tell(report.observation.polled_at, title, page.url)
+                    title = f"{relevance:.2f}  {collected.title or '(no title)'}"
+                    self._tell(report.result.observation.polled_at, title, page.url)
         if self._seen is None:  # earlier runs have seen pages too
             self._seen = sum(own.page.seen_at is not None for own in watched.values())
         else:

@@ -199,6 +199,10 @@ class Display:
         if self._console.is_terminal:
             self._live.stop()
 
+    def say(self, text: str) -> None:
+        """Show a line of text."""
+        self._console.print(f"pollwise: {text}", soft_wrap=True)
+
     def _picture(self) -> RenderableType:
         """How things stand, for the live region."""
         raise NotImplementedError
@@ -297,7 +301,7 @@ class WatchDisplay(Display):
         """Show what came of a turn; the same trouble with a page is told once."""
         for report in progress.reports:
             self._polls += 1
-            observation = report.observation
+            observation = report.result.observation
             news = None
             if observation.page_id in progress.first_copies:
                 news = "first copy"
@@ -328,9 +332,9 @@ class WatchDisplay(Display):
 
 def trouble_of(report: "PollReport") -> str | None:
     """What was wrong with a poll, in words; None: nothing."""
-    if report.observation.outcome is Outcome.GONE:
+    if report.result.observation.outcome is Outcome.GONE:
         return "gone"
-    return None if report.error is None else f"failed ({report.error})"
+    return None if report.result.error is None else f"failed ({report.result.error})"
 
 
 def count(number: int, noun: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pollwise.collecting.stored_topic import stored_subject, stored_topic
 from pollwise.errors import InputError
+from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
@@ -20,7 +20,7 @@ _MOST_PARENTS = 10
 def holds_collection(db: Path) -> bool:
     """Whether the pages of this database are a collection's; `StoreError` if it is none."""
     with Store.open_readonly(db) as store:
-        return stored_topic(store) is not None
+        return isinstance(latest_settings(store), CollectSettings)
 
 
 def summarise_collection(store: Store, records: Sequence[PageRecord]) -> dict[str, Any] | None:
@@ -30,12 +30,13 @@ def summarise_collection(store: Store, records: Sequence[PageRecord]) -> dict[st
     `copies` say what another one says. The `fringe` are pages known by links only, `gone` those
     that are no longer there. `hosts` counts those that have a document.
     """
-    if stored_topic(store) is None:
+    settings = latest_settings(store)
+    if not isinstance(settings, CollectSettings):
         return None
     collected = [record for record in records if record.relevance is not None]
     best = sorted(collected, key=lambda record: (-(record.relevance or 0.0), record.page.id))
     return {
-        "topic": stored_subject(store),
+        "topic": settings.subject,
         "documents": len(collected),
         "relevant": sum((record.relevance or 0.0) > 0 for record in collected),
         "relevance": sum(record.relevance or 0.0 for record in collected),

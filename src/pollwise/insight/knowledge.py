@@ -1,27 +1,24 @@
 """What a watch has learned, as far as its database tells: the policy, and what it predicts."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pollwise.errors import InputError, StateError
 from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.forecasts import Forecast, Forecaster
-from pollwise.objectives import objective
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import Policy
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
-from pollwise.types import Budget, Page, StateDict
+from pollwise.types import Page, StateDict
 
-__all__ = ["Knowledge", "learned_by", "policy_of", "read_knowledge"]
+__all__ = ["Knowledge", "learned_by", "read_knowledge"]
 
 _SEED = 1
 _POLLS_AT_ONCE = 65_536
@@ -31,17 +28,20 @@ _POLLS_AT_ONCE = 65_536
 class Knowledge:
     """The pages of a database and the policy that watches them, as of its latest commit.
 
-    `rate` is the budget in cost units per second. `scheduler` has the pages, the hosts and the
-    rests after failures that were written down. `outcomes` are the polls that are kept, as of
-    `Store.outcomes`.
+    `scheduler` has the pages, the hosts and the rests after failures that were written down.
+    `outcomes` are the polls that are kept, as of `Store.outcomes`.
     """
 
     records: tuple[PageRecord, ...]
-    settings: Mapping[str, Any]
-    rate: float
+    settings: WatchSettings
     scheduler: Scheduler
     policy: BayesianIndex
     outcomes: list[tuple[int, float, bool]]
+
+    @property
+    def rate(self) -> float:
+        """The budget in cost units per second."""
+        return self.scheduler.budget.rate
 
     @property
     def pages(self) -> list[Page]:
@@ -90,15 +90,6 @@ class Knowledge:
         return Spread.of_polls(ages, gaps, chances, polls["changed"], period)
 
 
-def policy_of(settings: Mapping[str, Any]) -> BayesianIndex:
-    """A new policy with the settings of a run; what runs of earlier versions lack is as usual.
-
-    `InputError` for settings that cannot be.
-    """
-    aim = objective(settings.get("objective", "detection"), **settings.get("parameters", {}))
-    return BayesianIndex(objective=aim, revert_worth=settings.get("revert_worth", 1.0))
-
-
 def learned_by(store: Store, policy: Policy) -> StateDict | None:
     """What the store holds that a policy of this kind has learned; None where there is none.
 
@@ -118,26 +109,23 @@ def read_knowledge(db: Path) -> Knowledge:
 
     `StoreError` if it is none, `InputError` where there is no page or no budget to speak of.
     """
-    with Store.open_readonly(db) as store:
+    with Store.open_readonly(db) as store, store.snapshot():
         records = store.pages()
-        runs = store.runs()
-        state = store.scheduler_state()
+        settings = latest_settings(store)
+        if not records:
+            raise InputError(f"{db} has no pages: `pollwise watch URL --db {db}` adds some")
+        if settings is None:
+            raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
+        if not isinstance(settings, WatchSettings):
+            raise InputError(
+                f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
+                f" {db}` tells what is in it"
+            )
+        policy = settings.policy()
+        scheduler = settings.scheduler(len(records), policy)
+        scheduler.restore([record.page for record in records], store.scheduler_state())
+        learned = learned_by(store, policy)
         outcomes = store.outcomes()
-        learned = learned_by(store, policy_of(runs[-1].settings)) if runs else None
-    if not records:
-        raise InputError(f"{db} has no pages: `pollwise watch URL --db {db}` adds some")
-    if not runs:
-        raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
-    settings = runs[-1].settings
-    if "topic" in settings:
-        raise InputError(
-            f"{db} holds a collection, of which nothing is forecast; `pollwise status --db {db}`"
-            " tells what is in it"
-        )
-    rate = parse_budget(str(settings["budget"])).total(len(records))
-    policy = policy_of(settings)
-    scheduler = Scheduler(policy, Budget(rate, burst=max(1.0, rate)))
-    scheduler.restore([record.page for record in records], state)
     if learned is not None:
         policy.load_state_dict(learned)
-    return Knowledge(tuple(records), settings, rate, scheduler, policy, outcomes)
+    return Knowledge(tuple(records), settings, scheduler, policy, outcomes)

@@ -38,8 +38,8 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
     known = read_knowledge(db)
     plan: dict[str, Any] = {
         "database": str(db),
-        "budget": known.settings["budget"],
-        "objective": known.settings.get("objective", "detection"),
+        "budget": known.settings.budget,
+        "objective": known.settings.objective,
         "pages": len(known.records),
         "polls": sum(record.polls for record in known.records),
         "horizon_days": _HORIZON / _DAY,

@@ -98,7 +98,7 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
     rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
     return {
         "url": address,
-        "objective": known.settings.get("objective", "detection"),
+        "objective": known.settings.objective,
         "weight": page.weight,
         "cost": page.cost,
         "polls": record.polls,
@@ -115,7 +115,7 @@ def read_explanation(db: Path, url: str) -> dict[str, Any]:
         "learned_from": _sources(known, page.id, estimate.polls, outcomes),
         "index": estimate.index,
         "price": estimate.price,
-        "budget": known.settings["budget"],
+        "budget": known.settings.budget,
         "due_at": None if rests else estimate.due_at,
         **_holds(known, page, rests, estimate.due_at, now),
         "recent": [

@@ -1,17 +1,14 @@
 """`pollwise collect`: from what a user says to a robot that builds a collection."""
 
 import asyncio
-import gc
 import resource
-import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import numpy as np
-import uvloop
+from typing import Protocol
 
 from pollwise.collecting.collecting_poller import CollectingPoller
 from pollwise.collecting.document_collection import DocumentCollection
@@ -19,61 +16,46 @@ from pollwise.collecting.fetcher_controller import FetcherController
 from pollwise.collecting.link_filter import LinkFilter, Rejected
 from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
-from pollwise.collecting.stored_topic import (
-    FILTER_STATE,
-    pack_filter_state,
-    stored_filter,
-    stored_subject,
-    stored_topic,
-)
-from pollwise.console.collecting import CollectDisplay
+from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import InputError
-from pollwise.insight.knowledge import learned_by
-from pollwise.live.journal import watch
 from pollwise.live.loop import Progress, WallClock, Watched
-from pollwise.policies.collecting.robot import Robot
+from pollwise.live.session import Session, run_until_stopped
 from pollwise.relevance.topic import Topic, topic
-from pollwise.scheduler.budgets import parse_budget
-from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import NewPage, Store
-from pollwise.types import Budget, PageMemory
+from pollwise.types import PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.reading.page_parser import parse_page
-from pollwise.web.robots_txt import Robots
+from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import scope_of
 
-__all__ = ["CollectOptions", "collect_pages"]
+__all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
 
-_SEED = 0
-_LEASE = 86400.0
-"""Seconds: longer than any poll waits for its host, sitemaps and the response queue. A lease that
-ran out would let a second poll of the host begin beside the first."""
 _MOST_FILES = 8192
 _MOST_BYTES = 4 * 2**20
 """Of a page or sitemap. What a reader sees of a page is found in the loop that fetches, which
 stands still meanwhile: up to a second for so many bytes."""
-_LINE = 1
-"""Pages that may wait for a busy host: the robot chooses anew each time, by what it has learned."""
 
 
-@dataclass(frozen=True, slots=True)
-class CollectOptions:
-    """What a run of `pollwise collect` may be told besides topic, seeds and budget.
+class CollectingDisplay(Protocol):
+    """Shows people what a robot collects."""
 
-    `crawl_delay` is in seconds. `requests` ends the run after so many polls (None: never). `allow`
-    and `deny` are regular expressions on URLs, `max_depth` counts links from a seed. `workers` is
-    the number of processes that read responses.
-    """
+    def say(self, text: str) -> None:
+        """Show a line of text."""
 
-    crawl_delay: float = 1.0
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    max_depth: int | None = None
-    pages_per_host: int | None = None
-    requests: int | None = None
-    workers: int = 1
+    def show(
+        self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
+    ) -> None:
+        """Show what came of a turn, with `under_way` polls now and `queued` responses."""
+
+    def rejected(self, reasons: Mapping[Rejected, int]) -> None:
+        """Show how many links were left aside, and why."""
+
+
+MakeDisplay = Callable[[str], AbstractContextManager[CollectingDisplay]]
+"""Makes the display of a collection of this subject."""
 
 
 def collect_pages(
@@ -82,130 +64,102 @@ def collect_pages(
     judge: str | None,
     seeds: Sequence[str],
     *,
-    budget: str,
+    settings: CollectSettings,
     db: Path,
-    options: CollectOptions,
+    make_display: MakeDisplay,
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
-    The topic is that of the database where none is named. What the response processor did is the
-    answer. `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run
-    whose database can be written no longer.
+    `settings` are without topic and subject. The topic is that of the words, examples (URLs or
+    files) and judge; that of the database where none is named. What the response processor did is
+    the answer. `InputError` and `StoreError` before anything is changed; `StoreError` also ends a
+    run whose database can be written no longer.
     """
-    amount = parse_budget(budget)
-    if amount.per_page:
-        raise InputError(
-            f"budget {budget!r}: the pages of a collection are not known beforehand; give a budget"
-            " for all of them, such as 2/second"
-        )
-    told = _topic(words, examples, judge)
-    link_filter = partial(
-        LinkFilter,
-        allow=options.allow,
-        deny=options.deny,
-        max_depth=options.max_depth,
-        pages_per_host=options.pages_per_host,
-    )
+    told = replace(settings, topic=_named_topic(words, examples, judge), subject=words)
+    link_filter = _link_filter(settings)
     pages = _admitted(seeds, link_filter({}))
-    if not db.exists() and not (told and pages):
+    if not db.exists() and not (told.topic != Topic() and pages):
         raise InputError(
             f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
             " begin with (--seed)"
         )
     clock = WallClock()
     with Store.open(db) as store:
-        about = _agreed_topic(store, told, db)
+        agreed = _agreed(store, told, db)
         store.add_pages(pages, now=clock())
-        subject = words or stored_subject(store) or judge or "what the examples are about"
-        settings = {
-            "budget": budget,
-            "rate": amount.rate,
-            "topic": asdict(about),
-            "subject": subject,
-        }
-        policy = Robot(generator=np.random.default_rng(_SEED))
-        if learned_by(store, policy) is None and store.has_learned():
-            store.forget_learned()
-        scheduler = Scheduler(
-            policy,
-            Budget(amount.rate, burst=max(1.0, amount.rate)),
-            lease=_LEASE,
-            crawl_delay=options.crawl_delay,
-            line=_LINE,
-        )
-        with CollectDisplay(subject=subject, budget=budget, db=db) as display:
-            return uvloop.run(
-                _collect(store, scheduler, clock, settings, about, link_filter, options, display)
+        with make_display(agreed.subject) as display:
+            session = Session(store, agreed, clock=clock, say=display.say)
+            return run_until_stopped(
+                lambda stop: _collect(session, agreed, link_filter, display, stop)
             )
 
 
+def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkFilter]:
+    return partial(
+        LinkFilter,
+        allow=settings.allow,
+        deny=settings.deny,
+        max_depth=settings.max_depth,
+        pages_per_host=settings.pages_per_host,
+    )
+
+
 async def _collect(
-    store: Store,
-    scheduler: Scheduler,
-    clock: WallClock,
-    settings: Mapping[str, object],
-    about: Topic,
+    session: Session,
+    settings: CollectSettings,
     link_filter: Callable[[Collection[str]], LinkFilter],
-    options: CollectOptions,
-    display: CollectDisplay,
+    display: CollectingDisplay,
+    stop: asyncio.Event,
 ) -> ProcessorLoad:
-    gc.freeze()
-    gc.enable()
     _have_room_for_connections()
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    store = session.store
     collection = DocumentCollection(
-        stored_filter(store, about),
+        stored_filter(store, settings.topic),
         link_filter,
         partial(_stored_terms, store.path),
-        records=store.pages(),
+        records=session.records,
         next_page_id=store.next_page_id(),
     )
-    controller = FetcherController(workers=options.workers)
     processor = ResponseProcessor[Digest](
-        partial(digest, judge=about.judge), workers=options.workers
+        partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
     polls = 0
 
-    def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
+    def on_progress(progress: Progress, watched: Mapping[int, Watched]) -> None:
         nonlocal polls
         polls += len(progress.reports)
-        if options.requests is not None and polls >= options.requests:
+        if settings.requests is not None and polls >= settings.requests:
             stop.set()
-        display.show(progress, watched, scheduler.in_flight, processor.queued)
+        display.show(progress, watched, session.scheduler.in_flight, processor.queued)
 
-    async with HttpFetcher(clock=clock, max_bytes=_MOST_BYTES) as exchanges, processor:
-        fetcher = PoliteFetcher(
-            exchanges, delay=options.crawl_delay, clock=time.monotonic, sleep=asyncio.sleep
-        )
-        robots = Robots(fetcher, clock=clock)
-        web = WebPoller(fetcher, robots, clock=clock, follow_redirects=False)
+    async with HttpFetcher(clock=session.clock, max_bytes=_MOST_BYTES) as exchanges, processor:
         poller = CollectingPoller(
-            web,
+            _polite_poller(exchanges, settings.crawl_delay, session.clock),
             processor,
             collection,
-            controller,
-            robots=robots,
-            fetcher=fetcher,
-            crawl_delay=options.crawl_delay,
-            clock=clock,
+            FetcherController(workers=settings.workers),
+            crawl_delay=settings.crawl_delay,
+            clock=session.clock,
             sleep=asyncio.sleep,
         )
-        await watch(
-            store,
-            scheduler,
+        await session.run(
             poller,
-            clock=clock,
-            stop=stop,
-            settings=settings,
-            on_progress=show,
+            stop,
+            on_progress=on_progress,
             staff=poller.staff,
             states=lambda: {FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict())},
         )
         display.rejected(collection.rejections)
         return processor.load
+
+
+def _polite_poller(
+    exchanges: HttpFetcher, crawl_delay: float, clock: Callable[[], float]
+) -> WebPoller:
+    """A poller of which every request waits its turn, also robots.txt and redirects."""
+    fetcher = PoliteFetcher(exchanges, delay=crawl_delay, clock=time.monotonic, sleep=asyncio.sleep)
+    robots_txt = RobotsTxt(fetcher, clock=clock)
+    return WebPoller(fetcher, robots_txt, clock=clock, follow_redirects=False)
 
 
 def _have_room_for_connections() -> None:
@@ -219,10 +173,10 @@ def _have_room_for_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _topic(words: str, examples: Sequence[str], judge: str | None) -> Topic | None:
-    """What the command line says of the topic; None: nothing."""
+def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topic:
+    """What the command line says of the topic; an empty one where it says nothing."""
     if not (words or examples or judge):
-        return None
+        return Topic()
     return topic(words, [_text_of(example) for example in examples], judge)
 
 
@@ -262,23 +216,27 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
     return pages
 
 
-def _agreed_topic(store: Store, told: Topic | None, db: Path) -> Topic:
-    """The topic of the database, or of the command line where it has none yet."""
-    runs = store.runs()
-    kept = stored_topic(store)
-    if runs and kept is None:
+def _agreed(store: Store, told: CollectSettings, db: Path) -> CollectSettings:
+    """The settings with the topic of the database, or of the command line if it has none yet."""
+    kept = latest_settings(store)
+    if kept is None:
+        if told.topic == Topic():
+            raise InputError(f"{db} has no topic yet; name one (--topic)")
+        return replace(told, subject=told.subject or _subject(told.topic))
+    if not isinstance(kept, CollectSettings):
         raise InputError(f"{db} watches pages and holds no collection; name another file (--db)")
-    if kept is not None and told is not None and kept != told:
+    about = kept.topic
+    if told.topic not in (Topic(), about):
         raise InputError(
-            f"{db} is about another topic ({' '.join(kept.words) or kept.judge or 'by example'});"
+            f"{db} is about another topic ({' '.join(about.words) or about.judge or 'by example'});"
             " leave --topic out to go on with it, or name another file (--db)"
         )
-    about = kept or told
-    if about is None:
-        raise InputError(f"{db} has no topic yet; name one (--topic)")
-    if kept is None and not runs and store.totals().pages == 0 and told is None:
-        raise InputError(f"{db} has no pages; name some to begin with (--seed)")
-    return about
+    return replace(told, topic=about, subject=told.subject or kept.subject or _subject(about))
+
+
+def _subject(about: Topic) -> str:
+    """What a topic without words is called."""
+    return about.judge or "what the examples are about"
 
 
 def _stored_terms(db: Path) -> Iterator[tuple[int, bytes]]:

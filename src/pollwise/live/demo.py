@@ -19,19 +19,18 @@ from typing import Any
 import numpy as np
 
 from pollwise.events import HostPaced
-from pollwise.live.journal import watch
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.session import Session, web_poller
 from pollwise.metrics import Changes, Polls, score
 from pollwise.policies.base import Policy
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import WatchSettings
 from pollwise.store import NewPage, Store
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer, VirtualClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
-from pollwise.web.fetcher import HttpFetcher
-from pollwise.web.poller import Notice, Poller, PollReport, WebPoller
-from pollwise.web.robots_txt import Robots
+from pollwise.web.poller import Notice, Poller, PollReport
 from pollwise.web.urls import scope_of
 
 __all__ = ["SETTINGS", "DemoResult", "Watcher", "run_demo"]
@@ -67,7 +66,7 @@ class Watcher:
     def note(self, progress: Progress, copies: set[int]) -> None:
         """Count what came of a turn; `copies` are the pages of which there is a copy."""
         for report in progress.reports:
-            observation = report.observation
+            observation = report.result.observation
             self.polls += 1
             if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
                 if observation.outcome is Outcome.CHANGED and observation.page_id in copies:
@@ -95,7 +94,7 @@ class DemoResult:
 
 
 class _DemoClock:
-    """The clock of the time-lapse, as `serve` wants it."""
+    """The clock of the time-lapse, as the loop wants it."""
 
     def __init__(self, start: float, speed: float) -> None:
         self.speed = speed
@@ -228,13 +227,13 @@ async def _watch(
             longest_pace=_LONGEST_PACE * clock.speed,
             retry_after=_DAY,
         )
-        async with HttpFetcher(clock=clock, user_agent=watcher.user_agent) as fetcher:
-            # A robots.txt holds for a day of ours, not of the time-lapse.
-            robots = Robots(fetcher, clock=time.monotonic, user_agent=watcher.user_agent)
-            poller = _StretchedPoller(WebPoller(fetcher, robots, clock=clock), clock.speed)
-            await watch(
-                store, scheduler, poller, clock=clock, stop=stop, settings={}, on_progress=note
-            )
+        settings = WatchSettings(budget=f"{_POLLS_PER_DAY:g}/day")
+        session = Session(store, settings, clock=clock, say=lambda text: None, scheduler=scheduler)
+        # A robots.txt holds for a day of ours, not of the time-lapse.
+        async with web_poller(
+            clock, robots_txt_clock=time.monotonic, user_agent=watcher.user_agent
+        ) as poller:
+            await session.run(_StretchedPoller(poller, clock.speed), stop, on_progress=note)
 
 
 def _changes(timelapse: TimeLapse) -> Changes:

@@ -1,24 +1,18 @@
 """The loop of the live web: what the scheduler commands is carried out, what comes of it told.
 
-`serve` is to the web what `pollwise.simulation.simulate` is to a world. All its time comes from a
+`run` is to the web what `pollwise.simulation.simulate` is to a world. All its time comes from a
 `Clock`, so it runs just as well in a test, where the time is made up and pages are simulated.
 """
 
 import asyncio
 import time
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Iterator,
-    MutableMapping,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Collection, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pollwise.events import (
     Added,
+    Command,
     Event,
     Linked,
     Poll,
@@ -30,10 +24,11 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.store.records import Discoveries
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.poller import Poller, PollReport
 
-__all__ = ["Clock", "Progress", "WallClock", "Watched", "serve"]
+__all__ = ["Clock", "Progress", "WallClock", "Watched", "run"]
 
 _NOTHING = PageMemory()  # one for the million pages of a fringe
 
@@ -67,7 +62,7 @@ class WallClock:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A page, and what is remembered of it for the next poll."""
+    """A page, and what is remembered of it for the next poll: the one copy that a run holds."""
 
     page: Page
     memory: PageMemory
@@ -87,7 +82,7 @@ class Progress:
     first_copies: frozenset[int] = frozenset()
 
 
-async def serve(
+async def run(
     scheduler: Scheduler,
     poller: Poller,
     *,
@@ -108,51 +103,72 @@ async def serve(
     any number). Polls under way at the end are dropped. What `record` or a poll raises ends the
     loop.
     """
-    polls: list[asyncio.Task[PollReport]] = []  # in the order of their start
+    under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
-    events: list[Event] = [*first_events]
-    reports: list[PollReport] = []
-    first_copies: frozenset[int] = frozenset()
+    turn = Progress(tuple(first_events), ())
     staffed: int | None = None
     try:
         while not stop.is_set():
             if staff is not None and (wanted := staff()) != staffed:
                 staffed = wanted
-                events.insert(0, Staffed(clock(), wanted))
-            events = events or [Tick(clock())]
+                turn = replace(turn, events=(Staffed(clock(), wanted), *turn.events))
+            if not turn.events:
+                turn = replace(turn, events=(Tick(clock()),))
             wake_at = 0.0
-            for event in events:
-                for command in scheduler.handle(event):
-                    if isinstance(command, Poll):
-                        own = watched[command.page_id]
-                        polls.append(asyncio.ensure_future(poller.poll(own.page, own.memory)))
-                    elif isinstance(command, WakeAt):
-                        wake_at = command.time
-            await record(Progress(tuple(events), tuple(reports), first_copies))
-            await clock.wait([*polls, stopping], wake_at)
-            reports = [poll.result() for poll in polls if poll.done()]
-            polls = [poll for poll in polls if not poll.done()]
+            for event in turn.events:
+                wake_at = under_way.obey(scheduler.handle(event))
+            await record(turn)
+            await clock.wait([*under_way.polls, stopping], wake_at)
+            reports = under_way.ended()
             first_copies = _remember(watched, reports)
-            events = _told(reports, clock())
+            turn = Progress(_told(reports, clock()), reports, first_copies)
         # What has arrived in the last moment is known to the scheduler too before it is kept.
-        for event in events:
+        for event in turn.events:
             scheduler.handle(event)
-        await record(Progress(tuple(events), tuple(reports), first_copies))
+        await record(turn)
     finally:
-        for waiting in (stopping, *polls):
+        for waiting in (stopping, *under_way.polls):
             waiting.cancel()
-        await asyncio.gather(stopping, *polls, return_exceptions=True)
+        await asyncio.gather(stopping, *under_way.polls, return_exceptions=True)
 
 
-def _told(reports: Sequence[PollReport], now: float) -> list[Event]:
+class _UnderWay:
+    """The polls that were begun and have not been told of, in the order of their start."""
+
+    def __init__(self, poller: Poller, watched: MutableMapping[int, Watched]) -> None:
+        self._poller = poller
+        self._watched = watched
+        self.polls: list[asyncio.Task[PollReport]] = []
+
+    def obey(self, commands: Sequence[Command]) -> float:
+        """Begin the polls that are commanded; when the scheduler wants a `Tick`."""
+        wake_at = 0.0
+        for command in commands:
+            match command:
+                case Poll(page_id):
+                    own = self._watched[page_id]
+                    poll = self._poller.poll(own.page, own.memory)
+                    self.polls.append(asyncio.ensure_future(poll))
+                case WakeAt(time):
+                    wake_at = time
+        return wake_at
+
+    def ended(self) -> tuple[PollReport, ...]:
+        """The reports of the polls that have ended, which are under way no longer."""
+        reports = tuple(poll.result() for poll in self.polls if poll.done())
+        self.polls = [poll for poll in self.polls if not poll.done()]
+        return reports
+
+
+def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
     """The events that reports amount to; what hosts asked for comes before the next poll."""
     if not reports:
-        return []
+        return ()
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
-    polled = Polled(now, tuple(report.observation for report in reports))
+    polled = Polled(now, tuple(report.result.observation for report in reports))
     discovered = tuple(_discovered(reports, now))
     # What a poll discovered may be worth more than what its host would be polled for next.
-    return [*notices, Together(now, (polled, *discovered)) if discovered else polled]
+    return (*notices, Together(now, (polled, *discovered)) if discovered else polled)
 
 
 def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
@@ -160,31 +176,29 @@ def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
 
     In the order of their ids: reports are not in the order in which pages were found.
     """
-    found = sorted((found.page for r in reports for found in r.new_pages), key=lambda page: page.id)
+    found = [new.page for _, discoveries in _discoveries(reports) for new in discoveries.new_pages]
     if found:
-        yield Added(now, tuple(found))
-    for report in reports:
-        links = report.links
-        if links is not None:
-            yield Linked(
-                now,
-                report.observation.page_id,
-                tuple(links.targets.tolist()),
-                tuple(links.anchors),
-                tuple(links.places),
-            )
-        if report.rescored:
-            yield Rescored(now, tuple(report.rescored), tuple(report.rescored.values()))
+        yield Added(now, tuple(sorted(found, key=lambda page: page.id)))
+    for report, discoveries in _discoveries(reports):
+        if discoveries.links is not None:
+            yield Linked(now, report.result.observation.page_id, discoveries.links)
+        if rescored := discoveries.rescored:
+            yield Rescored(now, tuple(rescored), tuple(rescored.values()))
+
+
+def _discoveries(reports: Sequence[PollReport]) -> Iterator[tuple[PollReport, Discoveries]]:
+    return ((report, report.discovered) for report in reports if report.discovered is not None)
 
 
 def _remember(
     watched: MutableMapping[int, Watched], reports: Sequence[PollReport]
 ) -> frozenset[int]:
     """Keep what reports tell for the next polls of their pages; the pages now first seen."""
+    for _, discoveries in _discoveries(reports):
+        watched.update({f.page.id: Watched(f.page, _NOTHING) for f in discoveries.new_pages})
     first_copies = set()
     for report in reports:
-        watched.update({f.page.id: Watched(f.page, _NOTHING) for f in report.new_pages})
-        observation = report.observation
+        observation = report.result.observation
         own = watched.get(observation.page_id)
         if own is None:  # removed while it was polled
             continue
@@ -193,5 +207,5 @@ def _remember(
             if page.seen_at is None:
                 first_copies.add(page.id)
             page = replace(page, seen_at=observation.polled_at)
-        watched[page.id] = Watched(page, report.memory)
+        watched[page.id] = Watched(page, report.result.memory)
     return frozenset(first_copies)

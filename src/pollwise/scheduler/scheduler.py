@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-import numpy as np
-
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
@@ -37,7 +35,7 @@ from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler import politeness
 from pollwise.scheduler.host_queues import HostQueues
 from pollwise.scheduler.politeness import Host
-from pollwise.types import Budget, Links, Observation, Outcome, Page
+from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
 
@@ -270,18 +268,13 @@ class Scheduler:
                 delay = min(event.delay, self._longest_pace)
                 self._hosts[event.scope] = politeness.paced(self._host(event.scope), delay)
             case Linked():
-                self._link(event)
+                self._collecting(event).link(event.page_id, event.links)
             case Rescored():
                 self._collecting(event).rescore(event.page_ids, event.relevances)
             case Staffed():
                 self._staff = event.polls
             case Tick() | Together():
                 pass
-
-    def _link(self, event: Linked) -> None:
-        targets = np.array(event.targets, dtype=np.int64)
-        links = Links(targets, event.anchors, event.places)
-        self._collecting(event).link(event.page_id, links)
 
     def _collecting(self, event: Event) -> RequestController:
         if not isinstance(self.policy, RequestController):

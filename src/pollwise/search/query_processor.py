@@ -8,9 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from pollwise.collecting.stored_topic import stored_filter, stored_topic
+from pollwise.collecting.stored_filter import stored_filter
 from pollwise.errors import InputError
 from pollwise.search.description import Description
+from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Hit, Store
 
 __all__ = ["OverloadedError", "QueryProcessor"]
@@ -106,11 +107,12 @@ class QueryProcessor:
 
 
 def _describe(store: Store, db: Path) -> Description:
-    about = stored_topic(store)
-    if about is None:
+    settings = latest_settings(store)
+    if not isinstance(settings, CollectSettings):
         raise InputError(
             f"{db} holds no collection: make one with 'pollwise collect', or name another file"
             " (--db)"
         )
+    about = settings.topic
     vector = stored_filter(store, about).topic_vector
     return Description(db.stem, about.words, vector, store.searchable_pages())

@@ -12,6 +12,7 @@ True
 from pollwise.store.records import (
     Batch,
     Collected,
+    Discoveries,
     Discovery,
     Document,
     Fetched,
@@ -28,6 +29,7 @@ from pollwise.store.sqlite.store import Store
 __all__ = [
     "Batch",
     "Collected",
+    "Discoveries",
     "Discovery",
     "Document",
     "Fetched",

@@ -9,6 +9,7 @@ from pollwise.types import Links, Observation, Outcome, Page, PageMemory, StateD
 __all__ = [
     "Batch",
     "Collected",
+    "Discoveries",
     "Discovery",
     "Document",
     "Fetched",
@@ -94,9 +95,8 @@ class Collected:
 
     `relevance` says how much it is about the topic, from 0 to 1 (None: nobody can tell). `terms`
     is the page's packed term vector, by which it can be scored again when the topic is known
-    better. `links` replace those of the page's earlier content (None: those stay). A page that is
-    not `indexed` (it asks not to be), or has the content of the page `duplicate_of`, is not found
-    by `Store.search`.
+    better. A page that is not `indexed` (it asks not to be), or has the content of the page
+    `duplicate_of`, is not found by a search.
     """
 
     page_id: int
@@ -104,9 +104,24 @@ class Collected:
     title: str
     text: str
     terms: bytes = b""
-    links: Links | None = None
     indexed: bool = True
     duplicate_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discoveries:
+    """What one poll meant for a collection.
+
+    `new_pages` came to light by it. `collected` is what was made of the content; None: there was
+    none that is new. `links` are those that the page has now (None: those it had before); the
+    store keeps them for pages that are collected. `rescored` is the relevance, by id, of pages
+    that were collected before and are judged otherwise now.
+    """
+
+    new_pages: tuple[Discovery, ...] = ()
+    collected: Collected | None = None
+    links: Links | None = None
+    rescored: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,19 +132,16 @@ class Batch:
     polled, and every array that all pages share. `scheduler` is the scheduler's state as a JSON
     text. None: as it was.
 
-    For a collection: `new_pages` are written first, so that all else may refer to them.
-    `rescored` is the new relevance of pages that were collected before, by id. `states` are
-    bytes to keep by name, such as the state of the topic filter, which `Store.state` gives back;
-    those not named stay as they were.
+    For a collection: of `discovered` the new pages are written first, so that all else may refer
+    to them. `states` are bytes to keep by name, such as the state of the topic filter; those not
+    named stay as they were.
     """
 
     events: tuple[Event, ...] = ()
     polls: tuple[PollResult, ...] = ()
     learned: StateDict | None = None
     scheduler: str | None = None
-    new_pages: tuple[Discovery, ...] = ()
-    collected: tuple[Collected, ...] = ()
-    rescored: Mapping[int, float] = field(default_factory=dict)
+    discovered: tuple[Discoveries, ...] = ()
     states: Mapping[str, bytes] = field(default_factory=dict)
 
 

@@ -16,16 +16,15 @@ everything else                    FAILED
 =================================  =========  ==================================================
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pollwise.events import HostBlocked, HostPaced
-from pollwise.store.records import Collected, Discovery
-from pollwise.types import Links, Observation, Outcome, Page, PageMemory, Version
+from pollwise.store.records import Discoveries, PollResult
+from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.change import fingerprint, is_changed, remembered
 from pollwise.web.fetcher import Clock, Fetcher, FetchResult, follow_none, parse_http_date
-from pollwise.web.robots_txt import Robots, Rules
+from pollwise.web.robots_txt import RobotsTxt, Rules
 from pollwise.web.urls import origin_of
 
 __all__ = ["Notice", "PollReport", "Poller", "WebPoller"]
@@ -36,31 +35,20 @@ Notice = HostBlocked | HostPaced
 
 @dataclass(frozen=True, slots=True)
 class PollReport:
-    """Everything that one poll brought.
+    """Everything that one poll brought: its `result`, and what it tells of the page's host.
 
-    `memory` goes into the page's next poll. `version` is there exactly if the outcome is CHANGED,
-    `error` (one line, in words) exactly if it is FAILED. `robots_tag` is the X-Robots-Tag of the
-    answer, `redirected_to` the canonical URL of a redirect that was not followed. `reread` is the
-    content, as of a version, where only its text is as before: its markup, or the header, may say
-    something else to robots.
-
-    Of a collection: `new_pages` came to light by this poll, `collected` is what was made of the
-    content, `links` are those that the page has now, `rescored` the relevance of other pages by
-    their ids, as far as it is judged otherwise now.
+    For whoever builds a collection: `robots_tag` is the X-Robots-Tag of the answer,
+    `redirected_to` the canonical URL of a redirect that was not followed. `reread` is the content,
+    as of a version, where only its text is as before: its markup, or the header, may say something
+    else to robots. `discovered` is what the poll meant for the collection (None: there is none).
     """
 
-    observation: Observation
-    memory: PageMemory
-    version: Version | None = None
+    result: PollResult
     notices: tuple[Notice, ...] = ()
-    error: str | None = None
     robots_tag: str | None = None
     redirected_to: str | None = None
     reread: Version | None = None
-    new_pages: tuple[Discovery, ...] = ()
-    collected: Collected | None = None
-    links: Links | None = None
-    rescored: Mapping[int, float] = field(default_factory=dict)
+    discovered: Discoveries | None = None
 
 
 class Poller(Protocol):
@@ -88,26 +76,26 @@ class WebPoller:
     def __init__(
         self,
         fetcher: Fetcher,
-        robots: Robots,
+        robots_txt: RobotsTxt,
         *,
         clock: Clock,
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
     ) -> None:
-        self._fetcher = fetcher
-        self._robots = robots
+        self.fetcher = fetcher
+        self.robots_txt = robots_txt
         self._clock = clock
         self._not_modified_cost = not_modified_cost
-        self._may_follow = robots.allows if follow_redirects else follow_none
+        self._may_follow = robots_txt.allows if follow_redirects else follow_none
         # By scope, then by origin: until when the robots.txt read last holds, and its crawl delay.
         self._told: dict[str, dict[str, tuple[float, float]]] = {}
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
-        rules = await self._robots.rules(page.url)
+        rules = await self.robots_txt.rules(page.url)
         if not rules.allows(page.url):
             return self._refused(page, memory, rules)
-        result = await self._fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+        result = await self.fetcher.fetch(page.url, memory, may_follow=self._may_follow)
         return self.answered(page, memory, rules, result)
 
     def answered(
@@ -152,15 +140,17 @@ class WebPoller:
     ) -> PollReport:
         if result.redirected_to is not None and self._may_follow is follow_none:
             observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
-            return PollReport(observation, PageMemory(), redirected_to=result.redirected_to)
+            moved = PollResult(observation, PageMemory())
+            return PollReport(moved, redirected_to=result.redirected_to)
         if result.error is not None:
             return _failed(page, memory, now, result.error)
         if result.status in (404, 410):
-            return PollReport(Observation(page.id, now, Outcome.GONE, cost=page.cost), memory)
+            gone = Observation(page.id, now, Outcome.GONE, cost=page.cost)
+            return PollReport(PollResult(gone, memory))
         if result.status == 304:
             cost = page.cost * self._not_modified_cost
             observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
-            return PollReport(observation, _remembered(result, memory))
+            return PollReport(PollResult(observation, _remembered(result, memory)))
         if result.status in (200, 203):
             return _compared(page, memory, result, now)
         return _failed(page, memory, now, f"status {result.status}")
@@ -170,7 +160,7 @@ def _failed(
     page: Page, memory: PageMemory, now: float, error: str, notices: tuple[Notice, ...] = ()
 ) -> PollReport:
     observation = Observation(page.id, now, Outcome.FAILED, cost=page.cost)
-    return PollReport(observation, memory, notices=notices, error=error)
+    return PollReport(PollResult(observation, memory, error=error), notices)
 
 
 def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -> PollReport:
@@ -182,12 +172,12 @@ def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -
     if not is_changed(memory, found):
         observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
         same = found.body_hash == memory.body_hash and result.robots_tag is None
-        return PollReport(observation, kept, reread=None if same else version)
+        return PollReport(PollResult(observation, kept), reread=None if same else version)
     observation = replace(
         _observed(page, result, now, Outcome.CHANGED, page.cost),
         reverted=found.text_hash in memory.earlier_hashes,
     )
-    return PollReport(observation, kept, version)
+    return PollReport(PollResult(observation, kept, version))
 
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:

@@ -20,7 +20,7 @@ from pollwise.types import PageMemory
 from pollwise.web.fetcher import USER_AGENT, Clock, Fetcher, FetchResult
 from pollwise.web.urls import canonical, origin_of
 
-__all__ = ["Robots", "Rules"]
+__all__ = ["RobotsTxt", "Rules"]
 
 _KEPT_FOR = 86400.0  # RFC 9309 section 2.4: not longer than 24 hours
 _ASKED_AGAIN_AFTER = 600.0
@@ -78,7 +78,7 @@ class _Origin:
     rules: Rules | None = None
 
 
-class Robots:
+class RobotsTxt:
     """The robots.txt files of all origins, fetched when they are first needed.
 
     `user_agent` is that of the fetcher; its product token (before the `/`) is what groups of

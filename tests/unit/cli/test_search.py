@@ -8,10 +8,14 @@ from typing import NamedTuple
 import pytest
 
 from pollwise import cli
-from pollwise.store import Batch, Collected, NewPage, PollResult, Store
+from pollwise.store import Batch, Collected, Discoveries, NewPage, PollResult, Store
 from pollwise.types import Observation, Outcome, PageMemory
 
 SITE = "https://a.example/"
+
+
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
 
 
 class Answer(NamedTuple):
@@ -35,7 +39,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
                 polls=tuple(
                     PollResult(Observation(n, 1.0, Outcome.CHANGED), PageMemory()) for n in texts
                 ),
-                collected=tuple(Collected(n, 0.5 + n / 4, *text) for n, text in texts.items()),
+                discovered=of(*(Collected(n, 0.5 + n / 4, *text) for n, text in texts.items())),
             )
         )
 

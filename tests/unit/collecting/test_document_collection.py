@@ -12,7 +12,7 @@ from pollwise.collecting.response_digest import digest
 from pollwise.collecting.response_processor import Response
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.store.records import PageRecord
+from pollwise.store.records import PageRecord, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.change import fingerprint
 from pollwise.web.poller import PollReport
@@ -53,7 +53,7 @@ def fetched(html, page=START, **header):
     body = html.encode()
     found = fingerprint(body, "text/html")
     memory = PageMemory(body_hash=found.body_hash, text_hash=found.text_hash)
-    report = PollReport(Observation(page.id, 5.0, Outcome.CHANGED), memory)
+    report = PollReport(PollResult(Observation(page.id, 5.0, Outcome.CHANGED), memory))
     return report, digest(Response(body, "text/html", page.url, **header))
 
 
@@ -67,29 +67,29 @@ def test_relevance_links_and_new_pages():
     some = collection()
     html = article("whales", "/a", "/b#top", "/a?", "http://other.example/")
     report = some.take_in(START, *fetched(html))
-    assert report.observation.relevance == report.collected.relevance > 0.5
-    assert [found.page.url for found in report.new_pages] == [
+    assert report.result.observation.relevance == report.discovered.collected.relevance > 0.5
+    assert [found.page.url for found in report.discovered.new_pages] == [
         f"http://{HOST}/a",
         f"http://{HOST}/b",
         "http://other.example/",
     ]
-    assert [found.page.id for found in report.new_pages] == [1, 2, 3]
-    assert {found.depth for found in report.new_pages} == {1}
-    assert report.links.targets.tolist() == [1, 2, 3]
-    assert list(report.links.anchors) == ["/a", "/b#top", "http://other.example/"]
-    assert report.collected.title == "whales"
-    assert report.collected.indexed
+    assert [found.page.id for found in report.discovered.new_pages] == [1, 2, 3]
+    assert {found.depth for found in report.discovered.new_pages} == {1}
+    assert report.discovered.links.targets.tolist() == [1, 2, 3]
+    assert list(report.discovered.links.anchors) == ["/a", "/b#top", "http://other.example/"]
+    assert report.discovered.collected.title == "whales"
+    assert report.discovered.collected.indexed
     assert some.hosts == 2
 
 
 def test_known_pages_are_linked_to_and_not_discovered_again():
     some = collection()
     first = some.take_in(START, *fetched(article("whales", "/a")))
-    page = first.new_pages[0].page
+    page = first.discovered.new_pages[0].page
     second = some.take_in(page, *fetched(article("ships", "/", "/a", "/c"), page))
-    assert [found.page.id for found in second.new_pages] == [2]
-    assert second.new_pages[0].depth == 2
-    assert second.links.targets.tolist() == [0, 2]
+    assert [found.page.id for found in second.discovered.new_pages] == [2]
+    assert second.discovered.new_pages[0].depth == 2
+    assert second.discovered.links.targets.tolist() == [0, 2]
 
 
 def test_what_another_page_says_already_counts_for_nothing():
@@ -97,10 +97,10 @@ def test_what_another_page_says_already_counts_for_nothing():
     some.take_in(START, *fetched(article("whales")))
     copy = Page(7, f"http://{HOST}/copy", HOST)
     report = some.take_in(copy, *fetched(article("whales"), copy))
-    assert report.collected.duplicate_of == 0
-    assert report.observation.relevance == 0.0
+    assert report.discovered.collected.duplicate_of == 0
+    assert report.result.observation.relevance == 0.0
     report = some.take_in(copy, *fetched(article("ships"), copy))
-    assert report.collected.duplicate_of is None
+    assert report.discovered.collected.duplicate_of is None
 
 
 def test_a_declared_canonical_page_that_is_collected_is_the_original():
@@ -108,11 +108,13 @@ def test_a_declared_canonical_page_that_is_collected_is_the_original():
     some.take_in(START, *fetched(article("whales", "/print")))
     page = Page(1, f"http://{HOST}/print", HOST)
     html = f'<link rel=canonical href="http://{HOST}/elsewhere">' + article("ships")
-    assert some.take_in(page, *fetched(html, page)).collected.duplicate_of is None
+    assert some.take_in(page, *fetched(html, page)).discovered.collected.duplicate_of is None
     seen = Page(2, f"http://{HOST}/print/2", HOST)
     some = collection(records=[record(START, relevance=0.5), record(seen)], next_page_id=3)
     html = f'<link rel=canonical href="{START.url}">' + article("dogs")
-    assert some.take_in(seen, *fetched(html, seen)).collected.duplicate_of is None, "front page"
+    assert some.take_in(seen, *fetched(html, seen)).discovered.collected.duplicate_of is None, (
+        "front page"
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,42 +126,45 @@ def test_a_declared_canonical_page_that_is_collected_is_the_original():
 )
 def test_pages_may_ask_not_to_be_indexed_or_followed(html, header):
     report = collection().take_in(START, *fetched(html, **header))
-    assert not report.collected.indexed
-    assert report.new_pages == ()
-    assert len(report.links.targets) == 0
+    assert not report.discovered.collected.indexed
+    assert report.discovered.new_pages == ()
+    assert len(report.discovered.links.targets) == 0
 
 
 def test_limits_hold_for_links():
     some = collection(deny=["private"], max_depth=1)
     report = some.take_in(START, *fetched(article("whales", "/private/x", "/a")))
-    (found,) = report.new_pages
+    (found,) = report.discovered.new_pages
     deeper = some.take_in(found.page, *fetched(article("whales", "/b"), found.page))
-    assert deeper.new_pages == ()
+    assert deeper.discovered.new_pages == ()
     assert sum(some.rejections.values()) == 2
 
 
 def test_a_redirect_leads_to_a_page_of_its_own():
     some = collection()
     moved = PollReport(
-        Observation(0, 5.0, Outcome.UNCHANGED),
-        PageMemory(),
+        PollResult(Observation(0, 5.0, Outcome.UNCHANGED), PageMemory()),
         redirected_to=f"http://{HOST}/new",
     )
     report = some.take_in(START, moved, None)
-    assert report.observation.relevance == 0.0
-    assert report.links.targets.tolist() == [1]
-    assert report.new_pages[0].depth == 0
+    assert report.result.observation.relevance == 0.0
+    assert report.discovered.links.targets.tolist() == [1]
+    assert report.discovered.new_pages[0].depth == 0
     again = some.take_in(START, replace(moved, redirected_to=START.url), None)
-    assert len(again.links.targets) == 0
+    assert len(again.discovered.links.targets) == 0
 
 
 def test_sitemaps_name_pages():
     entries = [SitemapEntry(f"http://{HOST}/map/{n}") for n in range(3)]
-    failed = PollReport(Observation(0, 5.0, Outcome.FAILED), PageMemory(), error="status 500")
+    failed = PollReport(
+        PollResult(Observation(0, 5.0, Outcome.FAILED), PageMemory(), error="status 500")
+    )
     report = collection().take_in(START, failed, None, entries)
-    assert [found.page.url for found in report.new_pages] == [entry.url for entry in entries]
-    assert report.links is None
-    assert report.observation.relevance is None
+    assert [found.page.url for found in report.discovered.new_pages] == [
+        entry.url for entry in entries
+    ]
+    assert report.discovered.links is None
+    assert report.result.observation.relevance is None
 
 
 def test_old_scores_are_made_anew_when_the_topic_is_known_better():
@@ -172,10 +177,10 @@ def test_old_scores_are_made_anew_when_the_topic_is_known_better():
         words = " ".join(rng.choice([f"krill{k}" for k in range(40)], 30))
         subject = f"whales {words}" if n % 4 == 0 else f"ships {n} {words[:20]}"
         report = some.take_in(page, *fetched(article(subject), page))
-        scores[n] = report.collected.relevance
-        stored.append((n, report.collected.terms))
-        assert len(report.rescored) <= 6
-        scores.update(report.rescored)
+        scores[n] = report.discovered.collected.relevance
+        stored.append((n, report.discovered.collected.terms))
+        assert len(report.discovered.rescored) <= 6
+        scores.update(report.discovered.rescored)
     assert some.topic_filter.version > 0
     finished = {
         n: some.topic_filter.rescore(HOST, terms[9:]) for n, terms in stored[: len(stored) // 2]
@@ -187,18 +192,18 @@ def test_old_scores_are_made_anew_when_the_topic_is_known_better():
 def test_what_was_collected_is_known_after_a_restart():
     before = collection()
     first = before.take_in(START, *fetched(article("whales", "/copy")))
-    stored = [(0, first.collected.terms)]
+    stored = [(0, first.discovered.collected.terms)]
     records = [
-        record(START, memory=first.memory, relevance=first.collected.relevance),
-        record(first.new_pages[0].page, depth=1),
+        record(START, memory=first.result.memory, relevance=first.discovered.collected.relevance),
+        record(first.discovered.new_pages[0].page, depth=1),
     ]
     after = collection(records=records, stored=stored, next_page_id=2)
     copy = records[1].page
     report = after.take_in(copy, *fetched(article("whales", "/copy"), copy))
-    assert report.collected.duplicate_of == 0
+    assert report.discovered.collected.duplicate_of == 0
     other = Page(5, f"http://{HOST}/other", HOST)
     report = after.take_in(other, *fetched(article("dogs", "/copy", "/new"), other))
-    assert report.links.targets.tolist() == [1, 2]
+    assert report.discovered.links.targets.tolist() == [1, 2]
 
 
 def test_a_judge_is_asked_and_its_pages_are_not_scored_anew(tmp_path, monkeypatch):
@@ -210,13 +215,13 @@ def test_a_judge_is_asked_and_its_pages_are_not_scored_anew(tmp_path, monkeypatc
     body = article("whales").encode()
     judged = digest(Response(body, "text/html", START.url), judge="taste:judge")
     report = some.take_in(START, fetched(article("whales"))[0], judged)
-    assert report.observation.relevance == 1.0
-    assert report.rescored == {}
+    assert report.result.observation.relevance == 1.0
+    assert report.discovered.rescored == {}
 
 
 def moved(page, target):
     observation = Observation(page.id, 9.0, Outcome.UNCHANGED)
-    return PollReport(observation, PageMemory(), redirected_to=target)
+    return PollReport(PollResult(observation, PageMemory()), redirected_to=target)
 
 
 def test_a_document_that_moved_is_found_where_it_is_now():
@@ -224,15 +229,15 @@ def test_a_document_that_moved_is_found_where_it_is_now():
     html = article("whales")
     some.take_in(START, *fetched(html))
     report = some.take_in(START, moved(START, f"http://{HOST}/new"), None)
-    assert report.collected.duplicate_of == 1
-    assert (report.collected.text, report.collected.indexed) == ("", False)
-    assert report.collected.relevance == report.observation.relevance == 0.0
-    new = report.new_pages[0].page
+    assert report.discovered.collected.duplicate_of == 1
+    assert (report.discovered.collected.text, report.discovered.collected.indexed) == ("", False)
+    assert report.discovered.collected.relevance == report.result.observation.relevance == 0.0
+    new = report.discovered.new_pages[0].page
     there = some.take_in(new, *fetched(html, new))
-    assert there.collected.duplicate_of is None
-    assert there.observation.relevance > 0.5
+    assert there.discovered.collected.duplicate_of is None
+    assert there.result.observation.relevance > 0.5
     back = some.take_in(START, *fetched(html))
-    assert back.collected.duplicate_of == new.id
+    assert back.discovered.collected.duplicate_of == new.id
 
 
 def test_a_document_that_moved_to_its_own_copy_stays():
@@ -240,34 +245,34 @@ def test_a_document_that_moved_to_its_own_copy_stays():
     some.take_in(START, *fetched(article("whales", "/copy")))
     copy = Page(1, f"http://{HOST}/copy", HOST)
     some.take_in(copy, *fetched(article("whales", "/copy"), copy))
-    assert some.take_in(START, moved(START, copy.url), None).collected is None
+    assert some.take_in(START, moved(START, copy.url), None).discovered.collected is None
 
 
 def test_a_page_collected_anew_is_not_scored_by_what_it_said_before():
     stored = []
     some = collection(records=[record(START, relevance=0.5)], stored=stored)
     old = some.take_in(START, *fetched(article("whales")))
-    stored.append((0, old.collected.terms))
+    stored.append((0, old.discovered.collected.terms))
     news, digest = fetched(article("ships"))
     report = some.take_in(START, news, digest)
-    assert report.observation.relevance == 0.0
+    assert report.result.observation.relevance == 0.0
     other = Page(1, f"http://{HOST}/1", HOST)
-    assert some.take_in(other, *fetched(article("dogs"), other)).rescored == {}
+    assert some.take_in(other, *fetched(article("dogs"), other)).discovered.rescored == {}
 
 
 def test_scores_of_the_last_run_are_brought_up_to_date():
     before = collection().take_in(START, *fetched(article("whales")))
-    stored = [(0, before.collected.terms)]
+    stored = [(0, before.discovered.collected.terms)]
     after = collection(records=[record(START, relevance=0.1)], stored=stored)
     other = Page(1, f"http://{HOST}/1", HOST)
     report = after.take_in(other, *fetched(article("dogs"), other))
-    assert report.rescored[0] > 0.5
+    assert report.discovered.rescored[0] > 0.5
 
 
 def test_nothing_is_a_copy_of_a_page_that_was_gone_before_a_restart():
     before = collection().take_in(START, *fetched(article("whales")))
-    gone = record(START, memory=before.memory, relevance=0.9, outcome=Outcome.GONE)
-    after = collection(records=[gone], stored=[(0, before.collected.terms)])
+    gone = record(START, memory=before.result.memory, relevance=0.9, outcome=Outcome.GONE)
+    after = collection(records=[gone], stored=[(0, before.discovered.collected.terms)])
     copy = Page(1, f"http://{HOST}/copy", HOST)
     report = after.take_in(copy, *fetched(article("whales"), copy))
-    assert report.collected.duplicate_of is None
+    assert report.discovered.collected.duplicate_of is None

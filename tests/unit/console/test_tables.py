@@ -12,6 +12,7 @@ import pytest
 from pollwise.console import reports, tables
 from pollwise.experiments.experiment import Row
 from pollwise.live.loop import Progress, Watched
+from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import PollReport
 
@@ -43,7 +44,7 @@ def terminal(monkeypatch) -> Terminal:
 
 
 def turn(outcome: Outcome, error: str | None = None, *, first: bool = False) -> Progress:
-    report = PollReport(Observation(7, 86_400.0, outcome), PageMemory(), error=error)
+    report = PollReport(PollResult(Observation(7, 86_400.0, outcome), PageMemory(), error=error))
     return Progress((), (report,), frozenset({7} if first else ()))
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.store import Batch, Collected, Discovery, NewPage, PollResult, Store
+from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 
 SITE = "https://a.example/"
+
+
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
 
 
 def poll(page_id: int, at: float, outcome: Outcome, body: bytes) -> PollResult:
@@ -25,7 +29,7 @@ def db(tmp_path: Path) -> Path:
     with Store.open(path) as store:
         store.add_pages([NewPage(SITE)], now=0.0)
         found = [Discovery(Page(n, f"{SITE}{n}"), 0.5, depth=1) for n in range(1, 5)]
-        store.commit(Batch(new_pages=tuple(found)))
+        store.commit(Batch(discovered=(Discoveries(new_pages=tuple(found)),)))
         odd = Version(2, 3.0, "téxt/odd", b"\x00\xff", "odd")
         store.commit(
             Batch(
@@ -39,7 +43,7 @@ def db(tmp_path: Path) -> Path:
                     PollResult(Observation(2, 3.0, Outcome.CHANGED), PageMemory(), odd),
                     poll(4, 3.0, Outcome.CHANGED, b"<p>removed"),
                 ),
-                collected=(
+                discovered=of(
                     Collected(0, 0.75, "Zwei", "two é"),
                     Collected(1, 0.25, "One", "one", duplicate_of=0),
                 ),

@@ -10,11 +10,15 @@ import pytest
 
 from pollwise.errors import InputError, StoreError
 from pollwise.export import FORMATS, export_collection
-from pollwise.store import Batch, Collected, NewPage, PollResult, Store
+from pollwise.store import Batch, Collected, Discoveries, NewPage, PollResult, Store
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 SIGNATURES = {"jsonl": b'{"page_id":0', "parquet": b"PAR1", "warc": b"\x1f\x8b"}
 NAMES = {"jsonl": "X.JSONL", "parquet": "x.parquet", "warc": "x.warc.gz"}
+
+
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
 
 
 @contextmanager
@@ -108,9 +112,11 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, name: str) -> N
                     )
                     for n, body in enumerate(bodies)
                 ),
-                collected=tuple(
-                    Collected(n, 0.5, "", body.hex(), indexed=False)
-                    for n, body in enumerate(bodies)
+                discovered=of(
+                    *(
+                        Collected(n, 0.5, "", body.hex(), indexed=False)
+                        for n, body in enumerate(bodies)
+                    )
                 ),
             )
         )

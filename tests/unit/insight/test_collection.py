@@ -10,7 +10,7 @@ from pollwise.cli import app
 from pollwise.errors import InputError
 from pollwise.insight.collection import explain_collected, holds_collection
 from pollwise.insight.reports import read_status
-from pollwise.store import Batch, Collected, Discovery, NewPage, PollResult, Store
+from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
 SETTINGS = {
@@ -18,6 +18,10 @@ SETTINGS = {
     "subject": "the whales",
     "topic": {"words": ["whale"], "examples": [], "judge": None},
 }
+
+
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
 
 
 def polled(page_id, outcome=Outcome.CHANGED):
@@ -38,12 +42,14 @@ def db(tmp_path):
         links = Links(np.array([1, 2, 4]), ("all whales", "", "later"))
         store.commit(
             Batch(
-                new_pages=tuple(found),
                 polls=(polled(0), polled(1), polled(2), polled(3, Outcome.GONE)),
-                collected=(
-                    Collected(0, 0.0, "Sea", "the sea", links=links),
-                    Collected(1, 0.75, "Whales", "the whales"),
-                    Collected(2, 0.0, "Whales", "the whales", duplicate_of=1),
+                discovered=(
+                    Discoveries(new_pages=tuple(found)),
+                    Discoveries(collected=Collected(0, 0.0, "Sea", "the sea"), links=links),
+                    *of(
+                        Collected(1, 0.75, "Whales", "the whales"),
+                        Collected(2, 0.0, "Whales", "the whales", duplicate_of=1),
+                    ),
                 ),
             )
         )

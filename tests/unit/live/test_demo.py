@@ -12,6 +12,7 @@ from pollwise.live import demo
 from pollwise.live.demo import DemoResult, Watcher
 from pollwise.live.loop import Progress
 from pollwise.policies.deadline.uniform import Uniform
+from pollwise.store.records import PollResult
 from pollwise.testing.timelapse import Revision, TimeLapse
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import PollReport
@@ -26,7 +27,7 @@ def watcher() -> Watcher:
 
 
 def turn(*observations: Observation) -> Progress:
-    return Progress((), tuple(PollReport(one, PageMemory()) for one in observations))
+    return Progress((), tuple(PollReport(PollResult(one, PageMemory())) for one in observations))
 
 
 def test_the_first_copy_of_a_page_is_no_change_found(watcher):
@@ -60,13 +61,17 @@ class OnePoller:
 async def test_what_hosts_ask_for_is_stretched_like_time():
     notices = (HostPaced(100.0, "h", 0.5), HostBlocked(100.0, "h", 103.0))
     report = PollReport(
-        Observation(0, 100.0, Outcome.FAILED), PageMemory(), notices=notices, error="status 429"
+        PollResult(Observation(0, 100.0, Outcome.FAILED), PageMemory(), error="status 429"),
+        notices=notices,
     )
     stretched = await demo._StretchedPoller(OnePoller(report), speed=10.0).poll(
         Page(0), PageMemory()
     )
     assert stretched.notices == (HostPaced(100.0, "h", 5.0), HostBlocked(100.0, "h", 130.0))
-    assert (stretched.observation, stretched.error) == (report.observation, "status 429")
+    assert (stretched.result.observation, stretched.result.error) == (
+        report.result.observation,
+        "status 429",
+    )
 
 
 async def test_the_clock_waits_for_a_time_of_the_time_lapse_and_for_polls():

@@ -10,19 +10,22 @@ import pytest
 
 from pollwise.errors import StoreError
 from pollwise.events import Poll, Polled
-from pollwise.live.journal import InitialState, rerun, watch
+from pollwise.live.journal import InitialState, rerun
 from pollwise.live.loop import Progress
+from pollwise.live.session import Session
 from pollwise.policies.collecting.random_order import RandomOrder
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import WatchSettings
 from pollwise.store import Batch, NewPage, Store
-from pollwise.store.records import Collected
+from pollwise.store.records import Collected, Discoveries, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Links, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
 
 PAGES = [NewPage(f"http://{host}.example/{n}", host) for host in "ab" for n in range(3)]
 BAD = 4
+SETTINGS = WatchSettings(budget="30/minute")
 
 
 class Web:
@@ -36,13 +39,15 @@ class Web:
         now = self.clock()
         self.asked.append((now, page.id, memory.etag))
         if page.id == BAD:
-            return PollReport(Observation(page.id, now, Outcome.FAILED), memory, error="no answer")
+            return PollReport(
+                PollResult(Observation(page.id, now, Outcome.FAILED), memory, error="no answer")
+            )
         number = int(memory.etag or 0) + 1
         kept = PageMemory(etag=str(number), body_hash=f"{page.id}-{number // 2}")
         if memory.body_hash == kept.body_hash:
-            return PollReport(Observation(page.id, now, Outcome.UNCHANGED), kept)
+            return PollReport(PollResult(Observation(page.id, now, Outcome.UNCHANGED), kept))
         version = Version(page.id, now, "text/plain", b"%d" % number, kept.body_hash or "")
-        return PollReport(Observation(page.id, now, Outcome.CHANGED), kept, version)
+        return PollReport(PollResult(Observation(page.id, now, Outcome.CHANGED), kept, version))
 
 
 @pytest.fixture
@@ -66,16 +71,8 @@ async def run(store: Store, begin: float, seconds: float, on_progress=lambda *_:
     clock, stop = FakeClock(begin), asyncio.Event()
     clock.stop_at(begin + seconds, stop)
     web = Web(clock)
-    watching = watch(
-        store,
-        new_scheduler(),
-        web,
-        clock=clock,
-        stop=stop,
-        settings={"budget": "30/minute"},
-        on_progress=on_progress,
-    )
-    await asyncio.wait_for(watching, timeout=30)
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=new_scheduler())
+    await asyncio.wait_for(session.run(web, stop, on_progress=on_progress), timeout=30)
     return web
 
 
@@ -83,15 +80,15 @@ async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, p
     told = []
 
     def check(progress: Progress, watched) -> None:
-        told.extend(report.observation for report in progress.reports)
+        told.extend(report.result.observation for report in progress.reports)
         with Store.open_readonly(path) as reader:
             assert reader.totals().polls == len(told)
             state = json.loads(reader.scheduler_state())
             for report in progress.reports:
-                own = watched[report.observation.page_id]
+                own = watched[report.result.observation.page_id]
                 record = reader.find_page(own.page.url)
                 assert (record.page, record.memory) == (own.page, own.memory)
-                assert record.error == report.error
+                assert record.error == report.result.error
                 # The rest of a page that failed is kept at once, not at some later turn.
                 resting = [row[0][0] for row in state["back_offs"]]
                 assert (own.page.id in resting) == (own.page.id == BAD)
@@ -99,7 +96,7 @@ async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, p
     web = await run(store, 1000.0, 120.0, check)
     assert len(told) == len(web.asked) > 40
     [first] = store.runs()
-    assert (first.started_at, first.settings) == (1000.0, {"budget": "30/minute"})
+    assert (first.started_at, first.settings) == (1000.0, SETTINGS.recorded())
     logged = [e for e in store.events(first.id) if isinstance(e, Polled)]
     assert [o for event in logged for o in event.observations] == told
 
@@ -205,16 +202,15 @@ class Collection(Web):
         self.asked.append((now, page.id, memory.etag))
         if again and page.id % 3:
             bad = Outcome.GONE if page.id % 3 == 1 else Outcome.FAILED
-            return PollReport(Observation(page.id, now, bad), memory, error=f"{bad!r}")
+            return PollReport(PollResult(Observation(page.id, now, bad), memory, error=f"{bad!r}"))
         kept, seen = PageMemory(body_hash=f"{now}"), Outcome.CHANGED
         version = Version(page.id, now, "text/plain", f"{now}".encode(), f"{now}")
         links = Links(np.array([0]), ("first",))
         return PollReport(
-            Observation(page.id, now, seen, relevance=0.5),
-            kept,
-            version,
-            collected=Collected(page.id, 0.5, "title", "text", b"", links=links),
-            links=links,
+            PollResult(Observation(page.id, now, seen, relevance=0.5), kept, version),
+            discovered=Discoveries(
+                collected=Collected(page.id, 0.5, "title", "text", b""), links=links
+            ),
         )
 
 
@@ -223,8 +219,8 @@ async def collect(store: Store, begin: float, seconds: float) -> tuple[Recorder,
     clock.stop_at(begin + seconds, stop)
     web = Collection(clock)
     scheduler = Scheduler(policy, Budget(0.5), crawl_delay=3.0, retry_after=50.0)
-    watching = watch(store, scheduler, web, clock=clock, stop=stop, settings={})
-    await asyncio.wait_for(watching, timeout=30)
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=scheduler)
+    await asyncio.wait_for(session.run(web, stop, on_progress=lambda *_: None), timeout=30)
     return policy, web
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from pollwise.errors import StoreError
 from pollwise.events import Added, HostBlocked, HostPaced, Polled, Tick
-from pollwise.live.loop import Progress, WallClock, Watched, serve
+from pollwise.live.loop import Progress, WallClock, Watched, run
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
@@ -45,7 +46,7 @@ class Web:
         number = str(int(memory.etag or 0) + 1)
         version = Version(page.id, now, "", number.encode(), number)
         observation = Observation(page.id, now, Outcome.CHANGED)
-        return PollReport(observation, PageMemory(etag=number), version)
+        return PollReport(PollResult(observation, PageMemory(etag=number), version))
 
 
 class Setting:
@@ -65,7 +66,7 @@ class Setting:
     async def serve(self, seconds: float) -> None:
         """Serve for so long."""
         self.clock.stop_at(self.clock() + seconds, self.stop)
-        serving = serve(
+        serving = run(
             Scheduler(Uniform(), Budget(1.0)),
             self.web,
             watched=self.watched,
@@ -81,7 +82,7 @@ def failed(page: Page, memory: PageMemory) -> PollReport:
     """With notices of the host, as of a moment ago."""
     notices = (HostBlocked(0.0, "h", 200.0), HostPaced(0.0, "h", 2.0))
     observation = Observation(page.id, 100.0, Outcome.FAILED)
-    return PollReport(observation, memory, notices=notices, error="status 429")
+    return PollReport(PollResult(observation, memory, error="status 429"), notices=notices)
 
 
 async def test_what_is_recorded_and_in_which_order():
@@ -90,14 +91,14 @@ async def test_what_is_recorded_and_in_which_order():
     begin, first, second, third, end = setting.recorded
     assert begin == Progress((Added(100.0, setting.pages),), ())
     [report] = first.reports
-    assert first.events == (Polled(100.0, (report.observation,)),)
+    assert first.events == (Polled(100.0, (report.result.observation,)),)
     assert first.first_copies == {0}
     assert second == Progress((Tick(101.0),), ())
     [report] = third.reports
     assert third.events == (
         HostBlocked(101.0, "h", 200.0),
         HostPaced(101.0, "h", 2.0),
-        Polled(101.0, (report.observation,)),
+        Polled(101.0, (report.result.observation,)),
     )
     assert third.first_copies == frozenset()
     assert end == Progress((), ())
@@ -119,7 +120,7 @@ async def test_pages_are_polled_with_what_is_remembered_of_them():
 
 async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():
     def gone(page: Page, memory: PageMemory) -> PollReport:
-        return PollReport(Observation(page.id, 100.0, Outcome.GONE), memory)
+        return PollReport(PollResult(Observation(page.id, 100.0, Outcome.GONE), memory))
 
     setting = Setting(_0=gone)
     setting.watched[0] = Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
@@ -144,7 +145,7 @@ async def test_polls_under_way_at_the_end_are_dropped():
     setting = Setting(_0=lambda *_: None)
     await setting.serve(seconds=1.5)
     assert setting.web.dropped == [0]
-    assert [r.observation.page_id for p in setting.recorded for r in p.reports] == [1]
+    assert [r.result.observation.page_id for p in setting.recorded for r in p.reports] == [1]
 
 
 async def test_nothing_is_polled_once_it_is_stopped_but_the_events_are_kept():
@@ -166,8 +167,8 @@ async def test_what_arrives_as_it_is_stopped_is_recorded():
     await setting.serve(seconds=10)
     begin, end = setting.recorded
     assert begin.reports == ()
-    assert [report.observation.page_id for report in end.reports] == [0]
-    assert end.events == (Polled(100.0, (end.reports[0].observation,)),)
+    assert [report.result.observation.page_id for report in end.reports] == [0]
+    assert end.events == (Polled(100.0, (end.reports[0].result.observation,)),)
 
 
 async def test_a_record_that_fails_ends_it_and_drops_the_polls():

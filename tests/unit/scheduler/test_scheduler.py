@@ -912,7 +912,7 @@ class TestCollecting:
     def test_links_go_to_a_policy_that_takes_them(self):
         some = Scheduler(Collecting(), Budget(1.0))
         some.handle(Added(0.0, pages(3)))
-        some.handle(Linked(1.0, 0, (1, 2), ("next", "up"), ("body/a", "body/a")))
+        some.handle(Linked(1.0, 0, Links(np.array([1, 2]), ("next", "up"), ("body/a", "body/a"))))
         assert some.policy.links == [(0, [1, 2], ("next", "up"), ("body/a", "body/a"))]
 
     def test_new_scores_go_to_the_policy(self):
@@ -925,7 +925,12 @@ class TestCollecting:
         (first, *later) = pages(3)
         assert started(some.handle(Added(0.0, (first,)))) == [0]
         together = Together(
-            1.0, (polled(1.0, 0), Added(1.0, tuple(later)), Linked(1.0, 0, (1, 2), ("a", "b")))
+            1.0,
+            (
+                polled(1.0, 0),
+                Added(1.0, tuple(later)),
+                Linked(1.0, 0, Links(np.array([1, 2]), ("a", "b"))),
+            ),
         )
         assert started(some.handle(together))[0] == 0, "the first in turn"
         assert some.policy.links[0][1] == [1, 2]
@@ -937,7 +942,7 @@ class TestCollecting:
 
     def test_links_for_another_policy_are_refused(self):
         with pytest.raises(InputError, match="RoundRobin discovers no pages"):
-            scheduler().handle(Linked(0.0, 0, (1,), ("next",)))
+            scheduler().handle(Linked(0.0, 0, Links(np.array([1]), ("next",))))
 
     def test_the_line_before_a_host_can_be_short(self):
         some = scheduler(rate=1e6, line=1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import FetchResult
-from pollwise.web.robots_txt import Robots, Rules
+from pollwise.web.robots_txt import RobotsTxt, Rules
 
 PAGE = "https://h.example/a"
 
@@ -24,7 +24,7 @@ class OneFile:
 
 async def rules_of(body: str | bytes, product: str = "pollwise/1") -> Rules:
     data = body.encode() if isinstance(body, str) else body
-    return await Robots(OneFile(data), clock=lambda: 0.0, user_agent=product).rules(PAGE)
+    return await RobotsTxt(OneFile(data), clock=lambda: 0.0, user_agent=product).rules(PAGE)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ async def test_what_all_files_take_together_is_bounded(monkeypatch):
             body = "User-agent: *\n" + "".join(f"Disallow: /{rng.bytes(40).hex()}\n" * 20)
             return FetchResult(url, url, 200, body=body.encode() + rng.bytes(2000).hex().encode())
 
-    robots = Robots(Web(), clock=lambda: 0.0)
+    robots = RobotsTxt(Web(), clock=lambda: 0.0)
     for number in range(100):
         await robots.rules(f"http://h{number}/")
     held = [origin.rules for origin in robots._origins.values()]

@@ -5,12 +5,12 @@ The functions that write are to be called within a transaction.
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from pollwise.errors import InputError, StoreError
-from pollwise.store.records import Collected, Discovery, Document, Fetched
+from pollwise.store.records import Collected, Discoveries, Discovery, Document, Fetched
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.links import NO_LINKS, pack_links, unpack_links
 from pollwise.store.sqlite.queries import SQL
@@ -20,9 +20,8 @@ __all__ = [
     "read_documents",
     "read_history",
     "read_terms",
-    "save_collected",
     "save_discoveries",
-    "save_relevance",
+    "save_new_pages",
     "settle",
     "undamaged",
     "unpack_text",
@@ -33,10 +32,10 @@ _AT_ONCE = 500
 Value = TypeVar("Value")
 
 
-def save_discoveries(connection: sqlite3.Connection, discoveries: Sequence[Discovery]) -> None:
+def save_new_pages(connection: sqlite3.Connection, new_pages: Sequence[Discovery]) -> None:
     """Add discovered pages; `InputError` where their ids have a gap or a URL is known."""
     next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
-    in_order = sorted(discoveries, key=lambda new: new.page.id)
+    in_order = sorted(new_pages, key=lambda new: new.page.id)
     for expected, new in enumerate(in_order, start=next_id):
         if new.page.id != expected:
             raise InputError(
@@ -49,8 +48,25 @@ def save_discoveries(connection: sqlite3.Connection, discoveries: Sequence[Disco
             raise InputError(f"{new.page.url} is watched already: it has an id") from error
 
 
-def save_collected(connection: sqlite3.Connection, path: Path, collected: Collected) -> None:
-    """Write down what is in a page; `InputError` for one that the database never had."""
+def save_discoveries(connection: sqlite3.Connection, path: Path, discoveries: Discoveries) -> None:
+    """Write down what a poll meant for the collection, but for its new pages.
+
+    `InputError` for the content of a page that the database never had.
+    """
+    collected, links = discoveries.collected, discoveries.links
+    if collected is not None:
+        _save_collected(connection, path, collected)
+        if links is not None:
+            values = {"page_id": collected.page_id, "data": pack_links(links)}
+            connection.execute(SQL["save_links"], values)
+        settle(connection, path, collected.page_id)
+    connection.executemany(
+        SQL["rescore_page"],
+        [{"page_id": page, "relevance": value} for page, value in discoveries.rescored.items()],
+    )
+
+
+def _save_collected(connection: sqlite3.Connection, path: Path, collected: Collected) -> None:
     page_id = collected.page_id
     title, data = _storable(collected.title), zlib.compress(_storable(collected.text).encode())
     before = connection.execute(SQL["document"], {"page_id": page_id}).fetchone()
@@ -70,18 +86,6 @@ def save_collected(connection: sqlite3.Connection, path: Path, collected: Collec
     if not connection.execute(SQL["collect_page"], values).rowcount:
         raise InputError(f"page {page_id} was collected, which {path} never had")
     connection.execute(SQL["save_document"], values)
-    if collected.links is not None:
-        links = pack_links(collected.links)
-        connection.execute(SQL["save_links"], {"page_id": page_id, "data": links})
-    settle(connection, path, page_id)
-
-
-def save_relevance(connection: sqlite3.Connection, rescored: Mapping[int, float]) -> None:
-    """The new relevance of collected pages, by id; other pages are left as they are."""
-    connection.executemany(
-        SQL["rescore_page"],
-        [{"page_id": page_id, "relevance": value} for page_id, value in rescored.items()],
-    )
 
 
 def settle(connection: sqlite3.Connection, path: Path, page_id: int) -> None:

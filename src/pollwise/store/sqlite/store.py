@@ -32,9 +32,8 @@ from pollwise.store.sqlite.collection import (
     read_documents,
     read_history,
     read_terms,
-    save_collected,
     save_discoveries,
-    save_relevance,
+    save_new_pages,
     settle,
 )
 from pollwise.store.sqlite.connection import Connection
@@ -192,13 +191,12 @@ class Store:
         Then nothing is kept.
         """
         with self._connection.transaction() as connection:
-            save_discoveries(connection, batch.new_pages)
+            save_new_pages(connection, [new for d in batch.discovered for new in d.new_pages])
             for poll in batch.polls:
                 save_poll(connection, self._path, poll)
                 settle(connection, self._path, poll.observation.page_id)
-            for collected in batch.collected:
-                save_collected(connection, self._path, collected)
-            save_relevance(connection, batch.rescored)
+            for discoveries in batch.discovered:
+                save_discoveries(connection, self._path, discoveries)
             for name, data in batch.states.items():
                 connection.execute(SQL["save_state"], {"name": name, "data": data})
             if batch.learned is not None:

@@ -12,6 +12,7 @@ from pollwise.errors import InputError, StoreError
 from pollwise.store import (
     Batch,
     Collected,
+    Discoveries,
     Discovery,
     Document,
     NewPage,
@@ -30,7 +31,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """With a seed (0) and three pages that it led to."""
     with Store.open(tmp_path / "pollwise.db") as store:
         store.add_pages([NewPage(SITE, "a.example")], now=0.0)
-        store.commit(Batch(new_pages=tuple(found(page_id) for page_id in (1, 2, 3))))
+        store.commit(
+            Batch(
+                discovered=(Discoveries(new_pages=tuple(found(page_id) for page_id in (1, 2, 3))),)
+            )
+        )
         yield store
 
 
@@ -48,8 +53,11 @@ def poll(page_id: int, at: float, outcome: Outcome, body: bytes | None = None) -
     return PollResult(Observation(page_id, at, outcome), memory, version)
 
 
-def collected(page_id: int, text: str = "a whale", **more: object) -> Collected:
-    return Collected(page_id, 0.5, f"Page {page_id}", text, **more)  # type: ignore[arg-type]
+def collected(
+    page_id: int, text: str = "a whale", links: Links | None = None, **more: object
+) -> Discoveries:
+    content = Collected(page_id, 0.5, f"Page {page_id}", text, **more)  # type: ignore[arg-type]
+    return Discoveries(collected=content, links=links)
 
 
 def links(*targets: int) -> Links:
@@ -75,7 +83,7 @@ def dump(store: Store) -> list[str]:
 class TestDiscoveries:
     def test_they_are_pages_with_the_ids_and_depths_given(self, store: Store) -> None:
         assert store.next_page_id() == 4
-        store.commit(Batch(new_pages=(found(4, depth=7),)))
+        store.commit(Batch(discovered=(Discoveries(new_pages=(found(4, depth=7),)),)))
         records = store.pages()
         assert records[4].page == found(4).page
         assert [record.depth for record in records] == [0, 1, 1, 1, 7]
@@ -96,11 +104,13 @@ class TestDiscoveries:
     ) -> None:
         before = dump(store)
         with pytest.raises(InputError, match=message):
-            store.commit(Batch(new_pages=(discovery,), states={"topic": b"1"}))
+            store.commit(
+                Batch(states={"topic": b"1"}, discovered=(Discoveries(new_pages=(discovery,)),))
+            )
         assert dump(store) == before
 
     def test_they_may_come_in_any_order(self, store: Store) -> None:
-        store.commit(Batch(new_pages=(found(6), found(4), found(5))))
+        store.commit(Batch(discovered=(Discoveries(new_pages=(found(6), found(4), found(5))),)))
         assert [record.page.url for record in store.pages()][4:] == [
             f"{SITE}/{n}" for n in (4, 5, 6)
         ]
@@ -109,9 +119,8 @@ class TestDiscoveries:
     def test_a_batch_may_refer_to_its_new_pages(self, store: Store) -> None:
         store.commit(
             Batch(
-                new_pages=(found(4),),
                 polls=(poll(4, 2.0, Outcome.CHANGED, b"x"),),
-                collected=(collected(4, links=links(4, 0)),),
+                discovered=(Discoveries(new_pages=(found(4),)), collected(4, links=links(4, 0))),
             )
         )
         assert history(store) == [(4, 0.5, [4, 0], ["to 4", "to 0"])]
@@ -120,37 +129,39 @@ class TestDiscoveries:
 class TestHistory:
     def test_it_is_in_the_order_of_the_first_fetches(self, store: Store) -> None:
         for page_id in (2, 0, 1, 2, 0):
-            store.commit(Batch(collected=(collected(page_id),)))
+            store.commit(Batch(discovered=(collected(page_id),)))
         assert [page_id for page_id, *_ in history(store)] == [2, 0, 1]
 
     def test_it_has_the_present_links_and_relevance(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0, links=links(1, 2)), collected(1))))
-        store.commit(Batch(collected=(collected(0, links=links(3)),), rescored={1: 0.9}))
+        store.commit(Batch(discovered=(collected(0, links=links(1, 2)), collected(1))))
+        store.commit(
+            Batch(discovered=(collected(0, links=links(3)), Discoveries(rescored={1: 0.9})))
+        )
         assert history(store) == [(0, 0.5, [3], ["to 3"]), (1, 0.9, [], [])]
 
     def test_links_that_are_not_given_stay(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0, links=links(1)),)))
-        store.commit(Batch(collected=(collected(0, "other words"),)))
+        store.commit(Batch(discovered=(collected(0, links=links(1)),)))
+        store.commit(Batch(discovered=(collected(0, "other words"),)))
         assert history(store) == [(0, 0.5, [1], ["to 1"])]
 
     def test_a_relevance_that_nobody_can_tell(self, store: Store) -> None:
-        store.commit(Batch(collected=(Collected(1, None, "", ""),)))
+        store.commit(Batch(discovered=(Discoveries(collected=Collected(1, None, "", "")),)))
         assert history(store) == [(1, None, [], [])]
 
     def test_it_leaves_removed_pages_out(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0), collected(1))))
+        store.commit(Batch(discovered=(collected(0), collected(1))))
         store.remove_pages([0], now=5.0)
         assert [page_id for page_id, *_ in history(store)] == [1]
 
     def test_it_is_whole_however_long_it_is(self, store: Store) -> None:
         new = tuple(found(page_id) for page_id in range(4, 1504))
-        store.commit(Batch(new_pages=new))
+        store.commit(Batch(discovered=(Discoveries(new_pages=new),)))
         order = np.random.default_rng(1).permutation(1504).tolist()
-        store.commit(Batch(collected=tuple(collected(page_id, "") for page_id in order)))
+        store.commit(Batch(discovered=(*(collected(page_id, "") for page_id in order),)))
         assert [page_id for page_id, *_ in history(store)] == order
 
     def test_damaged_links_are_one_line(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0, links=links(1)),)))
+        store.commit(Batch(discovered=(collected(0, links=links(1)),)))
         with closing(sqlite3.connect(store.path)) as connection, connection:
             connection.execute("UPDATE links SET data = x'00'")
         with pytest.raises(StoreError, match=r"what page 0 holds is damaged .*: restore a copy"):
@@ -158,13 +169,13 @@ class TestHistory:
 
 
 def test_a_damaged_text_is_one_line_for_readers_and_writers(store: Store) -> None:
-    store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),), collected=(collected(0),)))
+    store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),), discovered=(collected(0),)))
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE documents SET text = x'00'")
     for use in (
         lambda: store.search("whale"),
         lambda: list(store.documents()),
-        lambda: store.commit(Batch(collected=(collected(0, "a shark"),))),
+        lambda: store.commit(Batch(discovered=(collected(0, "a shark"),))),
         lambda: store.remove_pages([0], now=2.0),
     ):
         with pytest.raises(StoreError, match=r"what page 0 holds is damaged .*: restore a copy"):
@@ -173,7 +184,7 @@ def test_a_damaged_text_is_one_line_for_readers_and_writers(store: Store) -> Non
 
 class TestCollected:
     def test_its_page_tells_of_it(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0), collected(1, duplicate_of=0))))
+        store.commit(Batch(discovered=(collected(0), collected(1, duplicate_of=0))))
         first, second, third, _ = store.pages()
         assert (first.title, first.relevance, first.duplicate_of) == ("Page 0", 0.5, None)
         assert (second.title, second.relevance, second.duplicate_of) == ("Page 1", 0.5, 0)
@@ -183,17 +194,17 @@ class TestCollected:
     def test_an_unknown_page_is_refused_with_its_batch(self, store: Store) -> None:
         before = dump(store)
         with pytest.raises(InputError, match="page 9 was collected, which"):
-            store.commit(Batch(collected=(collected(0), collected(9))))
+            store.commit(Batch(discovered=(collected(0), collected(9))))
         assert dump(store) == before
 
     def test_terms_are_kept_with_their_page(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(2, terms=b"two"), collected(1, terms=b"\0"))))
-        store.commit(Batch(collected=(collected(2, terms=b"2"),)))
+        store.commit(Batch(discovered=(collected(2, terms=b"two"), collected(1, terms=b"\0"))))
+        store.commit(Batch(discovered=(collected(2, terms=b"2"),)))
         assert list(store.terms()) == [(1, b"\0"), (2, b"2")]
 
     def test_rescored_are_only_collected_pages(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0),)))
-        store.commit(Batch(rescored={0: 0.25, 1: 0.75, 99: 1.0}))
+        store.commit(Batch(discovered=(collected(0),)))
+        store.commit(Batch(discovered=(Discoveries(rescored={0: 0.25, 1: 0.75, 99: 1.0}),)))
         assert [record.relevance for record in store.pages()] == [0.25, None, None, None]
 
     def test_states_are_kept_by_name(self, store: Store) -> None:
@@ -205,31 +216,31 @@ class TestCollected:
 
 class TestWhatCanBeFound:
     def test_a_changed_page_is_found_by_its_new_words(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0, "a whale"), collected(1, "a whale"))))
-        store.commit(Batch(collected=(collected(0, "a shark"),)))
+        store.commit(Batch(discovered=(collected(0, "a whale"), collected(1, "a whale"))))
+        store.commit(Batch(discovered=(collected(0, "a shark"),)))
         assert (hits(store, "whale"), hits(store, "shark")) == ([1], [0])
 
     def test_a_page_that_is_the_same_stays_found(self, store: Store) -> None:
         for _ in range(3):
-            store.commit(Batch(collected=(collected(0),)))
+            store.commit(Batch(discovered=(collected(0),)))
         assert hits(store) == [0]
 
     def test_a_page_that_asks_not_to_be_indexed_is_not_found(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0, indexed=False), collected(1))))
+        store.commit(Batch(discovered=(collected(0, indexed=False), collected(1))))
         assert hits(store) == [1]
-        store.commit(Batch(collected=(collected(0), collected(1, indexed=False))))
+        store.commit(Batch(discovered=(collected(0), collected(1, indexed=False))))
         assert hits(store) == [0]
 
     def test_a_duplicate_is_not_found(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0), collected(1))))
-        store.commit(Batch(collected=(collected(1, duplicate_of=0),)))
+        store.commit(Batch(discovered=(collected(0), collected(1))))
+        store.commit(Batch(discovered=(collected(1, duplicate_of=0),)))
         assert hits(store) == [0]
-        store.commit(Batch(collected=(collected(1),)))
+        store.commit(Batch(discovered=(collected(1),)))
         assert hits(store) == [0, 1]
 
     def test_a_page_that_is_gone_is_not_found_until_it_is_there_again(self, store: Store) -> None:
         first = poll(0, 1.0, Outcome.CHANGED)
-        store.commit(Batch(polls=(first,), collected=(collected(0),)))
+        store.commit(Batch(polls=(first,), discovered=(collected(0),)))
         assert hits(store) == [0]
         for at, outcome, there in (
             (2.0, Outcome.GONE, []),
@@ -243,10 +254,10 @@ class TestWhatCanBeFound:
             assert hits(store) == there, outcome
 
     def test_a_removed_page_is_not_found(self, store: Store) -> None:
-        store.commit(Batch(collected=(collected(0), collected(1))))
+        store.commit(Batch(discovered=(collected(0), collected(1))))
         store.remove_pages([0], now=9.0)
         assert hits(store) == [1]
-        store.commit(Batch(collected=(collected(0),)))  # it was being polled meanwhile
+        store.commit(Batch(discovered=(collected(0),)))  # it was being polled meanwhile
         assert hits(store) == [1]
 
     def test_the_index_holds_just_what_can_be_found(self, store: Store) -> None:
@@ -263,7 +274,8 @@ class TestWhatCanBeFound:
             )
             store.commit(
                 Batch(
-                    polls=(poll(page_id, float(at), outcome),), collected=() if gone else (given,)
+                    polls=(poll(page_id, float(at), outcome),),
+                    discovered=(*(() if gone else (given,)),),
                 )
             )
             held[page_id] = mine if indexed and not twin and not gone else set()
@@ -285,7 +297,7 @@ class TestDocuments:
                     poll(1, 4.0, Outcome.GONE),
                     poll(2, 3.0, Outcome.FAILED),
                 ),
-                collected=(collected(0), collected(1, duplicate_of=0)),
+                discovered=(collected(0), collected(1, duplicate_of=0)),
             )
         )
         assert list(store.documents()) == [
@@ -297,8 +309,10 @@ class TestDocuments:
         store.commit(
             Batch(
                 polls=tuple(poll(page_id, 2.0, Outcome.CHANGED, b"x") for page_id in range(4)),
-                collected=tuple(collected(page_id) for page_id in range(3)),
-                rescored={0: 0.2, 1: 0.7},
+                discovered=(
+                    *(collected(page_id) for page_id in range(3)),
+                    Discoveries(rescored={0: 0.2, 1: 0.7}),
+                ),
             )
         )
         assert [document.page_id for document in store.documents(0.5)] == [1, 2]
@@ -356,5 +370,5 @@ def test_a_database_from_before_collections_is_converted(
         assert (record.polls, record.depth, record.relevance) == (1, 0, None)
         assert store.revisits(0) == []
         assert list(store.history()) == []
-        store.commit(Batch(new_pages=(found(1),), collected=(collected(0),)))
+        store.commit(Batch(discovered=(Discoveries(new_pages=(found(1),)), collected(0))))
         assert hits(store) == [0]

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StoreError
-from pollwise.store import Batch, Collected, Hit, NewPage, Store
+from pollwise.store import Batch, Collected, Discoveries, Hit, NewPage, Store
 from pollwise.store.sqlite.queries import migrations
 from pollwise.store.sqlite.search import TOKENIZER, expression_of
 
@@ -21,14 +21,20 @@ PAGES = {
 }
 
 
+def of(*collected: Collected) -> tuple[Discoveries, ...]:
+    return tuple(Discoveries(collected=each) for each in collected)
+
+
 def filled(path: Path, pages: dict[str, tuple[str, str]], relevance: float = 0.5) -> Store:
     store = Store.open(path)
     store.add_pages([NewPage(f"https://a.example/{name}") for name in pages], now=0.0)
     store.commit(
         Batch(
-            collected=tuple(
-                Collected(page_id, relevance, title, text)
-                for page_id, (title, text) in enumerate(pages.values())
+            discovered=of(
+                *(
+                    Collected(page_id, relevance, title, text)
+                    for page_id, (title, text) in enumerate(pages.values())
+                )
             )
         )
     )
@@ -129,8 +135,8 @@ class TestOrder:
     def test_of_pages_that_fit_alike_the_relevant_one_comes_first(self, tmp_path: Path) -> None:
         pages = {"off": ("", "a whale"), "on": ("", "a whale"), "unknown": ("", "a whale")}
         with filled(tmp_path / "pollwise.db", pages) as store:
-            store.commit(Batch(collected=(Collected(2, None, "", "a whale"),)))
-            store.commit(Batch(rescored={0: 0.1, 1: 0.9}))
+            store.commit(Batch(discovered=of(Collected(2, None, "", "a whale"))))
+            store.commit(Batch(discovered=(Discoveries(rescored={0: 0.1, 1: 0.9}),)))
             hits = store.search("whale")
             assert names(hits) == ["on", "off", "unknown"]
             assert [hit.relevance for hit in hits] == [0.9, 0.1, 0.0]
@@ -144,7 +150,7 @@ class TestOrder:
         with filled(tmp_path / "pollwise.db", pages, relevance=0.0) as store:
             fits = [hit.bm25 for hit in store.search("whale")]
             assert fits[0] > fits[1] > 2 / 3 * fits[0] > fits[2] > 0
-            store.commit(Batch(rescored={1: 1.0, 2: 1.0}))
+            store.commit(Batch(discovered=(Discoveries(rescored={1: 1.0, 2: 1.0}),)))
             assert names(store.search("whale")) == ["1", "0", "2"]
 
     def test_pages_of_hits_follow_one_another(self, tmp_path: Path) -> None:
@@ -184,7 +190,7 @@ class TestSnippets:
         with filled(tmp_path / "pollwise.db", {"odd": ("\ud800 odd\0", text)}) as store:
             [hit] = store.search("whale sea")
             assert marked(hit) == ["whale", "sea"]
-            store.commit(Batch(collected=(Collected(0, 0.5, "", "nothing"),)))
+            store.commit(Batch(discovered=of(Collected(0, 0.5, "", "nothing"))))
             assert store.search("whale") == []
 
 
@@ -192,10 +198,10 @@ def test_a_reader_finds_what_the_writer_has_committed(tmp_path: Path) -> None:
     path = tmp_path / "pollwise.db"
     with filled(path, PAGES) as store, Store.open_readonly(path) as reader:
         assert names(reader.search("squid")) == []
-        store.commit(Batch(collected=(Collected(3, 0.5, "", "a squid"),)))
+        store.commit(Batch(discovered=of(Collected(3, 0.5, "", "a squid"))))
         assert names(reader.search("squid")) == ["empty"]
         with pytest.raises(StoreError, match="cannot be written"):
-            reader.commit(Batch(collected=(Collected(3, 0.5, "", "krill"),)))
+            reader.commit(Batch(discovered=of(Collected(3, 0.5, "", "krill"))))
 
 
 def test_snippets_take_words_as_the_index_does() -> None:
@@ -205,5 +211,5 @@ def test_snippets_take_words_as_the_index_does() -> None:
 def test_pages_that_can_be_found_are_counted(tmp_path: Path) -> None:
     with filled(tmp_path / "pollwise.db", PAGES) as store:
         assert store.searchable_pages() == len(PAGES)
-        store.commit(Batch(collected=(Collected(0, 0.5, "", "a copy", duplicate_of=1),)))
+        store.commit(Batch(discovered=of(Collected(0, 0.5, "", "a copy", duplicate_of=1))))
         assert store.searchable_pages() == len(PAGES) - 1

@@ -1,4 +1,4 @@
-"""What a collection in a store is about, and what was learned of that."""
+"""What a collection learned of its topic, as the store keeps it."""
 
 import io
 import zipfile
@@ -13,26 +13,10 @@ from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store import Store
 from pollwise.types import StateDict
 
-__all__ = ["FILTER_STATE", "pack_filter_state", "stored_filter", "stored_subject", "stored_topic"]
+__all__ = ["FILTER_STATE", "pack_filter_state", "stored_filter"]
 
 FILTER_STATE = "topic-filter"
 """The name by which the store keeps the state of the topic filter."""
-
-
-def stored_topic(store: Store) -> Topic | None:
-    """The topic of the latest run; None: there was no run, or it did not collect."""
-    runs = store.runs()
-    kept: Any = runs[-1].settings.get("topic") if runs else None
-    if kept is None:
-        return None
-    return Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
-
-
-def stored_subject(store: Store) -> str | None:
-    """What the topic is called: its words as they were given, or the name of its judge."""
-    runs = store.runs()
-    subject = runs[-1].settings.get("subject") if runs else None
-    return None if subject is None else str(subject)
 
 
 def stored_filter(store: Store, about: Topic) -> TopicFilter:

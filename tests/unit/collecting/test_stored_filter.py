@@ -1,16 +1,10 @@
-"""The topic of a database, and its topic filter, are those of the latest run that collected."""
+"""The topic filter of a database is as it was when its state was kept last."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from pollwise.collecting.stored_topic import (
-    FILTER_STATE,
-    pack_filter_state,
-    stored_filter,
-    stored_topic,
-)
+from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import StoreError
 from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic import topic
@@ -18,15 +12,6 @@ from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store import Batch, Store
 
 WHALES = topic("blue whales", ["The whale sings."])
-
-
-def test_the_topic_of_a_run_is_the_topic_given(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "pollwise.db") as store:
-        assert stored_topic(store) is None
-        store.start_run(0.0, {"budget": "1/hour"}, b"")
-        assert stored_topic(store) is None
-        store.start_run(1.0, {"topic": asdict(WHALES)}, b"")
-        assert stored_topic(store) == WHALES
 
 
 def test_a_filter_goes_on_from_its_kept_state(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""What a run was told, checked once; it makes the policy, the budget and the scheduler of the run.
+
+Settings come from the command line or from the store, which keeps those of every run: `recorded`
+gives what it keeps, `latest_settings` reads it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pollwise.errors import InputError
+from pollwise.objectives import objective
+from pollwise.policies.base import Policy
+from pollwise.policies.collecting.robot import Robot
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.relevance.topic import Topic
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.store import Store
+from pollwise.types import Budget
+
+__all__ = ["CollectSettings", "Settings", "WatchSettings", "latest_settings", "read_settings"]
+
+_SEED = 0
+_LEASE = 86400.0
+"""Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
+queue. A lease that ran out would let a second poll of the host begin beside the first."""
+_LINE = 1
+"""Pages that may wait for a busy host of a collection: the robot chooses anew each time, by what
+it has learned."""
+
+
+_NO_TOPIC = Topic()
+
+
+def _budget(text: str, pages: int) -> Budget:
+    # What one second allows may come at once: the loop is not quick enough to miss no slot.
+    rate = parse_budget(text).total(pages)
+    return Budget(rate, burst=max(1.0, rate))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchSettings:
+    """What `pollwise watch` is told of how to watch.
+
+    `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
+    ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
+    `WebPoller`. `InputError` for what cannot be.
+    """
+
+    budget: str = "60/hour"
+    objective: str = "detection"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    revert_worth: float = 1.0
+    not_modified_cost: float = 1.0
+
+    def __post_init__(self) -> None:
+        parse_budget(self.budget)
+        self.policy()
+
+    def policy(self) -> BayesianIndex:
+        """A new policy."""
+        aim = objective(self.objective, **self.parameters)
+        return BayesianIndex(objective=aim, revert_worth=self.revert_worth)
+
+    def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
+        """A new scheduler for so many pages, with this policy (None: a new one)."""
+        return Scheduler(policy or self.policy(), _budget(self.budget, pages))
+
+    def recorded(self) -> dict[str, Any]:
+        """As the store keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, recorded: Mapping[str, Any]) -> Self:
+        """From what the store kept; what earlier versions did not keep is as usual."""
+        known = {name: recorded[name] for name in cls.__slots__ if name in recorded}
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectSettings:
+    """What `pollwise collect` is told.
+
+    `budget` is text such as 2/second. `topic` is what the collection is about, `subject` what it is
+    called (both empty: nothing was said of them). `crawl_delay` is in seconds. `requests` ends the
+    run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
+    `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
+    The store keeps the first three; the others hold for one run. `InputError` for a budget that
+    cannot be.
+    """
+
+    budget: str = "1/second"
+    topic: Topic = _NO_TOPIC
+    subject: str = ""
+    crawl_delay: float = 1.0
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_depth: int | None = None
+    pages_per_host: int | None = None
+    requests: int | None = None
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if parse_budget(self.budget).per_page:
+            raise InputError(
+                f"budget {self.budget!r}: the pages of a collection are not known beforehand; give"
+                " a budget for all of them, such as 2/second"
+            )
+
+    def policy(self) -> Robot:
+        """A new policy."""
+        return Robot(generator=np.random.default_rng(_SEED))
+
+    def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
+        """As of `WatchSettings`; the budget does not depend on the number of pages."""
+        return Scheduler(
+            policy or self.policy(),
+            _budget(self.budget, pages),
+            lease=_LEASE,
+            crawl_delay=self.crawl_delay,
+            line=_LINE,
+        )
+
+    def recorded(self) -> dict[str, Any]:
+        """As the store keeps it."""
+        return {"budget": self.budget, "topic": asdict(self.topic), "subject": self.subject}
+
+    @classmethod
+    def read(cls, recorded: Mapping[str, Any]) -> Self:
+        """From what the store kept."""
+        kept = recorded["topic"]
+        topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
+        told = {name: recorded[name] for name in ("budget", "subject") if name in recorded}
+        return cls(topic=topic, **told)
+
+
+Settings = WatchSettings | CollectSettings
+
+
+def read_settings(recorded: Mapping[str, Any]) -> Settings:
+    """The settings of a run, from what the store kept."""
+    collects = recorded.get("topic") is not None
+    return CollectSettings.read(recorded) if collects else WatchSettings.read(recorded)
+
+
+def latest_settings(store: Store) -> Settings | None:
+    """The settings of the latest run; None: there was none."""
+    runs = store.runs()
+    return read_settings(runs[-1].settings) if runs else None

@@ -1,0 +1,85 @@
+"""What a run was told: checked at once, kept by the store, and read again."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.objectives import Ephemeral
+from pollwise.relevance.topic import topic
+from pollwise.settings import (
+    CollectSettings,
+    WatchSettings,
+    latest_settings,
+    read_settings,
+)
+from pollwise.store import Store
+
+WHALES = topic("blue whales", ["The whale sings."])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        WatchSettings(),
+        WatchSettings(
+            budget="4/day/page",
+            objective="ephemeral",
+            parameters={"decay": 0.25},
+            revert_worth=0.5,
+            not_modified_cost=0.1,
+        ),
+        CollectSettings(topic=WHALES, subject="whales"),
+    ],
+)
+def test_what_the_store_kept_is_what_it_was_given(
+    tmp_path: Path, settings: WatchSettings | CollectSettings
+) -> None:
+    with Store.open(tmp_path / "pollwise.db") as store:
+        assert latest_settings(store) is None
+        store.start_run(0.0, {"budget": "1/hour"}, None)
+        store.start_run(1.0, settings.recorded(), None)
+        assert latest_settings(store) == settings
+
+
+def test_what_earlier_versions_did_not_keep_is_as_usual() -> None:
+    kept = {"budget": "20/hour", "objective": "delay", "parameters": {}, "rate": 0.1}
+    assert read_settings(kept) == WatchSettings(budget="20/hour", objective="delay")
+    kept = {"budget": "2/second", "rate": 2.0, "topic": asdict(WHALES), "subject": "whales"}
+    assert read_settings(kept) == CollectSettings(budget="2/second", topic=WHALES, subject="whales")
+
+
+def test_a_collection_keeps_its_topic_and_not_the_options_of_a_run() -> None:
+    told = CollectSettings(topic=WHALES, subject="whales", crawl_delay=5.0, deny=("x",))
+    assert read_settings(told.recorded()) == CollectSettings(topic=WHALES, subject="whales")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"budget": "fast"}, "budget 'fast'"),
+        ({"objective": "luck"}, "luck"),
+        ({"objective": "ephemeral"}, "decay"),
+        ({"revert_worth": 2.0}, "revert_worth"),
+    ],
+)
+def test_what_cannot_be_is_one_line_at_once(told: dict[str, object], why: str) -> None:
+    with pytest.raises(InputError, match=why) as raised:
+        WatchSettings(**told)  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
+
+
+def test_a_collection_has_a_budget_for_all_pages_together() -> None:
+    with pytest.raises(InputError, match="the pages of a collection are not known beforehand"):
+        CollectSettings(budget="1/day/page")
+
+
+def test_settings_make_policy_and_budget() -> None:
+    settings = WatchSettings(
+        budget="2/day/page", objective="ephemeral", parameters={"decay": 0.25}, revert_worth=0.5
+    )
+    scheduler = settings.scheduler(pages=43_200)
+    assert (scheduler.budget.rate, scheduler.budget.burst) == (1.0, 1.0)
+    assert settings.policy().objective == Ephemeral(decay=0.25)
+    assert CollectSettings(budget="7/second").scheduler(pages=0).budget.burst == 7.0
