@@ -15,6 +15,7 @@ from pollwise.errors import InputError
 __all__ = [
     "is_real",
     "is_whole",
+    "require",
     "require_choice",
     "require_drawable",
     "require_generator",
@@ -40,6 +41,17 @@ def is_real(value: object) -> TypeGuard[float]:
     (True, True, False)
     """
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def require(name: str, value: object, holds: bool, demand: str) -> None:
+    """`InputError`, saying what the value must be, unless what is demanded of it holds.
+
+    >>> require("Budget: rate", -1.0, False, "above 0")
+    Traceback (most recent call last):
+    pollwise.errors.InputError: Budget: rate=-1.0 must be above 0
+    """
+    if not holds:
+        raise InputError(f"{name}={value!r} must be {demand}")
 
 
 def require_whole(

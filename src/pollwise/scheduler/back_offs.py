@@ -1,0 +1,108 @@
+"""How long pages rest after polls that failed: longer after every further failure."""
+
+import heapq
+import math
+from collections.abc import Container, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from pollwise.types import Observation, Outcome
+
+__all__ = ["BackOffs"]
+
+_SPREAD = 0.1
+"""The share of its length by which a rest may be shorter or longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BackOff:
+    """A page whose latest poll, begun at `started_at`, failed; it rests until `until`.
+
+    That is about `pause` seconds in all.
+    """
+
+    failure: Observation
+    started_at: float
+    pause: float
+    until: float
+
+
+class BackOffs:
+    """The pages whose latest polls failed.
+
+    A page rests for `first` seconds, after every further failure twice as long, up to `longest`,
+    give or take a tenth by the page's id, so that the pages of a host that was down do not come
+    back all at once. Any answer ends the rest and makes the next one short again.
+    """
+
+    def __init__(self, first: float, longest: float) -> None:
+        self._first = first
+        self._longest = longest
+        self._by_page: dict[int, _BackOff] = {}
+        # A heap of (until, page id), in which the rests that ended early are dropped late.
+        self._resting: list[tuple[float, int]] = []
+
+    def until(self, page_id: int) -> float | None:
+        """Until when a page whose latest poll failed rests; None: that one did not fail."""
+        back_off = self._by_page.get(page_id)
+        return None if back_off is None else back_off.until
+
+    def failed(self, failure: Observation, started_at: float, now: float) -> None:
+        """Have a page rest whose poll, begun at `started_at`, failed."""
+        page_id = failure.page_id
+        before = self._by_page.get(page_id)
+        pause = self._first if before is None else min(2 * before.pause, self._longest)
+        until = now + pause * (1 - _SPREAD + 2 * _SPREAD * _evenly_spread(page_id))
+        self._by_page[page_id] = _BackOff(failure, started_at, pause, until)
+        heapq.heappush(self._resting, (until, page_id))
+
+    def is_outdated(self, observation: Observation) -> bool:
+        """Whether it is of a poll before the one that failed."""
+        back_off = self._by_page.get(observation.page_id)
+        return back_off is not None and observation.polled_at < back_off.started_at
+
+    def end(self, page_id: int) -> None:
+        """A page was answered, or is watched no longer."""
+        self._by_page.pop(page_id, None)
+
+    def rested(self, now: float, watched: Container[int]) -> list[Observation]:
+        """The failures of the watched pages that have rested by now; each is told once."""
+        failures = []
+        while self.first_end <= now:
+            _, page_id = heapq.heappop(self._resting)
+            if page_id in watched:
+                failures.append(self._by_page[page_id].failure)
+        return failures
+
+    @property
+    def first_end(self) -> float:
+        """When the first page has rested; infinite: none rests."""
+        while self._resting:
+            until, page_id = self._resting[0]
+            if self.until(page_id) == until:
+                return until
+            heapq.heappop(self._resting)
+        return math.inf
+
+    def state(self) -> list[tuple[Any, ...]]:
+        """Rows for a JSON text."""
+        return [astuple(back_off) for back_off in self._by_page.values()]
+
+    def load(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Put the rows of `state` back; errors of many kinds where they are none."""
+        self._by_page = dict(_restored(*row) for row in rows)
+        self._resting = [(back_off.until, page_id) for page_id, back_off in self._by_page.items()]
+        heapq.heapify(self._resting)
+
+
+def _restored(
+    failure: Sequence[Any], started_at: float, pause: float, until: float
+) -> tuple[int, _BackOff]:
+    page_id, polled_at, outcome, *rest = failure
+    observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *rest)
+    return int(page_id), _BackOff(observation, float(started_at), float(pause), float(until))
+
+
+def _evenly_spread(page_id: int) -> float:
+    """A number in [0, 1): multiples of the golden ratio fall evenly (Knuth, TAOCP 6.4)."""
+    return (page_id * 0x9E3779B97F4A7C15 % 2**64) / 2**64

@@ -1,0 +1,52 @@
+"""How much of a budget may be spent now: the generic cell rate algorithm in cost units."""
+
+import math
+
+from pollwise.checks import require
+from pollwise.types import Budget
+
+__all__ = ["CellRate"]
+
+
+class CellRate:
+    """The position in a budget (ITU-T I.371, virtual scheduling).
+
+    A poll of cost c may start at the time `next_at` or later, which then becomes
+    max(next_at, now - (burst - 1)/rate) + c/rate. With a burst of 1 and unit costs the times are
+    sums of 1/rate exactly, as floats. `InputError` for a budget out of its range.
+
+    >>> rate = CellRate(Budget(rate=0.5, burst=2.0))
+    >>> rate.spend(1.0, now=100.0), rate.next_at
+    (None, 100.0)
+    >>> rate.spend(1.0, now=100.0), rate.next_at
+    (None, 102.0)
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.next_at = -math.inf
+        self.budget = budget
+
+    @property
+    def budget(self) -> Budget:
+        """The budget; a new one holds from the next poll on."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        rate, burst = budget.rate, budget.burst
+        require("Budget: rate", rate, 0 < rate < math.inf, "finite and above 0")
+        require("Budget: burst", burst, 1 <= burst < math.inf, "finite and at least 1")
+        self._budget = budget
+        self._tolerance = (burst - 1) / rate
+
+    def begin(self, now: float) -> None:
+        """Nothing was saved up before `now`: neither a start nor a restart brings a burst."""
+        self.next_at = max(self.next_at, now)
+
+    def spend(self, cost: float, now: float) -> None:
+        """Count a poll that starts now."""
+        self.next_at = max(self.next_at, now - self._tolerance) + cost / self._budget.rate
+
+    def correct(self, more: float, now: float) -> None:
+        """A poll that was counted took so many cost units more, or less."""
+        self.next_at = max(self.next_at + more / self._budget.rate, now - self._tolerance)
