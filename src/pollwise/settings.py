@@ -18,7 +18,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.relevance.topic import Topic
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store import Store
+from pollwise.store.base import StoreReader
 from pollwise.types import Budget
 
 __all__ = ["CollectSettings", "Settings", "WatchSettings", "latest_settings", "read_settings"]
@@ -146,7 +146,7 @@ def read_settings(recorded: Mapping[str, Any]) -> Settings:
     return CollectSettings.read(recorded) if collects else WatchSettings.read(recorded)
 
 
-def latest_settings(store: Store) -> Settings | None:
+def latest_settings(store: StoreReader) -> Settings | None:
     """The settings of the latest run; None: there was none."""
     runs = store.runs()
     return read_settings(runs[-1].settings) if runs else None

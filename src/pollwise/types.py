@@ -42,14 +42,20 @@ class Outcome(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page to watch.
+    """A page to watch, as it is handed over.
 
-    `id` is a dense integer (0, 1, 2, ...), never used again for another page. `scope` is the
-    politeness scope (usually the host) whose crawl delay the page shares. `weight` says what a
-    change of this page is worth, `cost` what a poll takes from the budget. `seen_at` is the time
-    of the copy at hand; None: there is no copy yet, so the first poll says nothing of change.
+    *Who it is*, for good: `id` is a dense integer (0, 1, 2, ...), never used again for another
+    page. `scope` is the politeness scope (usually the host) whose crawl delay the page shares.
     Pages of one `site`, and those of one `kind` (a path pattern or a tag) within it, are likely
     to change alike and together.
+
+    *What is wanted of it*: `weight` says what a change of this page is worth, `cost` what a poll
+    takes from the budget.
+
+    *How it stands*: `seen_at` is the time of the copy at hand; None: there is no copy yet, so the
+    first poll says nothing of change. Whoever takes a page up keeps what it needs of it, such as
+    the scheduler its scope and cost; the page itself, kept up to date, is in the store and, while
+    it is watched, in `pollwise.live.loop.Watched`.
     """
 
     id: int

@@ -10,7 +10,7 @@ import numpy as np
 from pollwise.errors import StoreError
 from pollwise.relevance.topic import Topic
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.store import Store
+from pollwise.store.base import StoreReader
 from pollwise.types import StateDict
 
 __all__ = ["FILTER_STATE", "pack_filter_state", "stored_filter"]
@@ -19,7 +19,7 @@ FILTER_STATE = "topic-filter"
 """The name by which the store keeps the state of the topic filter."""
 
 
-def stored_filter(store: Store, about: Topic) -> TopicFilter:
+def stored_filter(store: StoreReader, about: Topic) -> TopicFilter:
     """The topic filter as it was when its state was kept last; without one a new filter.
 
     `StateError` where another version of pollwise kept the state, `StoreError` where it is damaged.

@@ -18,7 +18,8 @@ from pollwise.events import Command, Event
 from pollwise.live.loop import Clock, Progress
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store import Batch, Store
+from pollwise.store.base import StoreJournal
+from pollwise.store.records import Batch
 from pollwise.types import Page, StateDict
 
 __all__ = ["InitialState", "Journal", "rerun"]
@@ -91,7 +92,7 @@ class Journal:
 
     def __init__(
         self,
-        store: Store,
+        store: StoreJournal,
         scheduler: Scheduler,
         initial: InitialState | None,
         *,

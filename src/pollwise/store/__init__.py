@@ -1,4 +1,6 @@
-"""What the robot keeps from one start to the next, in one SQLite file.
+"""What is kept from one start to the next: pages, what was learned of them, what happened.
+
+Today in one SQLite file; `base` has the contract.
 
 >>> import tempfile, pathlib
 >>> folder = tempfile.TemporaryDirectory()

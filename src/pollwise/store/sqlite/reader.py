@@ -1,0 +1,130 @@
+"""Reading from the tables of a SQLite file."""
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from pollwise.errors import InputError, StoreError
+from pollwise.events import Event, decode
+from pollwise.store.records import Document, Fetched, Hit, PageRecord, Run, StoredVersion, Totals
+from pollwise.store.sqlite.bodies import unpack_body
+from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
+from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.learning import read_learned
+from pollwise.store.sqlite.rows import observation, page_record, stored_version
+from pollwise.store.sqlite.search import count_matches, search
+from pollwise.types import Observation, StateDict
+
+__all__ = ["SqliteReader"]
+
+_EVENTS_AT_ONCE = 1000
+
+
+class SqliteReader:
+    """A `StoreReader` by a connection to the database at `path`."""
+
+    def __init__(self, path: Path, connection: Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, symbolic links resolved."""
+        return self._path
+
+    def pages(self) -> list[PageRecord]:
+        return [page_record(row) for row in self._connection.rows("live_pages")]
+
+    def find_page(self, url: str) -> PageRecord | None:
+        rows = self._connection.rows("live_page_by_url", url=url)
+        return page_record(rows[0]) if rows else None
+
+    def next_page_id(self) -> int:
+        page_id: int = self._connection.rows("next_page_id")[0][0]
+        return page_id
+
+    def totals(self) -> Totals:
+        return Totals(*self._connection.rows("totals")[0])
+
+    def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
+        rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)
+        return [observation(row) for row in rows]
+
+    def outcomes(self) -> list[tuple[int, float, bool]]:
+        return [
+            (page, time, bool(changed)) for page, time, changed in self._connection.rows("outcomes")
+        ]
+
+    def revisits(self, page_id: int) -> list[float]:
+        return [time for (time,) in self._connection.rows("revisits", page_id=page_id)]
+
+    def versions(self, page_id: int) -> list[StoredVersion]:
+        return [stored_version(row) for row in self._connection.rows("versions", page_id=page_id)]
+
+    def body(self, body_hash: str) -> bytes:
+        rows = self._connection.rows("content", hash=body_hash)
+        if not rows:
+            raise InputError(f"{self._path} has no body with the hash {body_hash!r}")
+        try:
+            return unpack_body(*rows[0])
+        except ValueError as error:
+            raise StoreError(
+                f"{self._path}: the body {body_hash} is damaged ({error}): restore a copy"
+            ) from error
+
+    def load_learned(self) -> StateDict | None:
+        return read_learned(self._connection)
+
+    def has_learned(self) -> bool:
+        return bool(self._connection.rows("learned_layouts"))
+
+    def scheduler_state(self) -> str | None:
+        rows = self._connection.rows("scheduler_state")
+        return rows[0][0] if rows else None
+
+    def state(self, name: str) -> bytes | None:
+        rows = self._connection.rows("state", name=name)
+        return rows[0][0] if rows else None
+
+    def runs(self) -> list[Run]:
+        return [
+            Run(run_id, started_at, json.loads(settings))
+            for run_id, started_at, settings in self._connection.rows("runs")
+        ]
+
+    def initial_state(self, run_id: int) -> bytes:
+        for (state,) in self._connection.rows("initial_state", run_id=run_id):
+            if state is not None:
+                return bytes(state)
+        raise InputError(f"{self._path} has no run {run_id}, or its event log was pruned")
+
+    def events(self, run_id: int) -> Iterator[Event]:
+        seq = -1
+        while rows := self._connection.rows(
+            "events_after", run_id=run_id, seq=seq, limit=_EVENTS_AT_ONCE
+        ):
+            yield from (decode(line) for _, line in rows)
+            seq = rows[-1][0]
+
+    def history(self) -> Iterator[Fetched]:
+        return read_history(self._connection)
+
+    def terms(self) -> Iterator[tuple[int, bytes]]:
+        return read_terms(self._connection)
+
+    def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
+        return read_documents(self._connection, min_relevance)
+
+    def search(self, query: str, limit: int = 10, offset: int = 0) -> list[Hit]:
+        return search(self._connection, query, limit, offset)
+
+    def count_matches(self, query: str) -> int:
+        return count_matches(self._connection, query)
+
+    def searchable_pages(self) -> int:
+        count: int = self._connection.rows("searchable_pages")[0][0]
+        return count
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._connection.snapshot()
