@@ -1,4 +1,4 @@
-"""Plays learners in worlds, trial by trial, on all cores."""
+"""Plays learners in environments, trial by trial, on all cores."""
 
 import math
 import multiprocessing
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import PollwiseError
-from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import Setting, make_policy
@@ -36,10 +36,10 @@ _PIECES, _LARGEST_PIECE = 20, 25
 
 @dataclass(frozen=True)
 class Case:
-    """A learner in a world, looked at after each number of polls in `checkpoints` (ascending)."""
+    """A learner in an environment, looked at after `checkpoints` polls (ascending numbers)."""
 
-    world: World
-    learner: Learner
+    environment: Environment
+    learner: ConfiguredPolicy
     checkpoints: tuple[int, ...]
 
 
@@ -56,9 +56,9 @@ class Samples:
     scores: Floats
 
 
-def knapsack_of(world: World) -> StochasticKnapsack:
-    """The abstract environment of a world."""
-    return StochasticKnapsack.ranked(**world.ranks, noise=world.noise)
+def knapsack_of(environment: Environment) -> StochasticKnapsack:
+    """The abstract world with these pages."""
+    return StochasticKnapsack.ranked(**environment.ranks, noise=environment.noise)
 
 
 def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
@@ -140,19 +140,19 @@ def _end_with_parent() -> None:
 
 def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:
     number, case, seeds = piece
-    trial = _polling_trial if case.world.polling else _knapsack_trial
+    trial = _polling_trial if case.environment.polling else _knapsack_trial
     rows = [trial(case, seed) for seed in seeds]
     rewards, scores = (np.array([row[n] for row in rows]) for n in range(2))
     return number, seeds.start, Samples(rewards, scores)
 
 
 def _policy(case: Case, seed: int, rates: Mapping[int, float] | None = None) -> Policy:
-    setting = Setting(Detection(), budget=1.0, pages=case.world.pages, rates=rates, seed=seed)
+    setting = Setting(Detection(), budget=1.0, pages=case.environment.pages, rates=rates, seed=seed)
     return make_policy(case.learner.policy, setting, **case.learner.options)
 
 
 def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    knapsack = knapsack_of(case.world)
+    knapsack = knapsack_of(case.environment)
     polls = case.checkpoints[-1]
     result = play(
         _policy(case, seed), knapsack, polls=polls, seed=seed, checkpoints=case.checkpoints
@@ -165,7 +165,7 @@ def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
 
 
 def _polling_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    world = Zipf(**case.world.ranks)
+    world = Zipf(**case.environment.ranks)
     polls = case.checkpoints[-1]
     world.reset(seed, duration=polls + 1.0)
     done = simulate(_policy(case, seed, world.rates), world, polls=polls, seed=seed)
