@@ -75,10 +75,10 @@ class Experiment:
     """A published table or figure: what it says, what is run, and whether it holds.
 
     `title` says in a line what it shows, `source` is author, year, table or figure, and `claim` is
-    what the source says of it. `play` measures, with so many `trials` if not said otherwise.
-    `published` has the printed values by row and column of our table. `verdict` says in words
-    whether the claim holds of the measurements, and begins with "Holds" or "Does not hold" (see
-    `pollwise.experiments.judging.verdict`); `remark` is what else is to be known.
+    what the source says of it. `play` measures; it does so many `trials` unless told otherwise.
+    `published` has the printed values by row and column of our table. `verdict` judges the
+    measurements and says "Holds" or "Does not hold", and what was seen (see
+    `pollwise.experiments.judging`). `remark` is what else is to be known of the source.
     """
 
     title: str

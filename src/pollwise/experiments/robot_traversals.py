@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.experiments.experiment import Curve, Effort, Measurements, Row
-from pollwise.experiments.trials import workers
+from pollwise.experiments.workers import workers
 from pollwise.policies.collecting_catalogue import make_controller
 from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.simulation.traversal import traverse

@@ -9,7 +9,7 @@ from pollwise import checks
 from pollwise.errors import InputError
 from pollwise.experiments import reproduction
 from pollwise.experiments.drawing import draw
-from pollwise.experiments.experiment import Curve, Experiment, Measurements, Row
+from pollwise.experiments.experiment import Curve, Effort, Experiment, Measurements, Row
 from pollwise.experiments.registry import experiment_named, experiments
 from pollwise.experiments.reproduction import reproduce
 
@@ -93,6 +93,18 @@ def test_every_experiment_says_what_it_is():
             assert "\n" not in text
         _, kind, number = name.split("-")
         assert f"{kind} {number}" in experiment.source.lower()
+
+
+PRINTED = [name for name, each in experiments().items() if each.published]
+
+
+@pytest.mark.parametrize("name", [each for each in PRINTED if not each.startswith("robot-")])
+def test_every_printed_value_stands_beside_one_of_ours(name):
+    """Those of the robot, whose trials take long: see `test_robot_traversals`."""
+    experiment = experiment_named(name)
+    measured = experiment.measure(Effort(trials=1, cores=1, report=lambda text: None))
+    published = {(row.row, row.column): row.published for row in measured.rows}
+    assert experiment.published.items() <= published.items()
 
 
 def test_names_that_are_none():

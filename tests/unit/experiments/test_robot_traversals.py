@@ -52,6 +52,7 @@ def test_performance_over_traversals(play):
     assert values["random", "storms, no. 1"] == pytest.approx(0.4)
     assert values[LEARNER, "physics, passes greedy"] == 19
     assert figure.finding(measured).count("Holds") == 2
+    assert figure.published.keys() <= values.keys()
     assert len(measured.curves[0].x) == TRAVERSALS
 
 

@@ -1,16 +1,10 @@
 """Trials are the runs they claim to be, whatever the number of cores."""
 
-import math
-import multiprocessing
-import os
-import time
-
 import numpy as np
 import pytest
 
-from pollwise.errors import PollwiseError
 from pollwise.experiments.scenario import ConfiguredPolicy, Environment
-from pollwise.experiments.trials import Case, knapsack_of, run_cases, workers
+from pollwise.experiments.trials import Case, knapsack_of, run_cases
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.scores.summary import expected_detections
@@ -56,20 +50,3 @@ def test_more_cores_make_no_difference():
         assert np.array_equal(a.rewards, b.rewards)
         assert np.array_equal(a.scores, b.scores)
     assert told[-1] == "50 of 50 trials"
-
-
-def test_what_goes_wrong_in_a_worker_is_told_and_ends_no_other_process():
-    bystander = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
-    bystander.start()
-    try:
-        with pytest.raises(ValueError, match="math domain error"), workers(2) as run:
-            list(run(math.sqrt, [4.0, -1.0]))
-        assert bystander.is_alive()
-    finally:
-        bystander.terminate()
-        bystander.join()
-
-
-def test_a_worker_that_dies_is_told():
-    with pytest.raises(PollwiseError, match="ended before they were done"), workers(2) as run:
-        list(run(os._exit, [1]))
