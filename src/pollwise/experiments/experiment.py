@@ -39,7 +39,8 @@ class Measurements:
     """The numbers of an experiment, and how to draw them.
 
     `curves` is empty for tables. `levels` are horizontal lines by their label. `x_label` and
-    `y_label` name the axes; x is logarithmic, y is so with `log_y`.
+    `y_label` name the axes; x is logarithmic, y is so with `log_y`. `unlisted` are numbers that
+    the verdict needs and the table does not show.
     """
 
     rows: list[Row]
@@ -48,6 +49,7 @@ class Measurements:
     x_label: str = "polls"
     y_label: str = "expected reward of a poll"
     log_y: bool = False
+    unlisted: Mapping[str, float] = field(default_factory=dict)
 
     def cell(self, row: str, column: str) -> Row:
         """The number in this place of the table; `KeyError` if there is none."""

@@ -1,4 +1,7 @@
-"""Finds the experiments by their names: each paper has a module with a dict of its own."""
+"""Finds the experiments by their names.
+
+To add one, put an `Experiment` under its name into the `EXPERIMENTS` of its paper, in `papers/`.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -20,7 +23,7 @@ def _of(paper: str) -> Mapping[str, Experiment]:
 
 
 def experiments() -> dict[str, Experiment]:
-    """All by name: by paper, figures before tables, and number."""
+    """All by name, in the order of the papers, and there as they are listed."""
     return {name: each for paper in _PAPERS for name, each in _of(paper).items()}
 
 
