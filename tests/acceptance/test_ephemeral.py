@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pollwise.experiments.ephemeral_sources import EPOCHS, LONG_RUN, SOURCES
+from pollwise.experiments.papers.ephemeral import EPOCHS, LONG_RUN, SOURCES
 from pollwise.policies.index.ephemeral import EphemeralIndex
 from pollwise.simulation.worlds.ephemeral import EphemeralWorld, Learner, play_epochs, top
 

@@ -154,11 +154,11 @@ def reproduce(
 ) -> None:
     """Run the experiment behind a published table or figure, on all cores."""
     from pollwise.console.tables import print_experiments, print_reproduction, progress_line
-    from pollwise.experiments.registry import experiment_named, experiment_names
+    from pollwise.experiments.registry import experiments
     from pollwise.experiments.reproduction import reproduce as run
 
     if name is None:
-        listed = [(each, experiment_named(each)) for each in experiment_names()]
+        listed = list(experiments().items())
         if as_json:
             entries = [
                 {"name": each, "title": e.title, "source": e.source, "trials": e.trials}

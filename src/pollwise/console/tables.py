@@ -124,7 +124,7 @@ def print_experiments(experiments: Sequence[tuple[str, "Experiment"]]) -> None:
 def print_reproduction(result: "Reproduction") -> None:
     """What an experiment found: the claim, the numbers by row and column, the finding."""
     console = stdout()
-    experiment, rows = result.experiment, result.outcome.rows
+    experiment, rows = result.experiment, result.measurements.rows
     console.print(f"{result.name}: {experiment.title} ({experiment.source})")
     console.print(f"Claim: {experiment.claim}")
     columns = list(dict.fromkeys(row.column for row in rows))
@@ -136,7 +136,7 @@ def print_reproduction(result: "Reproduction") -> None:
         for name in dict.fromkeys(row.row for row in rows if row.column in some):
             table.add_row(name, *(_number(cells.get((name, column))) for column in some))
         console.print(table)
-    console.print(f"Finding: {result.outcome.finding}")
+    console.print(f"Finding: {result.finding}")
     notes = "± is one standard error"
     if any(row.published is not None for row in rows):
         notes += ", [published values] in brackets"

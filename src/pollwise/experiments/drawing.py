@@ -1,33 +1,33 @@
-"""Draws what an experiment found as a PNG file."""
+"""Draws what an experiment measured as a PNG file."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pollwise.experiments.experiment import POLLS_TO_SHARE, Outcome, Row
+from pollwise.experiments.experiment import POLLS_TO_SHARE, Measurements, Row
 
 __all__ = ["draw"]
 
 _LINES = ("-", "--", "-.", ":")
 
 
-def draw(path: Path, title: str, outcome: Outcome) -> None:
+def draw(path: Path, title: str, measured: Measurements) -> None:
     """Write a figure: curves if there are any, else the table as points."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     FigureCanvasAgg(figure)
-    if outcome.curves:
-        _draw_curves(figure.add_subplot(), outcome)
+    if measured.curves:
+        _draw_curves(figure.add_subplot(), measured)
     else:
-        _draw_points(figure, outcome.rows)
+        _draw_points(figure, measured.rows)
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=120)
 
 
-def _draw_curves(axes: Any, outcome: Outcome) -> None:
-    for number, curve in enumerate(outcome.curves):
+def _draw_curves(axes: Any, measured: Measurements) -> None:
+    for number, curve in enumerate(measured.curves):
         style = _LINES[number // 10 % len(_LINES)]
         (line,) = axes.plot(curve.x, curve.y, style, label=curve.label)
         if curve.stderr is not None:
@@ -36,10 +36,10 @@ def _draw_curves(axes: Any, outcome: Outcome) -> None:
                 for sign in (-2, 2)
             )
             axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.2, lw=0)
-    for number, (label, level) in enumerate(outcome.levels.items()):
+    for number, (label, level) in enumerate(measured.levels.items()):
         axes.axhline(level, color="0.45", linestyle=_LINES[number % len(_LINES)], lw=1, label=label)
-    axes.set(xlabel=outcome.x_label, ylabel=outcome.y_label, xscale="log")
-    if outcome.log_y:
+    axes.set(xlabel=measured.x_label, ylabel=measured.y_label, xscale="log")
+    if measured.log_y:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)

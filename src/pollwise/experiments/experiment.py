@@ -1,10 +1,9 @@
-"""What a reproduced table or figure is: where it comes from, how it is run, what comes out."""
+"""What a reproduced table or figure is: where it comes from, what is run, whether it holds."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
-__all__ = ["POLLS_TO_SHARE", "Curve", "Effort", "Experiment", "Outcome", "Row"]
+__all__ = ["POLLS_TO_SHARE", "Curve", "Effort", "Experiment", "Measurements", "Row"]
 
 POLLS_TO_SHARE = "polls to 90 %"
 """The end of the names of columns that say how many polls a learner needs."""
@@ -36,21 +35,32 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What an experiment found.
+class Measurements:
+    """The numbers of an experiment, and how to draw them.
 
-    `finding` says in words whether the claim holds; `curves` is empty for tables. `levels` are
-    horizontal lines by their label. `x_label` and `y_label` are those of the axes, of
-    which the first is logarithmic, the second if `log_y`.
+    `curves` is empty for tables. `levels` are horizontal lines by their label. `x_label` and
+    `y_label` name the axes; x is logarithmic, y is so with `log_y`. `unlisted` are numbers that
+    the verdict needs and the table does not show.
     """
 
     rows: list[Row]
-    finding: str
     curves: list[Curve] = field(default_factory=list)
-    levels: dict[str, float] = field(default_factory=dict)
+    levels: Mapping[str, float] = field(default_factory=dict)
     x_label: str = "polls"
     y_label: str = "expected reward of a poll"
     log_y: bool = False
+    unlisted: Mapping[str, float] = field(default_factory=dict)
+
+    def cell(self, row: str, column: str) -> Row:
+        """The number in this place of the table; `KeyError` if there is none."""
+        return {(each.row, each.column): each for each in self.rows}[row, column]
+
+    def value(self, row: str, column: str) -> float:
+        """The value in this place, where there must be one; else `ValueError`."""
+        value = self.cell(row, column).value
+        if value is None:
+            raise ValueError(f"no value in row {row!r}, column {column!r}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -62,24 +72,35 @@ class Effort:
     report: Callable[[str], None]
 
 
-class Experiment(Protocol):
-    """A published table or figure. `claim` is what its source says of it, in our words."""
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A published table or figure: what it says, what is run, and whether it holds.
 
-    @property
-    def title(self) -> str:
-        """What it shows, in a line."""
+    `title` says in a line what it shows, `source` is author, year, table or figure, and `claim` is
+    what the source says of it. `play` measures; it does so many `trials` unless told otherwise.
+    `published` has the printed values by row and column of our table. `verdict` judges the
+    measurements and says "Holds" or "Does not hold", and what was seen (see
+    `pollwise.experiments.judging`). `remark` is what else is to be known of the source.
+    """
 
-    @property
-    def source(self) -> str:
-        """Author, year, table or figure."""
+    title: str
+    source: str
+    claim: str
+    trials: int = 1
+    play: Callable[[Effort], Measurements]
+    published: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    verdict: Callable[[Measurements], str]
+    remark: str = ""
 
-    @property
-    def claim(self) -> str:
-        """What the source says of it."""
+    def measure(self, effort: Effort) -> Measurements:
+        """Do the trials, and put the printed values beside ours."""
+        measured = self.play(effort)
+        rows = [
+            replace(row, published=self.published.get((row.row, row.column)))
+            for row in measured.rows
+        ]
+        return replace(measured, rows=rows)
 
-    @property
-    def trials(self) -> int:
-        """How many trials it takes if not said otherwise."""
-
-    def run(self, effort: Effort) -> Outcome:
-        """Do the trials, and judge."""
+    def finding(self, measured: Measurements) -> str:
+        """The verdict and the remark."""
+        return " ".join(filter(None, (self.verdict(measured), self.remark)))

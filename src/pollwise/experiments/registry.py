@@ -1,46 +1,36 @@
-"""Finds the experiments: every module of this package that has an `EXPERIMENT`."""
+"""Finds the experiments by their names.
 
-import re
+To add one, put an `Experiment` under its name into the `EXPERIMENTS` of its paper, in `papers/`.
+"""
+
+from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.experiments.experiment import Experiment
 
-__all__ = ["experiment_named", "experiment_names"]
+__all__ = ["experiment_named", "experiments"]
 
 _PAPERS = ("lakg", "htraa", "gpoks", "ephemeral", "robot")
-_MODULE = re.compile(rf"({'|'.join(_PAPERS)})_(figure|table)_(\d+(?:_\d+)?)")
+"""The names of experiments begin with these."""
 
 
-def _modules() -> dict[str, str]:
-    """Modules by the names of their experiments: by paper, figures before tables, and number."""
-    found = [_MODULE.fullmatch(path.stem) for path in Path(__file__).parent.glob("*.py")]
-    keys = sorted(
-        (_PAPERS.index(match[1]), match[2], [int(n) for n in match[3].split("_")], match[0])
-        for match in found
-        if match
-    )
-    return {_name(module): module for *_, module in keys}
+def _of(paper: str) -> Mapping[str, Experiment]:
+    """A paper's experiments by name; only now its module is loaded."""
+    module = import_module(f"pollwise.experiments.papers.{paper}")
+    of_paper: Mapping[str, Experiment] = module.EXPERIMENTS
+    return of_paper
 
 
-def _name(module: str) -> str:
-    """As people write it: gpoks_table_8_10 is gpoks-table-8.10."""
-    paper, kind, number = module.split("_", 2)
-    return f"{paper}-{kind}-{number.replace('_', '.')}"
-
-
-def experiment_names() -> list[str]:
-    """All names: by paper, figures before tables, and number."""
-    return list(_modules())
+def experiments() -> dict[str, Experiment]:
+    """All by name, in the order of the papers, and there as they are listed."""
+    return {name: each for paper in _PAPERS for name, each in _of(paper).items()}
 
 
 def experiment_named(name: str) -> Experiment:
     """`InputError` lists the names if there is none of this one."""
-    module = _modules().get(name)
-    if module is None:
-        raise InputError(
-            f"no such experiment: {name!r}; choose one of {', '.join(experiment_names())}"
-        )
-    experiment: Experiment = import_module(f"pollwise.experiments.{module}").EXPERIMENT
+    paper = name.partition("-")[0]
+    experiment = _of(paper).get(name) if paper in _PAPERS else None
+    if experiment is None:
+        raise InputError(f"no such experiment: {name!r}; choose one of {', '.join(experiments())}")
     return experiment

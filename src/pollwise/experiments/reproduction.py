@@ -9,7 +9,7 @@ from typing import Any
 
 from pollwise.checks import require_drawable, require_whole
 from pollwise.experiments.drawing import draw
-from pollwise.experiments.experiment import Effort, Experiment, Outcome
+from pollwise.experiments.experiment import Effort, Experiment, Measurements
 from pollwise.experiments.registry import experiment_named
 
 __all__ = ["Reproduction", "reproduce"]
@@ -21,7 +21,8 @@ class Reproduction:
 
     name: str
     experiment: Experiment
-    outcome: Outcome
+    measurements: Measurements
+    finding: str
     trials: int
     seconds: float
     cores: int
@@ -34,13 +35,13 @@ class Reproduction:
             "title": self.experiment.title,
             "source": self.experiment.source,
             "claim": self.experiment.claim,
-            "finding": self.outcome.finding,
+            "finding": self.finding,
             "trials": self.trials,
             "seeds": [0, self.trials - 1],
             "seconds": round(self.seconds, 3),
             "cores": self.cores,
             "figure": None if self.figure is None else str(self.figure),
-            "results": [asdict(row) for row in self.outcome.rows],
+            "results": [asdict(row) for row in self.measurements.rows],
         }
 
 
@@ -66,8 +67,10 @@ def reproduce(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     begun = time.perf_counter()
-    outcome = experiment.run(Effort(trials, cores, report))
+    measured = experiment.measure(Effort(trials, cores, report))
     seconds = time.perf_counter() - begun
     if figure is not None:
-        draw(figure, f"{name}: {experiment.title}", outcome)
-    return Reproduction(name, experiment, outcome, trials, seconds, cores, figure)
+        draw(figure, f"{name}: {experiment.title}", measured)
+    return Reproduction(
+        name, experiment, measured, experiment.finding(measured), trials, seconds, cores, figure
+    )

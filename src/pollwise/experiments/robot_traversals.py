@@ -13,8 +13,8 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
-from pollwise.experiments.trials import workers
+from pollwise.experiments.experiment import Curve, Effort, Measurements, Row
+from pollwise.experiments.workers import workers
 from pollwise.policies.collecting_catalogue import make_controller
 from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.simulation.traversal import traverse
@@ -27,9 +27,10 @@ __all__ = [
     "OUR_TRAVERSALS",
     "TOPICS",
     "TRAVERSALS",
-    "Play",
-    "RobotExperiment",
     "Runs",
+    "RunsByPolicy",
+    "TraversalFigure",
+    "play_traversals",
     "recall_curve",
     "recall_rows",
     "recorded_graph",
@@ -95,26 +96,23 @@ class Runs:
         return best
 
 
-Play = Mapping[tuple[str, str], Runs]
+RunsByPolicy = Mapping[tuple[str, str], Runs]
 """Runs by policy and topic."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RobotExperiment:
-    """A figure about traversals: `judge` makes it of the runs of all policies."""
+@dataclass(frozen=True)
+class TraversalFigure:
+    """Measures traversals: `show` makes the figure of the runs of all policies."""
 
-    title: str
-    source: str
-    claim: str
-    judge: Callable[[Play], Outcome]
-    trials: int = 15
+    show: Callable[[RunsByPolicy], Measurements]
 
-    def run(self, effort: Effort) -> Outcome:
-        """Traverse, each trial with its own random numbers to break ties, and judge."""
-        return self.judge(_play(effort))
+    def __call__(self, effort: Effort) -> Measurements:
+        """Do the trials."""
+        return self.show(play_traversals(effort))
 
 
-def _play(effort: Effort) -> Play:
+def play_traversals(effort: Effort) -> RunsByPolicy:
+    """Traverse with all policies, each trial with its own random numbers to break ties."""
     cases = [
         (policy, topic, seed)
         for policy in (LEARNER, OURS, *OTHERS)

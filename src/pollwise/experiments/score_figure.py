@@ -1,11 +1,11 @@
 """A figure of learning: the score of the learners' mixtures over the number of polls."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pollwise.experiments.experiment import Curve, Effort, Outcome, Row
+from pollwise.experiments.experiment import Curve, Effort, Measurements, Row
 from pollwise.experiments.learning import Learned, checkpoints_to, classical_scores, learn
-from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 from pollwise.simulation.scores.summary import mean_of
 
 __all__ = ["ScoreFigure"]
@@ -13,27 +13,25 @@ __all__ = ["ScoreFigure"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFigure:
-    """The scores of `learners` in `world` during `polls` polls, the means of `trials` trials.
+    """Measures the scores of `learners` in an environment during `polls` polls.
 
-    `marks` are the numbers of polls that become columns of the table; `judge` says in words
-    whether the claim holds.
+    `marks` are the numbers of polls that become columns of the table.
     """
 
-    title: str
-    source: str
-    claim: str
-    trials: int
-    world: World
-    learners: Sequence[Learner]
+    environment: Environment
+    learners: Sequence[ConfiguredPolicy]
     polls: int
     marks: Sequence[int]
-    judge: Callable[[Learned], str]
 
-    def run(self, effort: Effort) -> Outcome:
-        """Do the trials, and judge."""
+    def __call__(self, effort: Effort) -> Measurements:
+        """Do the trials."""
         checkpoints = checkpoints_to(self.polls, *self.marks)
-        (learned,) = learn([self.world], self.learners, checkpoints, effort)
-        levels = classical_scores(self.world)
+        (learned,) = learn([self.environment], self.learners, checkpoints, effort)
+        return self.shown(learned)
+
+    def shown(self, learned: Learned) -> Measurements:
+        """The means over trials: a curve a learner, and a table of the marks."""
+        levels = classical_scores(learned.environment)
         rows = [
             Row(name, f"{mark} polls", level)
             for name, level in levels.items()
@@ -43,12 +41,8 @@ class ScoreFigure:
             for mark in self.marks:
                 mean = learned.score(learner.row, mark)
                 rows.append(Row(learner.row, f"{mark} polls", mean.value, mean.stderr))
-        return Outcome(
-            rows + learned.rows_to_share(),
-            self.judge(learned),
-            [_curve(learned, learner.row) for learner in self.learners],
-            levels,
-        )
+        curves = [_curve(learned, learner.row) for learner in self.learners]
+        return Measurements(rows + learned.rows_to_share(), curves, levels)
 
 
 def _curve(learned: Learned, row: str) -> Curve:

@@ -1,22 +1,14 @@
-"""Plays learners in worlds, trial by trial, on all cores."""
+"""Plays learners in environments, trial by trial, on all cores."""
 
 import math
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import PollwiseError
-from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
+from pollwise.experiments.workers import workers
 from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import Setting, make_policy
@@ -25,7 +17,7 @@ from pollwise.simulation.scores.summary import expected_detections
 from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play, recent_mean
 from pollwise.simulation.worlds.zipf import Zipf
 
-__all__ = ["Case", "Samples", "knapsack_of", "run_cases", "workers"]
+__all__ = ["Case", "Samples", "knapsack_of", "run_cases"]
 
 Floats = NDArray[np.float64]
 Report = Callable[[str], None]
@@ -36,10 +28,10 @@ _PIECES, _LARGEST_PIECE = 20, 25
 
 @dataclass(frozen=True)
 class Case:
-    """A learner in a world, looked at after each number of polls in `checkpoints` (ascending)."""
+    """A learner in an environment, looked at after `checkpoints` polls (ascending numbers)."""
 
-    world: World
-    learner: Learner
+    environment: Environment
+    learner: ConfiguredPolicy
     checkpoints: tuple[int, ...]
 
 
@@ -56,9 +48,9 @@ class Samples:
     scores: Floats
 
 
-def knapsack_of(world: World) -> StochasticKnapsack:
-    """The abstract environment of a world."""
-    return StochasticKnapsack.ranked(**world.ranks, noise=world.noise)
+def knapsack_of(environment: Environment) -> StochasticKnapsack:
+    """The abstract world with these pages."""
+    return StochasticKnapsack.ranked(**environment.ranks, noise=environment.noise)
 
 
 def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
@@ -86,73 +78,21 @@ def _joined(samples: Sequence[Samples]) -> Samples:
     )
 
 
-Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-
-
-@contextmanager
-def workers(cores: int) -> Iterator[Run]:
-    """Something that maps a function over arguments on so many cores, in any order."""
-    if cores == 1:
-        yield map
-        return
-    # A process that was forked while another thread holds a lock may hang: they are spawned.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_end_with_parent)
-    others = set(multiprocessing.active_children())
-
-    def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
-        # Ctrl-C reaches all processes of a terminal. The workers, which start here and inherit
-        # what is blocked, never see it: this process ends them.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            futures = [pool.submit(function, each) for each in arguments]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for future in as_completed(futures):
-            yield future.result()
-
-    try:
-        yield run
-    except BrokenProcessPool as error:
-        raise PollwiseError(
-            "a process that did trials has ended before they were done (is there enough memory?);"
-            " try again, with fewer --trials perhaps"
-        ) from error
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """Have this worker end when the process that started it is killed: no one else ends it."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:
     number, case, seeds = piece
-    trial = _polling_trial if case.world.polling else _knapsack_trial
+    trial = _polling_trial if case.environment.polling else _knapsack_trial
     rows = [trial(case, seed) for seed in seeds]
     rewards, scores = (np.array([row[n] for row in rows]) for n in range(2))
     return number, seeds.start, Samples(rewards, scores)
 
 
 def _policy(case: Case, seed: int, rates: Mapping[int, float] | None = None) -> Policy:
-    setting = Setting(Detection(), budget=1.0, pages=case.world.pages, rates=rates, seed=seed)
+    setting = Setting(Detection(), budget=1.0, pages=case.environment.pages, rates=rates, seed=seed)
     return make_policy(case.learner.policy, setting, **case.learner.options)
 
 
 def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    knapsack = knapsack_of(case.world)
+    knapsack = knapsack_of(case.environment)
     polls = case.checkpoints[-1]
     result = play(
         _policy(case, seed), knapsack, polls=polls, seed=seed, checkpoints=case.checkpoints
@@ -165,7 +105,7 @@ def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
 
 
 def _polling_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    world = Zipf(**case.world.ranks)
+    world = Zipf(**case.environment.ranks)
     polls = case.checkpoints[-1]
     world.reset(seed, duration=polls + 1.0)
     done = simulate(_policy(case, seed, world.rates), world, polls=polls, seed=seed)

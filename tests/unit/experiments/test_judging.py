@@ -3,34 +3,43 @@
 import numpy as np
 import pytest
 
-from pollwise.experiments import htraa_figure_12, lakg_figure_3, lakg_figure_5
-from pollwise.experiments.experiment import Row
+from pollwise.experiments.experiment import Measurements, Row
 from pollwise.experiments.judging import (
     ahead_in_the_end,
     coarser_is_sooner,
     faster,
+    leads_the_table,
     near_the_optimum,
 )
 from pollwise.experiments.learning import Learned, classical_scores
-from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.papers.htraa import exponent_of_growth
+from pollwise.experiments.registry import experiment_named
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
+from pollwise.experiments.score_figure import ScoreFigure
 from pollwise.experiments.trials import Samples
 
-WORLD = World(pages=8, alpha=0.3, beta=1.0)
+WORLD = Environment(pages=8, alpha=0.3, beta=1.0)
 BEST = classical_scores(WORLD)["optimal"]
-A, B = Learner("a", "lakg"), Learner("b", "htraa")
+A, B = ConfiguredPolicy("a", "lakg"), ConfiguredPolicy("b", "htraa")
 LAKG = "lakg 1500/1.3"
 ESTIMATORS = [f"estimator {polls}" for polls in ("1,000", "10,000", "50,000")]
 
 
-def learned(**shares: list[float]) -> Learned:
-    """Scores as shares of the optimum, after 10, 100, 1000, ... polls; one trial."""
+def learned(**shares: list[float]) -> Measurements:
+    """Of scores as shares of the optimum, after 10, 100, 1000, ... polls; one trial."""
     samples = {
         row: Samples(np.array([scores]), BEST * np.array([scores]))
         for row, scores in shares.items()
     }
     count = len(next(iter(shares.values())))
-    return Learned(WORLD, tuple(10**n for n in range(1, count + 1)), samples)
+    checkpoints = tuple(10**n for n in range(1, count + 1))
+    figure = ScoreFigure(
+        environment=WORLD,
+        learners=[ConfiguredPolicy(row, "") for row in shares],
+        polls=checkpoints[-1],
+        marks=checkpoints,
+    )
+    return figure.shown(Learned(WORLD, checkpoints, samples))
 
 
 @pytest.mark.parametrize(
@@ -62,12 +71,12 @@ def learned(**shares: list[float]) -> Learned:
             {"a": [0.9, 0.8, 0.8], "b": [0.1, 0.9, 0.9]},
         ),
         (
-            lakg_figure_3.EXPERIMENT.judge,
+            experiment_named("lakg-figure-3").verdict,
             {LAKG: [0.9], **{row: [0.5] for row in ESTIMATORS}},
             {LAKG: [0.5], **{row: [0.9] for row in ESTIMATORS}},
         ),
         (
-            lakg_figure_5.EXPERIMENT.judge,
+            experiment_named("lakg-figure-5").verdict,
             {LAKG: [0.1, 0.95, 0.95]},
             {LAKG: [1.0, 1.0, 0.5]},
         ),
@@ -100,7 +109,7 @@ def test_how_much_faster():
     ],
 )
 def test_the_exponent_of_growth(by_size, exponent):
-    assert htraa_figure_12._exponent(by_size) == (exponent and pytest.approx(exponent))
+    assert exponent_of_growth(by_size) == (exponent and pytest.approx(exponent))
 
 
 @pytest.mark.parametrize(
@@ -108,15 +117,7 @@ def test_the_exponent_of_growth(by_size, exponent):
     [((20.0, 0.3), (18.0, 0.3), "Holds"), ((19.0, 0.5), (18.0, 0.5), "Does not hold")],
 )
 def test_a_table_holds_where_the_leader_leads_by_two_standard_errors(gpoks, rival, verdict):
-    table = RewardTable(
-        title="",
-        source="",
-        claim="",
-        worlds=[WORLD],
-        rivals=["b"],
-        horizons=[50],
-        learners=[Learner("gpoks", "gpoks"), B],
-    )
     column = "0.3/1.0 t=50"
-    finding = table._finding([Row("gpoks", column, *gpoks), Row("b", column, *rival)])
+    table = Measurements([Row("gpoks", column, *gpoks), Row("b", column, *rival)])
+    finding = leads_the_table("gpoks", ["b"], [column])(table)
     assert finding.startswith(f"{verdict}. gpoks ahead of b")

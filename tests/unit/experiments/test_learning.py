@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from pollwise.experiments.experiment import Effort, Row
+from pollwise.experiments.experiment import Effort, Experiment, Row
+from pollwise.experiments.judging import leads_the_table
 from pollwise.experiments.learning import Learned, checkpoints_to, classical_scores, learn
 from pollwise.experiments.reward_table import RewardTable
-from pollwise.experiments.scenario import Learner, World
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 from pollwise.experiments.score_figure import ScoreFigure
 from pollwise.experiments.trials import Samples
 
-WORLD = World(pages=8, alpha=0.3, beta=1.0)
+WORLD = Environment(pages=8, alpha=0.3, beta=1.0)
 EFFORT = Effort(trials=4, cores=1, report=lambda text: None)
 
 
@@ -51,54 +52,52 @@ def test_means_over_trials():
 
 
 def test_every_learner_in_every_world():
-    worlds = [WORLD, World(pages=3, alpha=0.5, beta=0.5)]
+    worlds = [WORLD, Environment(pages=3, alpha=0.5, beta=0.5)]
     results = learn(
-        worlds, [Learner("u", "uniform"), Learner("b", "bayes-index")], (10, 20), EFFORT
+        worlds,
+        [ConfiguredPolicy("u", "uniform"), ConfiguredPolicy("b", "bayes-index")],
+        (10, 20),
+        EFFORT,
     )
-    assert [result.world for result in results] == worlds
+    assert [result.environment for result in results] == worlds
     assert [list(result.samples) for result in results] == [["u", "b"]] * 2
 
 
 def test_a_table_has_the_classical_rows_and_the_published_values():
     table = RewardTable(
+        environments=[WORLD],
+        learners=[ConfiguredPolicy("bayes-index", "bayes-index")],
+        horizons=(10, 50),
+    )
+    assert table.last_columns == ["0.3/1.0 t=50"]
+    experiment = Experiment(
         title="",
         source="",
         claim="",
-        worlds=[WORLD],
-        learners=[Learner("bayes-index", "bayes-index")],
-        leader="bayes-index",
-        rivals=["uniform"],
-        horizons=(10, 50),
+        play=table,
         published={("bayes-index", "0.3/1.0 t=50"): 25.0},
+        verdict=leads_the_table("bayes-index", ["uniform"], table.last_columns),
         remark="Odd.",
     )
-    outcome = table.run(EFFORT)
-    cells = {(row.row, row.column): row for row in outcome.rows}
+    measured = experiment.measure(EFFORT)
+    finding = experiment.finding(measured)
+    cells = {(row.row, row.column): row for row in measured.rows}
     assert cells["optimal", "0.3/1.0 t=50"].value == pytest.approx(29.625, abs=0.01)
     assert cells["optimal", "0.3/1.0 t=50"].stderr is None
     learner = cells["bayes-index", "0.3/1.0 t=50"]
     assert learner.published == 25.0
     assert learner.value is not None
     assert 15 < learner.value < 45
-    assert f"bayes-index, 0.3/1.0 t=50: {learner.value / 25.0 - 1:+.1%}" in outcome.finding
-    assert outcome.finding.endswith("Odd.")
+    assert f"bayes-index, 0.3/1.0 t=50: {learner.value / 25.0 - 1:+.1%}" in finding
+    assert finding.endswith("Odd.")
     assert ("bayes-index", "0.3/1.0 polls to 90 %") in cells
 
 
 def test_in_real_web_polling_the_classical_rows_are_played():
-    world = World(pages=8, alpha=0.3, beta=1.0, polling=True)
-    learners = [Learner("bayes-index", "bayes-index")]
-    table = RewardTable(
-        title="",
-        source="",
-        claim="",
-        worlds=[world],
-        learners=learners,
-        leader="bayes-index",
-        rivals=["uniform"],
-        horizons=(20, 400),
-    )
-    cells = {(row.row, row.column): row for row in table.run(EFFORT).rows}
+    world = Environment(pages=8, alpha=0.3, beta=1.0, polling=True)
+    learners = [ConfiguredPolicy("bayes-index", "bayes-index")]
+    table = RewardTable(environments=[world], learners=learners, horizons=(20, 400))
+    cells = {(row.row, row.column): row for row in table(EFFORT).rows}
     best, uniform = (cells[name, "0.3/1.0 t=400"] for name in ("optimal", "uniform"))
     assert best.stderr is not None
     assert best.value == pytest.approx(0.5925 * 400, rel=0.05)
@@ -107,21 +106,23 @@ def test_in_real_web_polling_the_classical_rows_are_played():
 
 def test_a_figure_has_curves_levels_and_a_judgement():
     figure = ScoreFigure(
+        environment=WORLD,
+        learners=[ConfiguredPolicy("bayes-index", "bayes-index")],
+        polls=200,
+        marks=(100,),
+    )
+    experiment = Experiment(
         title="",
         source="",
         claim="",
-        trials=2,
-        world=WORLD,
-        learners=[Learner("bayes-index", "bayes-index")],
-        polls=200,
-        marks=(100,),
-        judge=lambda result: f"{result.score('bayes-index', 100).value:.3f}",
+        play=figure,
+        verdict=lambda measured: f"{measured.value('bayes-index', '100 polls'):.3f}",
     )
-    outcome = figure.run(EFFORT)
-    (curve,) = outcome.curves
+    measured = experiment.measure(EFFORT)
+    (curve,) = measured.curves
     assert curve.label == "bayes-index"
     assert curve.x[-1] == 200.0
-    assert outcome.levels == classical_scores(WORLD)
-    mark = next(row for row in outcome.rows if row.row == "bayes-index")
+    assert measured.levels == classical_scores(WORLD)
+    mark = next(row for row in measured.rows if row.row == "bayes-index")
     assert mark.column == "100 polls"
-    assert outcome.finding == f"{mark.value:.3f}"
+    assert experiment.finding(measured) == f"{mark.value:.3f}"

@@ -9,24 +9,32 @@ from pollwise import checks
 from pollwise.errors import InputError
 from pollwise.experiments import reproduction
 from pollwise.experiments.drawing import draw
-from pollwise.experiments.experiment import Curve, Outcome, Row
-from pollwise.experiments.registry import experiment_named, experiment_names
+from pollwise.experiments.experiment import Curve, Effort, Experiment, Measurements, Row
+from pollwise.experiments.registry import experiment_named, experiments
 from pollwise.experiments.reproduction import reproduce
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class Quick:
-    title, source, claim, trials = "Two rows", "Nobody 2000, table 1", "1 is less than 2", 5
+def half(effort):
+    effort.report("half done")
+    return Measurements([Row("a", "x", 1.0, 0.1), Row("b", "x", None)], levels={"t": effort.trials})
 
-    def run(self, effort):
-        effort.report("half done")
-        return Outcome([Row("a", "x", 1.0, 0.1, 1.1), Row("b", "x", None)], f"{effort.trials} of 5")
+
+QUICK = Experiment(
+    title="Two rows",
+    source="Nobody 2000, table 1",
+    claim="1 is less than 2",
+    trials=5,
+    play=half,
+    published={("a", "x"): 1.1},
+    verdict=lambda measured: f"{measured.levels['t']} of 5",
+)
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(reproduction, "experiment_named", lambda name: Quick())
+    monkeypatch.setattr(reproduction, "experiment_named", lambda name: QUICK)
 
 
 def test_a_document(quick, tmp_path):
@@ -44,7 +52,7 @@ def test_a_document(quick, tmp_path):
 
 def test_fewer_trials_and_no_figure(quick, tmp_path):
     result = reproduce("quick", trials=2, folder=None, report=print)
-    assert result.outcome.finding == "2 of 5"
+    assert result.finding == "2 of 5"
     assert result.figure is None
     assert list(tmp_path.iterdir()) == []
 
@@ -71,22 +79,32 @@ def test_curves_are_drawn(tmp_path):
     draw(
         tmp_path / "c.png",
         "T",
-        Outcome([], "", [curve, Curve("b", (10.0,), (0.2,))], {"best": 1.0}),
+        Measurements([], [curve, Curve("b", (10.0,), (0.2,))], {"best": 1.0}),
     )
     assert (tmp_path / "c.png").read_bytes().startswith(PNG)
 
 
 def test_every_experiment_says_what_it_is():
-    names = experiment_names()
-    assert len(names) == len(set(names))
-    for name in names:
-        experiment = experiment_named(name)
+    for name, experiment in experiments().items():
+        assert experiment_named(name) is experiment
         assert experiment.trials >= 1
         for text in (experiment.title, experiment.source, experiment.claim):
             assert text.strip()
             assert "\n" not in text
         _, kind, number = name.split("-")
         assert f"{kind} {number}" in experiment.source.lower()
+
+
+PRINTED = [name for name, each in experiments().items() if each.published]
+
+
+@pytest.mark.parametrize("name", [each for each in PRINTED if not each.startswith("robot-")])
+def test_every_printed_value_stands_beside_one_of_ours(name):
+    """Those of the robot, whose trials take long: see `test_robot_traversals`."""
+    experiment = experiment_named(name)
+    measured = experiment.measure(Effort(trials=1, cores=1, report=lambda text: None))
+    published = {(row.row, row.column): row.published for row in measured.rows}
+    assert experiment.published.items() <= published.items()
 
 
 def test_names_that_are_none():

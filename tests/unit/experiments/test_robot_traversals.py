@@ -1,7 +1,5 @@
 """The figures of the robot, from runs that are made up and from a real one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from pollwise.experiments.robot_traversals import (
     TOPICS,
     TRAVERSALS,
     Runs,
+    play_traversals,
     recorded_graph,
     upper_bound_curve,
 )
@@ -44,29 +43,33 @@ def test_the_upper_bound_curve_ends_with_all():
 
 
 def test_performance_over_traversals(play):
-    outcome = experiment_named("robot-figure-3").judge(play)
-    values = {(row.row, row.column): row.value for row in outcome.rows}
+    figure = experiment_named("robot-figure-3")
+    measured = figure.play.show(play)
+    values = {(row.row, row.column): row.value for row in measured.rows}
     assert values[LEARNER, "physics, best"] == pytest.approx(0.97)
     assert values[LEARNER, "storms, no. 1"] == pytest.approx(0.55)
     assert values["robot", "storms, no. 2"] == 1.0
     assert values["random", "storms, no. 1"] == pytest.approx(0.4)
     assert values[LEARNER, "physics, passes greedy"] == 19
-    assert outcome.finding.count("Holds") == 2
-    assert len(outcome.curves[0].x) == TRAVERSALS
+    assert figure.finding(measured).count("Holds") == 2
+    assert figure.published.keys() <= values.keys()
+    assert len(measured.curves[0].x) == TRAVERSALS
 
 
 def test_a_learner_that_never_passes_fringe_greedy(play):
     better = {(OTHERS[0], topic): made_up(np.full((2, 1), 0.99)) for topic in TOPICS}
-    outcome = experiment_named("robot-figure-3").judge(play | better)
-    assert "Does not hold. physics never, storms never." in outcome.finding
+    figure = experiment_named("robot-figure-3")
+    finding = figure.finding(figure.play.show(play | better))
+    assert "Does not hold. physics never, storms never." in finding
 
 
 @pytest.mark.parametrize("name", ["robot-figure-4", "robot-figure-5"])
 def test_recall_within_traversals(play, name):
-    outcome = experiment_named(name).judge(play)
-    assert outcome.finding.startswith("Holds")
-    assert {row.column for row in outcome.rows} >= {"physics, 1%", "storms, 50%"}
-    assert {curve.label for curve in outcome.curves} >= {"upper bound, physics"}
+    figure = experiment_named(name)
+    measured = figure.play.show(play)
+    assert figure.finding(measured).startswith("Holds")
+    assert {row.column for row in measured.rows} >= {"physics, 1%", "storms, 50%"}
+    assert {curve.label for curve in measured.curves} >= {"upper bound, physics"}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -77,8 +80,7 @@ def test_at_least_fifteen_trials(name):
 def test_a_real_run(monkeypatch):
     monkeypatch.setattr("pollwise.experiments.robot_traversals.TRAVERSALS", 2)
     told: list[str] = []
-    experiment = replace(experiment_named("robot-figure-5"), judge=lambda play: play)
-    played = experiment.run(Effort(trials=1, cores=1, report=told.append))
+    played = play_traversals(Effort(trials=1, cores=1, report=told.append))
     assert told[-1] == "8 of 8 trials"
     assert played[LEARNER, "storms"].shares.shape == (1, 2)
     assert played["random", "storms"].shares.shape == (1, 1)

@@ -1,23 +1,17 @@
 """Trials are the runs they claim to be, whatever the number of cores."""
 
-import math
-import multiprocessing
-import os
-import time
-
 import numpy as np
 import pytest
 
-from pollwise.errors import PollwiseError
-from pollwise.experiments.scenario import Learner, World
-from pollwise.experiments.trials import Case, knapsack_of, run_cases, workers
+from pollwise.experiments.scenario import ConfiguredPolicy, Environment
+from pollwise.experiments.trials import Case, knapsack_of, run_cases
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.scores.summary import expected_detections
 from pollwise.simulation.worlds.stochastic_knapsack import play
 from pollwise.simulation.worlds.zipf import Zipf
 
-BAYES = Learner("today", "bayes-index")
+BAYES = ConfiguredPolicy("today", "bayes-index")
 
 
 def quiet(text: str) -> None:
@@ -25,7 +19,7 @@ def quiet(text: str) -> None:
 
 
 def test_an_abstract_trial_is_a_play():
-    world = World(pages=10, alpha=0.5, beta=1.0, noise=0.1)
+    world = Environment(pages=10, alpha=0.5, beta=1.0, noise=0.1)
     (samples,) = run_cases([Case(world, BAYES, (20, 100))], 3, 1, quiet)
     assert samples.rewards.shape == samples.scores.shape == (3, 2)
     for seed in range(3):
@@ -37,7 +31,7 @@ def test_an_abstract_trial_is_a_play():
 
 
 def test_a_polling_trial_is_a_simulation():
-    world = World(pages=10, alpha=0.5, beta=1.0, swap_every=30, polling=True)
+    world = Environment(pages=10, alpha=0.5, beta=1.0, swap_every=30, polling=True)
     (samples,) = run_cases([Case(world, BAYES, (20, 100))], 2, 1, quiet)
     zipf = Zipf(pages=10, alpha=0.5, beta=1.0, swap_every=30, perturbations=0)
     for seed in range(2):
@@ -47,8 +41,8 @@ def test_a_polling_trial_is_a_simulation():
 
 
 def test_more_cores_make_no_difference():
-    world = World(pages=5, alpha=0.5, beta=1.0)
-    cases = [Case(world, BAYES, (30,)), Case(world, Learner("u", "uniform"), (30,))]
+    world = Environment(pages=5, alpha=0.5, beta=1.0)
+    cases = [Case(world, BAYES, (30,)), Case(world, ConfiguredPolicy("u", "uniform"), (30,))]
     told: list[str] = []
     one = run_cases(cases, 25, 1, quiet)
     two = run_cases(cases, 25, 2, told.append)
@@ -56,20 +50,3 @@ def test_more_cores_make_no_difference():
         assert np.array_equal(a.rewards, b.rewards)
         assert np.array_equal(a.scores, b.scores)
     assert told[-1] == "50 of 50 trials"
-
-
-def test_what_goes_wrong_in_a_worker_is_told_and_ends_no_other_process():
-    bystander = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
-    bystander.start()
-    try:
-        with pytest.raises(ValueError, match="math domain error"), workers(2) as run:
-            list(run(math.sqrt, [4.0, -1.0]))
-        assert bystander.is_alive()
-    finally:
-        bystander.terminate()
-        bystander.join()
-
-
-def test_a_worker_that_dies_is_told():
-    with pytest.raises(PollwiseError, match="ended before they were done"), workers(2) as run:
-        list(run(os._exit, [1]))

@@ -1,0 +1,124 @@
+"""Granmo, Oommen, Myrer and Olsen 2007: LAKG (`docs/reproduction.md` has the paper in full)."""
+
+from pollwise.experiments.experiment import Experiment, Measurements
+from pollwise.experiments.judging import (
+    coarser_is_sooner,
+    end_scores,
+    last_decade_scores,
+    near_the_optimum,
+    race,
+    scores_in_words,
+    verdict,
+)
+from pollwise.experiments.scenario import (
+    BAYES_INDEX,
+    LAKG,
+    LAKG_1500,
+    LAKG_2500,
+    ConfiguredPolicy,
+    Environment,
+)
+from pollwise.experiments.score_figure import ScoreFigure
+
+__all__ = ["EXPERIMENTS"]
+
+_SOURCE = "Granmo, Oommen, Myrer, Olsen 2007"
+_RESOLUTION = (
+    "The resolution determines the precision; given a resolution, the mixture is consistently"
+    " improved until it is near the optimum."
+)
+_ESTIMATORS = tuple(
+    ConfiguredPolicy(f"estimator {polls:,d}", "estimator", {"phase_polls": polls})
+    for polls in (1_000, 10_000, 50_000)
+)
+
+
+def _beats_estimators(figure: Measurements) -> str:
+    ends = end_scores(figure)
+    best = max(ends[each.row] for each in _ESTIMATORS)
+    return verdict(
+        ends[LAKG_1500.row] > best, f"At the end: {scores_in_words(ends)}. {race(figure)}"
+    )
+
+
+def _stays_near_the_optimum(figure: Measurements) -> str:
+    ends = last_decade_scores(figure)
+    return verdict(
+        ends[LAKG_1500.row] > 0.9 * figure.levels["optimal"],
+        f"The mean scores in the last decade of polls: {scores_in_words(ends)}. {race(figure)}",
+    )
+
+
+EXPERIMENTS = {
+    "lakg-figure-2": Experiment(
+        title="LAKG's resolutions, static, 500 pages 0.9/1.5",
+        source=f"{_SOURCE}, figure 2",
+        claim=_RESOLUTION,
+        trials=20,
+        play=ScoreFigure(
+            environment=Environment(pages=500, alpha=0.9, beta=1.5, perturbations=None),
+            learners=(*LAKG, BAYES_INDEX),
+            polls=400_000,
+            marks=(10_000, 50_000, 100_000, 400_000),
+        ),
+        verdict=coarser_is_sooner(LAKG, early=50_000),
+    ),
+    "lakg-figure-3": Experiment(
+        title="LAKG against estimators with phases of several lengths, 500 pages 0.9/1.5",
+        source=f"{_SOURCE}, figure 3",
+        claim="LAKG is superior to what is based on traditional parameter estimation.",
+        trials=20,
+        play=ScoreFigure(
+            environment=Environment(pages=500, alpha=0.9, beta=1.5, perturbations=None),
+            learners=(*_ESTIMATORS, LAKG_1500, BAYES_INDEX),
+            polls=200_000,
+            marks=(10_000, 50_000, 200_000),
+        ),
+        verdict=_beats_estimators,
+    ),
+    "lakg-figure-4": Experiment(
+        title="LAKG's resolutions, static, 500 pages 0.3/1.0",
+        source=f"{_SOURCE}, figure 4",
+        claim=_RESOLUTION,
+        trials=20,
+        play=ScoreFigure(
+            environment=Environment(pages=500, alpha=0.3, beta=1.0, perturbations=None),
+            learners=(*LAKG, BAYES_INDEX),
+            polls=400_000,
+            marks=(10_000, 50_000, 100_000, 400_000),
+        ),
+        verdict=coarser_is_sooner(LAKG, early=50_000),
+    ),
+    "lakg-figure-5": Experiment(
+        title="LAKG where two pages swap ranks every 10,000 polls, 500 pages 0.9/1.5",
+        source=f"{_SOURCE}, figure 5",
+        claim="A near-optimal mixture is found even where the environment switches.",
+        trials=10,
+        play=ScoreFigure(
+            environment=Environment(
+                pages=500, alpha=0.9, beta=1.5, perturbations=None, swap_every=10_000
+            ),
+            learners=(LAKG_1500, LAKG_2500, BAYES_INDEX),
+            polls=400_000,
+            marks=(50_000, 100_000, 400_000),
+        ),
+        verdict=_stays_near_the_optimum,
+    ),
+    "lakg-figure-6": Experiment(
+        title="LAKG in real web polling, 500 pages 0.9/1.5",
+        source=f"{_SOURCE}, figure 6",
+        claim=(
+            "The scheme learns online to poll so that the number of changes found is near the most."
+        ),
+        trials=10,
+        play=ScoreFigure(
+            environment=Environment(
+                pages=500, alpha=0.9, beta=1.5, perturbations=None, polling=True
+            ),
+            learners=(*LAKG, BAYES_INDEX),
+            polls=400_000,
+            marks=(10_000, 50_000, 100_000, 400_000),
+        ),
+        verdict=near_the_optimum(LAKG),
+    ),
+}
