@@ -69,9 +69,7 @@ def collect(
         topic, example or [], judge, seed or [], budget=budget, db=db, options=options
     )
     if as_json:
-        from dataclasses import asdict
-
-        print_json({"results": [asdict(load)]})
+        print_json({"results": [load]})
 
 
 def search(
@@ -91,9 +89,7 @@ def search(
     with Store.open_readonly(db) as store:
         hits = store.search(query, limit)
     if as_json:
-        from dataclasses import asdict
-
-        print_json({"query": query, "results": [asdict(hit) for hit in hits]})
+        print_json({"query": query, "results": hits})
     else:
         print_hits(db, query, hits)
 

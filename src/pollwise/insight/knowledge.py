@@ -10,7 +10,8 @@ import numpy as np
 
 from pollwise.errors import InputError, StateError
 from pollwise.insight.dispersion import POISSON, Spread
-from pollwise.insight.forecasts import Forecast, Forecaster
+from pollwise.insight.forecaster import Forecaster
+from pollwise.insight.forecasts import Forecast
 from pollwise.objectives import objective
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import Policy

@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 
 from pollwise.collecting.stored_topic import stored_topic
-from pollwise.console.tables import WatchDisplay
+from pollwise.console.watching import WatchDisplay
 from pollwise.errors import InputError
 from pollwise.insight.knowledge import learned_by, policy_of
 from pollwise.live.journal import watch

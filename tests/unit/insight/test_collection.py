@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from pollwise.cli import app
 from pollwise.errors import InputError
 from pollwise.insight.collection import explain_collected, holds_collection
-from pollwise.insight.reports import read_status
+from pollwise.insight.documents import document
+from pollwise.insight.status import read_status
 from pollwise.store import Batch, Collected, Discovery, NewPage, PollResult, Store
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
@@ -56,7 +57,7 @@ def run(*words):
 
 def test_status_tells_what_is_in_the_collection(db):
     assert holds_collection(db)
-    report = read_status(db)
+    report = document(read_status(db))
     assert report["collection"] == {
         "topic": "the whales",
         "documents": 3,
@@ -80,11 +81,11 @@ def test_a_watch_list_is_no_collection(tmp_path):
     with Store.open(path) as store:
         store.add_pages([NewPage("http://sea.example/", "sea.example")], now=1.0)
     assert not holds_collection(path)
-    assert read_status(path)["collection"] is None
+    assert read_status(path).collection is None
 
 
 def test_explain_tells_where_a_page_was_found(db):
-    report = explain_collected(db, "http://sea.example/whales")
+    report = document(explain_collected(db, "http://sea.example/whales"))
     assert report["relevance"] == 0.75
     assert report["linked_from"] == [
         {"url": "http://sea.example/", "relevance": 0.0, "anchor": "all whales"}
