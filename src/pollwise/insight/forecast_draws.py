@@ -44,7 +44,6 @@ def drawn_figures(
     rate: Floats,
     frequency: Floats,
     weights: Floats,
-    *,
     first: float,
     excess: float,
     horizon: float,

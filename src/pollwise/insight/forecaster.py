@@ -15,7 +15,7 @@ learning. `docs/theory.md` has more.
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -200,31 +200,18 @@ class Forecaster:
 
         `chances` say how likely each page has changed since its copy was made, NaN where there is
         no copy; None: as in the long run. `spread` is that of the past, the default that of
-        Poisson processes. The intervals are taken from so many `draws` of outcomes, from fewer for
-        more than 5,000 pages.
+        Poisson processes. The intervals come of so many `draws`, fewer for more than 5,000 pages.
         """
         require_positive("forecast", "horizon", horizon)
         frequency = self.frequencies(budget)
         polls, found, freshness, delay = self._figures(frequency)
-        first, ahead = 0.0, 0.0
-        if chances is not None:
-            first, ahead = self._outset(chances, polls * horizon, freshness)
+        first, ahead = self._outset(chances, polls * horizon, freshness)
         found *= 1.0 - first
         excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
-        cumulative = np.cumsum(self._probabilities, axis=1)
-        cumulative /= cumulative[:, -1:]
         outcomes = np.array(
             [
-                drawn_figures(
-                    self._drawn_rates(cumulative, generator),
-                    frequency,
-                    self._shares,
-                    first=first,
-                    excess=excess,
-                    horizon=horizon,
-                    generator=generator,
-                )
-                for _ in range(max(min(draws, _MOST_DRAWN // len(frequency)), 50))
+                drawn_figures(rate, frequency, self._shares, first, excess, horizon, generator)
+                for rate in self._drawn_rates(draws, generator)
             ]
         )
         found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
@@ -237,10 +224,14 @@ class Forecaster:
             _delay_interval(delay, outcomes[:, 2], spread.delay),
         )
 
-    def _outset(self, chances: Floats, polls: float, freshness: float) -> tuple[float, float]:
+    def _outset(
+        self, chances: Floats | None, polls: float, freshness: float
+    ) -> tuple[float, float]:
         """What share of so many `polls` makes first copies, and how much fresher the pages are
         than in the long run: what they are now is felt for about one round of all pages.
         """
+        if chances is None:
+            return 0.0, 0.0
         first = min(float(np.isnan(chances).sum()) / polls, 1.0)
         rounds = polls / len(chances)
         now = self._mean(1.0 - np.where(np.isnan(chances), 1.0, chances))
@@ -280,13 +271,15 @@ class Forecaster:
         """Over the pages, by weight."""
         return float(self._shares @ values)
 
-    def _drawn_rates(self, cumulative: Floats, generator: np.random.Generator) -> Floats:
-        """A rate for each page; part of how far they are off is common to all pages."""
-        own = generator.normal(size=len(cumulative))
-        level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
-        number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
-        rates: Floats = self._rates[np.minimum(number, len(self._rates) - 1)]
-        return rates * self._factors
+    def _drawn_rates(self, draws: int, generator: np.random.Generator) -> Iterator[Floats]:
+        """A rate for each page, so many times; part of its error is common to all pages."""
+        cumulative = np.cumsum(self._probabilities, axis=1)
+        cumulative /= cumulative[:, -1:]
+        for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
+            own = generator.normal(size=len(cumulative))
+            level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
+            number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
+            yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
 
 
 def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
