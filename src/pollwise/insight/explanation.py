@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pollwise.errors import InputError
 from pollwise.insight.collection import (
     CollectedExplanation,
@@ -174,9 +176,7 @@ def _waits(
 def _sources(
     known: "Knowledge", page_id: int, polls: int, recent: Sequence[Observation]
 ) -> RateSources:
-    """What the rate was learned from; `polls` told something, the `recent` ones come first."""
-    import numpy as np
-
+    """What the rate was learned from: `polls` that told something, some of them `recent`."""
     rates, (posterior,) = known.policy.rate_posteriors([page_id])
     (prior,) = known.policy.prior_probabilities([page_id])
     logs = np.log(rates)
