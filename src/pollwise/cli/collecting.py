@@ -78,9 +78,7 @@ def collect(
         make_display=lambda subject: CollectDisplay(subject=subject, budget=budget, db=db),
     )
     if as_json:
-        from dataclasses import asdict
-
-        print_json({"results": [asdict(load)]})
+        print_json({"results": [load]})
 
 
 def search(
@@ -100,9 +98,7 @@ def search(
     with Store.open_readonly(db) as store:
         hits = store.search(query, limit)
     if as_json:
-        from dataclasses import asdict
-
-        print_json({"query": query, "results": [asdict(hit) for hit in hits]})
+        print_json({"query": query, "results": hits})
     else:
         print_hits(db, query, hits)
 

@@ -43,7 +43,7 @@ def _traverse(
     as_json: bool,
 ) -> None:
     """What `simulate --world graph` does."""
-    from pollwise.console.tables import progress_line
+    from pollwise.console.streams import progress_line
     from pollwise.policies.collecting_catalogue import (
         DEFAULT_COLLECTING_POLICIES,
         DEFAULT_KEEPING_POLICIES,
@@ -137,7 +137,8 @@ def simulate(
         _refuse(context, world, _NOT_FOR_GRAPHS)
         return _traverse(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
-    from pollwise.console.tables import SIMULATION_COLUMNS, progress_line
+    from pollwise.console.simulations import SIMULATION_COLUMNS
+    from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
     from pollwise.simulation.compare.study import made_world, simulate_policies

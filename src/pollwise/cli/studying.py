@@ -23,15 +23,13 @@ def demo(
     """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
     import uvloop
 
-    from pollwise.console.tables import DemoDisplay, print_demo
+    from pollwise.console.demo import DemoDisplay, print_demo
     from pollwise.live.demo import run_demo
 
     with DemoDisplay() as display:
         results = uvloop.run(run_demo(display.show, seconds=seconds, report=display.say))
     if as_json:
-        from dataclasses import asdict
-
-        print_json({"results": [asdict(result) for result in results]})
+        print_json({"results": results})
     else:
         print_demo(results)
 
@@ -85,10 +83,11 @@ def replay(
 ) -> None:
     """Compare policies on a recorded history of real changes."""
     from pollwise.checks import require_drawable
-    from pollwise.console.charts.reliability import draw_calibration, print_calibration
+    from pollwise.console.calibrations import print_calibration
+    from pollwise.console.charts.reliability import draw_calibration
     from pollwise.console.charts.trade_off import draw_trade_off
     from pollwise.console.replays import print_replay
-    from pollwise.console.tables import progress_line
+    from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
     from pollwise.scheduler.budgets import parse_budget
@@ -153,7 +152,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run the experiment behind a published table or figure, on all cores."""
-    from pollwise.console.tables import print_experiments, print_reproduction, progress_line
+    from pollwise.console.experiments import print_experiments, print_reproduction
+    from pollwise.console.streams import progress_line
     from pollwise.experiments.registry import experiments
     from pollwise.experiments.reproduction import reproduce as run
 

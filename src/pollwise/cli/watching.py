@@ -45,7 +45,7 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Nothing that is loaded until then is garbage: the start is quicker without looking for it.
     gc.disable()
-    from pollwise.console.tables import WatchDisplay
+    from pollwise.console.watching import WatchDisplay
     from pollwise.live.watching import named_pages, watch_pages
     from pollwise.settings import WatchSettings
 
@@ -66,14 +66,14 @@ def watch(
 
 def status(db: Db = DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
-    from pollwise.console.reports import print_status
-    from pollwise.insight.reports import read_status
+    from pollwise.console.status import print_status
+    from pollwise.insight.status import read_status
 
-    report = read_status(db)
+    answer = read_status(db)
     if as_json:
-        print_json(report)
+        print_json(answer)
     else:
-        print_status(report)
+        print_status(answer)
 
 
 def explain(
@@ -82,18 +82,14 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """What is known of a page, and why it is polled next or not."""
-    from pollwise.console.reports import print_collected, print_explanation
-    from pollwise.insight.collection import explain_collected, holds_collection
-    from pollwise.insight.reports import read_explanation
-    from pollwise.web.urls import canonical
+    from pollwise.console.explanation import print_explanation
+    from pollwise.insight.explanation import read_explanation
 
-    canonical(url)  # what is no URL is told of first
-    collected = holds_collection(db)
-    explanation = (explain_collected if collected else read_explanation)(db, url)
+    answer = read_explanation(db, url)
     if as_json:
-        print_json(explanation)
+        print_json(answer)
     else:
-        (print_collected if collected else print_explanation)(explanation)
+        print_explanation(answer)
 
 
 def plan(
@@ -107,8 +103,9 @@ def plan(
 ) -> None:
     """What a smaller or a larger budget would bring, by what was learned so far."""
     from pollwise.checks import require_drawable
-    from pollwise.console.reports import print_plan
-    from pollwise.insight.plan import draw_plan, read_plan
+    from pollwise.console.charts.plan import draw_plan
+    from pollwise.console.plan import print_plan
+    from pollwise.insight.plan import read_plan
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.spinner import Spinner
-from rich.text import Text
-
 from pollwise.collecting.link_filter import Rejected
-from pollwise.console.tables import Display, count, moment, trouble_of
+from pollwise.console.display import RunDisplay
+from pollwise.console.tables import count
+from pollwise.console.watching import trouble_of
 from pollwise.live.loop import Progress, Watched
 
 __all__ = ["CollectDisplay"]
@@ -16,27 +15,15 @@ _WORTH_A_LINE = 0.3
 """Documents of at least this relevance are told of one by one."""
 
 
-class CollectDisplay(Display):
+class CollectDisplay(RunDisplay):
     """The relevant documents that are found, a line each, and a summary."""
-
-    line_interval = 60.0
 
     def __init__(self, *, subject: str, budget: str, db: Path) -> None:
         self._polls = self._documents = self._relevant = self._troubles = 0
         self._relevance = 0.0
         self._seen: int | None = None
         self._fringe = self._under_way = self._queued = 0
-        self._spinner = Spinner("dots")
-        super().__init__()
-        self._console.print(
-            f"collecting pages about {subject} at {budget}, database {db};"
-            " times are UTC; Ctrl-C ends it",
-            soft_wrap=True,
-        )
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._console.print(f"stopped: {self._line()}")
+        super().__init__(f"collecting pages about {subject} at {budget}, database {db}")
 
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
@@ -72,13 +59,6 @@ class CollectDisplay(Display):
         told = ", ".join(f"{reason.value} {number:,}" for reason, number in reasons.items())
         if told:
             self._console.print(f"links left aside: {told}", soft_wrap=True)
-
-    def _tell(self, time: float, news: str, url: str) -> None:
-        self._console.print(f"{moment(time)}  {news}  {url}", soft_wrap=True, highlight=False)
-
-    def _picture(self) -> Spinner:
-        self._spinner.update(text=Text(self._line()))
-        return self._spinner
 
     def _line(self) -> str:
         return (

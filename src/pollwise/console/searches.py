@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from pollwise.console.tables import stdout
+from pollwise.console.streams import stdout
 from pollwise.store import Hit
 
 __all__ = ["print_hits"]

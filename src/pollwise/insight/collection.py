@@ -1,8 +1,8 @@
 """What `pollwise status` and `explain` tell of a collection, which may be at work meanwhile."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.settings import CollectSettings, latest_settings
@@ -11,10 +11,81 @@ from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
 from pollwise.web.crawl_urls import crawl_url
 
-__all__ = ["explain_collected", "holds_collection", "summarise_collection"]
+__all__ = [
+    "CollectedExplanation",
+    "CollectionStatus",
+    "LinkingPage",
+    "RelevantPage",
+    "explain_collected",
+    "holds_collection",
+    "summarise_collection",
+]
 
 _BEST = 10
 _MOST_PARENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantPage:
+    """One of the most relevant pages of a collection."""
+
+    relevance: float
+    title: str | None
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """How large a collection is and what is `best` in it, most relevant first.
+
+    `topic` is what it is about, in words. `documents` have been read, of which `relevant` are about
+    the topic; `relevance` is that of all documents in sum. `copies` say what another document
+    says. The `fringe` are pages known by links only, `gone` those that are no longer there. `hosts`
+    counts those that have a document.
+    """
+
+    topic: str | None
+    documents: int
+    relevant: int
+    relevance: float
+    copies: int
+    fringe: int
+    gone: int
+    hosts: int
+    best: tuple[RelevantPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkingPage:
+    """A page that links to another one, and the text of the link."""
+
+    url: str
+    relevance: float | None
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedExplanation:
+    """What a collection knows of one page.
+
+    `relevance` (0 to 1) is None where the page was not read. `depth` is the number of links from a
+    seed. `duplicate_of` is the URL of the page that says the same. Times are UTC seconds, None
+    where it has not happened; `outcome` and `error` are those of the latest poll. `linked_from` are
+    the first pages that were found to link to it.
+    """
+
+    url: str
+    title: str | None
+    relevance: float | None
+    depth: int
+    duplicate_of: str | None
+    polls: int
+    changes: int
+    polled_at: float | None
+    last_changed_at: float | None
+    outcome: Outcome | None
+    error: str | None
+    linked_from: tuple[LinkingPage, ...]
 
 
 def holds_collection(db: Path) -> bool:
@@ -23,41 +94,32 @@ def holds_collection(db: Path) -> bool:
         return isinstance(latest_settings(store), CollectSettings)
 
 
-def summarise_collection(store: Store, records: Sequence[PageRecord]) -> dict[str, Any] | None:
-    """How large the collection is and what is best in it; None: the store holds no collection.
-
-    `documents` have been read, of which `relevant` are about the topic (`relevance` in sum) and
-    `copies` say what another one says. The `fringe` are pages known by links only, `gone` those
-    that are no longer there. `hosts` counts those that have a document.
-    """
+def summarise_collection(store: Store, records: Sequence[PageRecord]) -> CollectionStatus | None:
+    """How the collection stands, given all its pages; None: the store holds no collection."""
     settings = latest_settings(store)
     if not isinstance(settings, CollectSettings):
         return None
     collected = [record for record in records if record.relevance is not None]
     best = sorted(collected, key=lambda record: (-(record.relevance or 0.0), record.page.id))
-    return {
-        "topic": settings.subject,
-        "documents": len(collected),
-        "relevant": sum((record.relevance or 0.0) > 0 for record in collected),
-        "relevance": sum(record.relevance or 0.0 for record in collected),
-        "copies": sum(record.duplicate_of is not None for record in collected),
-        "fringe": sum(record.polled_at is None for record in records),
-        "gone": sum(record.outcome is Outcome.GONE for record in records),
-        "hosts": len({record.page.scope for record in collected}),
-        "best": [
-            {"relevance": record.relevance, "title": record.title, "url": record.page.url}
+    return CollectionStatus(
+        topic=settings.subject,
+        documents=len(collected),
+        relevant=sum((record.relevance or 0.0) > 0 for record in collected),
+        relevance=sum(record.relevance or 0.0 for record in collected),
+        copies=sum(record.duplicate_of is not None for record in collected),
+        fringe=sum(record.polled_at is None for record in records),
+        gone=sum(record.outcome is Outcome.GONE for record in records),
+        hosts=len({record.page.scope for record in collected}),
+        best=tuple(
+            RelevantPage(record.relevance, record.title, record.page.url)
             for record in best[:_BEST]
             if record.relevance
-        ],
-    }
+        ),
+    )
 
 
-def explain_collected(db: Path, url: str) -> dict[str, Any]:
-    """What a collection knows of one page; `InputError` if it never came across it.
-
-    `linked_from` are the first pages that were found to link to it, with their relevance and the
-    anchor. Times are UTC seconds.
-    """
+def explain_collected(db: Path, url: str) -> CollectedExplanation:
+    """What a collection knows of one page; `InputError` if it never came across it."""
     address = crawl_url(url)
     with Store.open_readonly(db) as store:
         record = store.find_page(address)
@@ -67,28 +129,31 @@ def explain_collected(db: Path, url: str) -> dict[str, Any]:
                 " or its links were left aside"
             )
         urls = {known.page.id: known.page.url for known in store.pages()}
-        parents: list[dict[str, Any]] = []
-        for fetched in store.history():
-            places = (fetched.links.targets == record.page.id).nonzero()[0]
-            if len(places) and fetched.page_id in urls and len(parents) < _MOST_PARENTS:
-                parents.append(
-                    {
-                        "url": urls[fetched.page_id],
-                        "relevance": fetched.relevance,
-                        "anchor": fetched.links.anchors[places[0]],
-                    }
-                )
-    return {
-        "url": address,
-        "title": record.title,
-        "relevance": record.relevance,
-        "depth": record.depth,
-        "duplicate_of": urls.get(record.duplicate_of) if record.duplicate_of is not None else None,
-        "polls": record.polls,
-        "changes": record.changes,
-        "polled_at": record.polled_at,
-        "last_changed_at": record.last_changed_at,
-        "outcome": None if record.outcome is None else record.outcome.name.lower(),
-        "error": record.error,
-        "linked_from": parents,
-    }
+        linked_from = _linking_pages(store, record.page.id, urls)
+    return CollectedExplanation(
+        url=address,
+        title=record.title,
+        relevance=record.relevance,
+        depth=record.depth,
+        duplicate_of=None if record.duplicate_of is None else urls.get(record.duplicate_of),
+        polls=record.polls,
+        changes=record.changes,
+        polled_at=record.polled_at,
+        last_changed_at=record.last_changed_at,
+        outcome=record.outcome,
+        error=record.error,
+        linked_from=linked_from,
+    )
+
+
+def _linking_pages(store: Store, page_id: int, urls: Mapping[int, str]) -> tuple[LinkingPage, ...]:
+    """The first pages that link to a page, of those whose URLs are given by id."""
+    found: list[LinkingPage] = []
+    for fetched in store.history():
+        places = (fetched.links.targets == page_id).nonzero()[0]
+        if len(places) and fetched.page_id in urls:
+            anchor = fetched.links.anchors[places[0]]
+            found.append(LinkingPage(urls[fetched.page_id], fetched.relevance, anchor))
+            if len(found) == _MOST_PARENTS:
+                break
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""How much wider than Poisson processes would have it the future is, going by past predictions."""
+"""How much more real pages vary than Poisson processes would, judged by past predictions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,7 @@ __all__ = ["LEVEL", "POISSON", "Spread", "dispersion"]
 Floats = NDArray[np.float64]
 
 LEVEL = 0.8
-"""What an interval is meant to contain."""
+"""The probability with which an interval is meant to hold its figure."""
 _NORMAL = 1.2815515655446004
 """A normal number is nearer to 0 than this with probability `LEVEL`."""
 _NORMAL_QUANTILES = (0.157, 0.489, 0.887, 1.534)
@@ -22,11 +22,11 @@ _PERIODS_BEFORE = 8
 
 
 def dispersion(errors: ArrayLike) -> float:
-    """The variance of errors that ought to have variance 1; at least 1.
+    """The variance of errors whose variance should be 1; at least 1.
 
-    It is the one with which four of five errors would have been within their 80 % intervals, so
-    that a single uproar does not widen all intervals to come (split conformal prediction; Vovk,
-    Gammerman and Shafer 2005). A few errors as they ought to be are mixed in.
+    It is chosen so that four of five errors would have been within their 80 % intervals. So a
+    single uproar does not widen all intervals to come (split conformal prediction; Vovk, Gammerman
+    and Shafer 2005). A few errors of variance 1 are mixed in.
 
     >>> round(dispersion([-2.0, 2.0] * 50), 1)
     2.4
@@ -53,13 +53,13 @@ class Spread:
     ) -> Self:
         """From past polls, period by period.
 
-        Of each poll: how long ago it was, how long after the poll before it, the chance of a
-        change predicted for it, and whether there was one. Times are in seconds; the polls of the
-        latest 60 periods are used. A change that is found has waited half the gap, as far as is
-        known.
+        Each poll has an age (how long ago it was), the gap to the poll before it, the predicted
+        chance of a change, and whether there was one. Times are in seconds. The polls of the latest
+        60 periods are used. A change that is found is taken to have waited half the gap.
 
-        Of the changes found, the chances know which pages were polled and when; a forecast does
-        not. So the number is also held against the share of polls that found one just before.
+        The chances know which pages were polled and when; a forecast of the changes found does not.
+        So their number is also compared with what the share of polls that found one in the periods
+        before lets expect.
         """
         waits = gaps / 2
         surplus = changed - chances
@@ -68,7 +68,7 @@ class Spread:
             dispersion(_standard(_sums(ages, surplus, period)[1], expected)),
             dispersion(_errors_of_shares(ages, changed, period)),
         )
-        # What happens at one time is found over a whole gap.
+        # Changes that happen together are found in the course of a whole gap.
         usual_gap = float(chances @ gaps / chances.sum()) if chances.any() else period
         long = max(period, 2 * usual_gap)
         number, expected = _sums(ages, chances, long)
@@ -79,7 +79,7 @@ class Spread:
             _standard(_sums(ages, surplus * x, long)[1], _sums(ages, chances * x**2, long)[1])
             for x in (waits, apart)
         )
-        # Where changes come in clusters, so do the times that copies are out of date.
+        # Where changes come in clusters, copies are out of date in clusters too.
         return cls(found, max(dispersion(stale), found), dispersion(delay))
 
 
@@ -110,7 +110,7 @@ def _errors_of_shares(ages: Floats, changed: NDArray[np.bool_], period: float) -
 
 
 def _standard(errors: Floats, variances: Floats) -> Floats:
-    """Of the latest periods of which something is known."""
+    """Errors divided by their standard deviations, for the latest periods that have any."""
     errors, variances = errors[:_MOST_PERIODS], variances[:_MOST_PERIODS]
     known = variances > 0
     return np.asarray(errors[known] / np.sqrt(variances[known]))

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "drawn_delay",
-    "drawn_found",
-    "drawn_freshness",
+    "drawn_figures",
     "expected_changes",
     "fresh_share",
     "tellable",
@@ -42,7 +40,31 @@ def tellable(rate: Floats, frequency: Floats, most: float) -> Floats:
     return np.where(frequency > 0, np.minimum(rate, most * frequency), rate)
 
 
-def drawn_found(
+def drawn_figures(
+    rate: Floats,
+    frequency: Floats,
+    weights: Floats,
+    first: float,
+    excess: float,
+    horizon: float,
+    generator: np.random.Generator,
+) -> tuple[float, float, float]:
+    """Polls that find a change, mean freshness by weight, and mean delay, of one period.
+
+    `first` is the share of polls that make first copies, and so find no change. All pages change
+    faster or slower by one factor in the period; `excess` is its variance.
+    """
+    # Pages that share their fate: a busy week makes all of them faster.
+    common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
+    polled = frequency * (1.0 - first)
+    return (
+        _drawn_found(rate * common, polled, frequency, horizon, generator),
+        _drawn_freshness(rate, frequency, weights, horizon, generator),
+        _drawn_delay(rate, frequency, horizon, generator),
+    )
+
+
+def _drawn_found(
     rate: Floats,
     polled: Floats,
     frequency: Floats,
@@ -58,7 +80,7 @@ def drawn_found(
     return float(generator.binomial(polls, chance).sum())
 
 
-def drawn_freshness(
+def _drawn_freshness(
     rate: Floats,
     frequency: Floats,
     weights: Floats,
@@ -81,7 +103,7 @@ def drawn_freshness(
     return float((weights @ mean + noise) / weights.sum())
 
 
-def drawn_delay(
+def _drawn_delay(
     rate: Floats, frequency: Floats, horizon: float, generator: np.random.Generator
 ) -> float:
     """The mean seconds that changes wait.

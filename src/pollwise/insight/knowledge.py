@@ -8,7 +8,8 @@ import numpy as np
 
 from pollwise.errors import InputError, StateError
 from pollwise.insight.dispersion import POISSON, Spread
-from pollwise.insight.forecasts import Forecast, Forecaster
+from pollwise.insight.forecaster import Forecaster
+from pollwise.insight.forecasts import Forecast
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import Policy
 from pollwise.policies.index.bayes_index import BayesianIndex

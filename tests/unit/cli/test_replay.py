@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pollwise import checks, cli
-from pollwise.console.charts.reliability import print_calibration
+from pollwise.console.calibrations import print_calibration
 from pollwise.console.replays import print_replay
 
 DAY = 86_400

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from pollwise.cli import app
 from pollwise.errors import InputError
 from pollwise.insight.collection import explain_collected, holds_collection
-from pollwise.insight.reports import read_status
+from pollwise.insight.documents import document
+from pollwise.insight.status import read_status
 from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
@@ -18,10 +19,6 @@ SETTINGS = {
     "subject": "the whales",
     "topic": {"words": ["whale"], "examples": [], "judge": None},
 }
-
-
-def of(*collected: Collected) -> tuple[Discoveries, ...]:
-    return tuple(Discoveries(collected=each) for each in collected)
 
 
 def polled(page_id, outcome=Outcome.CHANGED):
@@ -44,11 +41,10 @@ def db(tmp_path):
             Batch(
                 polls=(polled(0), polled(1), polled(2), polled(3, Outcome.GONE)),
                 discovered=(
-                    Discoveries(new_pages=tuple(found)),
-                    Discoveries(collected=Collected(0, 0.0, "Sea", "the sea"), links=links),
-                    *of(
-                        Collected(1, 0.75, "Whales", "the whales"),
-                        Collected(2, 0.0, "Whales", "the whales", duplicate_of=1),
+                    Discoveries(tuple(found), Collected(0, 0.0, "Sea", "the sea"), links),
+                    Discoveries(collected=Collected(1, 0.75, "Whales", "the whales")),
+                    Discoveries(
+                        collected=Collected(2, 0.0, "Whales", "the whales", duplicate_of=1)
                     ),
                 ),
             )
@@ -62,7 +58,7 @@ def run(*words):
 
 def test_status_tells_what_is_in_the_collection(db):
     assert holds_collection(db)
-    report = read_status(db)
+    report = document(read_status(db))
     assert report["collection"] == {
         "topic": "the whales",
         "documents": 3,
@@ -86,11 +82,11 @@ def test_a_watch_list_is_no_collection(tmp_path):
     with Store.open(path) as store:
         store.add_pages([NewPage("http://sea.example/", "sea.example")], now=1.0)
     assert not holds_collection(path)
-    assert read_status(path)["collection"] is None
+    assert read_status(path).collection is None
 
 
 def test_explain_tells_where_a_page_was_found(db):
-    report = explain_collected(db, "http://sea.example/whales")
+    report = document(explain_collected(db, "http://sea.example/whales"))
     assert report["relevance"] == 0.75
     assert report["linked_from"] == [
         {"url": "http://sea.example/", "relevance": 0.0, "anchor": "all whales"}

@@ -71,4 +71,4 @@ COLLECTING_COLUMNS = {
     "recall": ("recall", ".4f"),
     "freshness": ("freshness", ".4f"),
 }
-"""Those of the table that people see; see `pollwise.console.tables.Columns`."""
+"""Those of the table that people see; see `pollwise.console.simulations.Columns`."""

@@ -180,7 +180,7 @@ TRAVERSAL_COLUMNS = {
     "0.01": ("recall at 1 %", ".4f"),
     "0.05": ("recall at 5 %", ".4f"),
 }
-"""Those of the table that people see; see `pollwise.console.tables.Columns`."""
+"""Those of the table that people see; see `pollwise.console.simulations.Columns`."""
 
 
 def traversal_rows(results: Sequence[Figures]) -> list[Figures]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
-from pollwise.insight.forecasts import Forecast, Forecaster, Interval
+from pollwise.insight.forecaster import Forecaster
+from pollwise.insight.forecasts import Forecast, Interval
 from pollwise.metrics import Changes, Polls, score
 from pollwise.objectives import Objective
 from pollwise.policies.base import Policy

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
-from pollwise.insight.forecasts import Forecaster
+from pollwise.insight.forecaster import Forecaster
 from pollwise.knapsack import allocate
 from pollwise.metrics import score
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
@@ -112,7 +112,8 @@ def test_more_budget_brings_more_and_ever_less_more(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     rates = np.geomspace(0.01, 10.0, 20) / DAY
     forecaster = Forecaster(objective, rates, rng.dirichlet(np.full(20, 0.3), pages), patience=4.0)
-    curve = forecaster.curve(np.arange(1, 9) * pages * data.draw(st.floats(0.02, 2.0)) / DAY)
+    budgets = np.arange(1, 9) * pages * data.draw(st.floats(0.02, 2.0)) / DAY
+    curve = [forecaster.expect(budget) for budget in budgets]
     name = "found_per_day" if isinstance(objective, Detection) else "freshness"
     values = np.array([getattr(point, name) for point in curve])
     scale = values[-1]

@@ -1,0 +1,74 @@
+"""What people see of `pollwise status`."""
+
+from rich.table import Table
+
+from pollwise.console.streams import stdout
+from pollwise.console.tables import folded, interval, moment, pairs
+from pollwise.insight.collection import CollectionStatus
+from pollwise.insight.status import PeriodOutlook, Status
+
+__all__ = ["print_status"]
+
+
+def print_status(status: Status) -> None:
+    """The answer of `pollwise status`."""
+    console = stdout()
+    console.print(pairs(status.database, _rows(status)))
+    if status.collection is not None and status.collection.best:
+        best = Table("relevance", folded("title"), folded("page"), title="Most relevant")
+        for relevant in status.collection.best:
+            best.add_row(f"{relevant.relevance:.2f}", relevant.title or "-", relevant.url)
+        console.print(best)
+    if status.last_changes:
+        changes = Table("changed (UTC)", "times", folded("page"), title="Latest changes")
+        for changed in status.last_changes:
+            changes.add_row(moment(changed.changed_at), str(changed.changes), changed.url)
+        console.print(changes)
+    if status.failures:
+        failures = Table("in a row", folded("page"), "error", title="Failing pages")
+        for failing in status.failures:
+            failures.add_row(str(failing.failures), failing.url, failing.error or "-")
+        console.print(failures)
+
+
+def _rows(status: Status) -> list[tuple[str, str]]:
+    rows = [
+        ("pages", f"{status.pages:,} ({status.failing:,} failing)"),
+        ("polls", f"{status.polls:,}"),
+        ("changes found", f"{status.changes:,}"),
+        ("versions kept", f"{status.versions:,}"),
+        ("size", f"{status.bytes / 1e6:.1f} MB"),
+        ("budget", status.budget or "-"),
+        ("objective", status.objective or "-"),
+        ("last start (UTC)", moment(status.started_at)),
+    ]
+    if status.forecast is not None:
+        rows += [
+            ("the coming day", _outlook(status.forecast.day)),
+            ("the coming week", _outlook(status.forecast.week)),
+        ]
+    if status.collection is not None:
+        rows += _collection_rows(status.collection)
+    return rows
+
+
+def _outlook(period: PeriodOutlook) -> str:
+    return (
+        f"{interval(period.found_per_day, '.3g')} changes found a day, freshness"
+        f" {interval(period.freshness, '.3f')}, delay"
+        f" {interval(period.delay_days, '.3g')} days"
+    )
+
+
+def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
+    return [
+        ("topic", collection.topic or "-"),
+        (
+            "documents",
+            f"{collection.documents:,} of {collection.hosts:,} hosts,"
+            f" {collection.relevant:,} relevant (sum {collection.relevance:.1f}),"
+            f" {collection.copies:,} copies",
+        ),
+        ("fringe", f"{collection.fringe:,} pages known by links only"),
+        ("gone", f"{collection.gone:,}"),
+    ]

@@ -1,0 +1,59 @@
+"""What people see of a running `pollwise watch`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pollwise.console.display import RunDisplay
+from pollwise.console.tables import count
+from pollwise.types import Outcome
+
+if TYPE_CHECKING:
+    from pollwise.live.loop import Progress, Watched
+    from pollwise.web.poller import PollReport
+
+__all__ = ["WatchDisplay", "trouble_of"]
+
+
+class WatchDisplay(RunDisplay):
+    """What the polls find, a line each, and a summary of it."""
+
+    def __init__(self, *, pages: int, budget: str, db: Path) -> None:
+        self._polls = self._changes = 0
+        self._troubles: dict[int, str] = {}
+        """By page: what was wrong at its latest poll."""
+        super().__init__(f"watching {count(pages, 'page')} at {budget}, database {db}")
+
+    def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
+        """Show what came of a turn; the same trouble with a page is told once."""
+        for report in progress.reports:
+            self._polls += 1
+            observation = report.result.observation
+            news = None
+            if observation.page_id in progress.first_copies:
+                news = "first copy"
+            elif observation.outcome is Outcome.CHANGED:
+                self._changes += 1
+                news = "changed"
+            trouble = trouble_of(report)
+            if trouble is None:
+                self._troubles.pop(observation.page_id, None)
+            elif self._troubles.get(observation.page_id) != trouble:
+                news = self._troubles[observation.page_id] = trouble
+            if news is not None:
+                self._tell(observation.polled_at, news, watched[observation.page_id].page.url)
+        self._tell_at_times()
+
+    def _line(self) -> str:
+        return (
+            f"{count(self._polls, 'poll')}, {count(self._changes, 'change')},"
+            f" {count(len(self._troubles), 'page')} in trouble"
+        )
+
+
+def trouble_of(report: "PollReport") -> str | None:
+    """What was wrong with a poll, in words; None: nothing."""
+    result = report.result
+    if result.observation.outcome is Outcome.GONE:
+        return "gone"
+    return None if result.error is None else f"failed ({result.error})"

@@ -1,0 +1,189 @@
+"""What `pollwise explain` tells of a page of a database, which may be at work meanwhile."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pollwise.errors import InputError
+from pollwise.insight.collection import (
+    CollectedExplanation,
+    explain_collected,
+    holds_collection,
+)
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
+from pollwise.types import Observation, Outcome
+from pollwise.web.urls import canonical
+
+if TYPE_CHECKING:
+    from pollwise.insight.knowledge import Knowledge
+
+__all__ = ["Explanation", "RateSources", "RecentPoll", "read_explanation"]
+
+_RECENT = 10
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class RateSources:
+    """What the change rate of a page was learned from.
+
+    `polls` are its own that told something, `dates` those among the latest ones whose server told
+    the time of the change. `prior_changes_per_day` is what is expected of a page like it.
+    `own_share` (0 to 1) is how much of the uncertainty that this leaves was taken away by the
+    page's own polls; uncertainty is the variance of the rate's logarithm.
+    """
+
+    polls: int
+    dates: int
+    prior_changes_per_day: float
+    own_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecentPoll:
+    """One of the latest polls; `reverted`: it found the page changed back to an earlier version."""
+
+    polled_at: float
+    outcome: Outcome
+    reverted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of a page that is watched, and why it is polled next or not.
+
+    Times are UTC seconds. `polled_at`, `outcome` and `error` are those of the latest poll,
+    `failures` counts the failed ones in a row up to it; `recent` polls are newest first. `versions`
+    is the number of those kept. `changes_per_day_between` bounds the central 90 % of what is
+    believed of `changes_per_day`. `chance` is the probability that the page has changed since its
+    copy was made, None where there is no copy.
+
+    `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
+    whose index never reaches the `price` of a poll is never due. `due_at` is None where the page
+    rests after a failure, until `rests_until` where that was written down. `host_free_at` is None
+    where the host may be asked now. `next_poll_at` is when all that holds the page back will be
+    over, the budget aside; None: not known.
+    """
+
+    url: str
+    objective: str
+    weight: float
+    cost: float
+    polls: int
+    changes: int
+    versions: int
+    polled_at: float | None
+    last_changed_at: float | None
+    outcome: Outcome | None
+    failures: int
+    error: str | None
+    changes_per_day: float
+    changes_per_day_between: tuple[float, float]
+    chance: float | None
+    learned_from: RateSources
+    index: float
+    price: float
+    budget: str
+    due_at: float | None
+    rests_until: float | None
+    host_free_at: float | None
+    next_poll_at: float | None
+    recent: tuple[RecentPoll, ...]
+
+
+def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
+    """What is known of one page of a watch or a collection; `InputError` if nothing is."""
+    address = canonical(url)  # a URL that is none is told before a database that is none
+    return explain_collected(db, url) if holds_collection(db) else _explain_watched(db, address)
+
+
+def _explain_watched(db: Path, address: str) -> Explanation:
+    """What is known of a page that is watched."""
+    # Late, because numba, which the knowledge of a watch needs, takes a while to load.
+    from pollwise.insight.knowledge import read_knowledge
+
+    record, recent, versions = _records(db, address)
+    known = read_knowledge(db)
+    page, now = record.page, time.time()
+    estimate = known.policy.estimate(page.id, now)
+    due_at, rests_until, host_free_at, next_poll_at = _waits(known, record, estimate.due_at, now)
+    has_copy = page.seen_at is not None
+    return Explanation(
+        url=page.url,
+        objective=known.settings.objective,
+        weight=page.weight,
+        cost=page.cost,
+        polls=record.polls,
+        changes=record.changes,
+        versions=versions,
+        polled_at=record.polled_at,
+        last_changed_at=record.last_changed_at,
+        outcome=record.outcome,
+        failures=record.failures,
+        error=record.error,
+        changes_per_day=estimate.change_rate * _DAY,
+        changes_per_day_between=(estimate.rate_low * _DAY, estimate.rate_high * _DAY),
+        chance=float(known.policy.chances([page.id], now)[0]) if has_copy else None,
+        learned_from=_sources(known, page.id, estimate.polls, recent),
+        index=estimate.index,
+        price=estimate.price,
+        budget=known.settings.budget,
+        due_at=due_at,
+        rests_until=rests_until,
+        host_free_at=host_free_at,
+        next_poll_at=next_poll_at,
+        recent=tuple(RecentPoll(o.polled_at, o.outcome, o.reverted) for o in recent),
+    )
+
+
+def _records(db: Path, address: str) -> tuple[PageRecord, list[Observation], int]:
+    """What the store holds of a page: its record, its latest polls, the number of versions."""
+    with Store.open_readonly(db) as store:
+        record = store.find_page(address)
+        if record is None:
+            raise InputError(
+                f"{address} is not watched in {db}; `pollwise watch {address} --db {db}` does"
+            )
+        recent = store.recent_outcomes(record.page.id, _RECENT)
+        return record, recent, len(store.versions(record.page.id))
+
+
+def _waits(
+    known: "Knowledge", record: PageRecord, index_due_at: float, now: float
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """`due_at`, `rests_until`, `host_free_at` and `next_poll_at`.
+
+    `index_due_at` is when the index reaches the price; a page that rests is not due by its index.
+    """
+    rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
+    due_at = None if rests else index_due_at
+    rests_until = known.scheduler.rests_until(record.page.id) if rests else None
+    host_free_at = known.scheduler.host_free_at(record.page.scope, now)
+    waits_for = rests_until if rests else due_at
+    return (
+        due_at,
+        rests_until,
+        host_free_at if host_free_at > now else None,
+        None if waits_for is None else max(waits_for, host_free_at, now),
+    )
+
+
+def _sources(
+    known: "Knowledge", page_id: int, polls: int, recent: Sequence[Observation]
+) -> RateSources:
+    """What the rate was learned from: `polls` that told something, some of them `recent`."""
+    rates, (posterior,) = known.policy.rate_posteriors([page_id])
+    (prior,) = known.policy.prior_probabilities([page_id])
+    logs = np.log(rates)
+    before, after = (float(p @ logs**2 - (p @ logs) ** 2) for p in (prior, posterior))
+    return RateSources(
+        polls=polls,
+        dates=sum(one.last_changed_at is not None for one in recent),
+        prior_changes_per_day=float(prior @ rates) * _DAY,
+        own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
+    )

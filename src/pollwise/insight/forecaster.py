@@ -1,0 +1,294 @@
+"""What a budget buys: changes found, freshness and delay, with intervals, from rate posteriors.
+
+`PricedPolls` says how often each page is polled. What comes of these intervals has closed forms
+for a known rate λ and poll interval τ (a = λτ): a poll finds a change with probability 1 - e^-a,
+the copy is up to date for a share (1 - e^-a)/a of the time, and a change waits τ/2. Their means
+over the posteriors are the forecast.
+
+Its intervals come of three uncertainties. The rates are drawn from their posteriors. What happens
+in the period is drawn given the rates. And because changes of real pages cluster, the outcomes are
+spread as widely as past predictions missed (`pollwise.insight.dispersion`).
+
+A forecast leaves out that some hosts cannot keep up with their pages, and that a policy goes on
+learning. `docs/theory.md` has more.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from pollwise.checks import require_positive
+from pollwise.errors import InputError
+from pollwise.insight.dispersion import LEVEL, POISSON, Spread
+from pollwise.insight.forecast_draws import (
+    drawn_figures,
+    expected_changes,
+    fresh_share,
+    tellable,
+)
+from pollwise.insight.forecasts import Expectation, Forecast, Interval
+from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls
+from pollwise.objectives import Objective
+from pollwise.types import Page
+
+if TYPE_CHECKING:
+    from pollwise.policies.index.bayes_index import BayesianIndex
+
+__all__ = ["Forecaster"]
+
+Floats = NDArray[np.float64]
+
+_DAY = 86_400.0
+_PAGES_AT_ONCE = 8192
+_ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_MOST_DRAWN = 2_000_000
+"""Pages times draws."""
+_FEW_EXAMPLES = 3.0
+"""After so many example pages, half of the uncertainty of a rate is common to all pages."""
+_TELLABLE = 10.0
+"""Of changes that come faster than this between two polls, polls do not tell how fast."""
+
+
+class Forecaster:
+    """Forecasts for pages of which the rates are known as far as `probabilities` say.
+
+    `rates` are changes per second, `probabilities` a row for each page that says how likely each
+    rate is. `weights` and `costs` are numbers, or one for each page. `examples` is the number of
+    pages from which it was learned how rates are distributed: after few, all rates together are
+    likely to be higher or lower than believed. Budgets are in cost units per second.
+
+    Where polls are shared out, weights are multiplied with `worths`, as for pages that revert, and
+    probabilities with `hope`: a function of the seconds in which there is a poll for every page,
+    that gives a row for each page or one for all. A page that is worth little is still polled once
+    in `patience` rounds of all pages, if it has changed by then with a probability of at least
+    `patience_chance`. No page is polled for that reason where `patience` is infinite.
+
+    >>> from pollwise.objectives import Detection
+    >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
+    >>> known.frequencies(budget=3.0).round(2)
+    array([1., 2.])
+    >>> round(known.expect(budget=3.0).found_per_day / 86_400, 3)
+    1.896
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        rates: ArrayLike,
+        probabilities: ArrayLike,
+        weights: ArrayLike = 1.0,
+        costs: ArrayLike = 1.0,
+        *,
+        worths: ArrayLike = 1.0,
+        hope: Callable[[float], Floats] | None = None,
+        patience: float = np.inf,
+        patience_chance: float = 0.0,
+        examples: float = np.inf,
+    ) -> None:
+        self._rates = np.asarray(rates, np.float64)
+        self._probabilities = np.asarray(probabilities, np.float64)
+        pages = len(self._probabilities)
+        if pages == 0:
+            raise InputError("a forecast needs at least one page: add pages first")
+        own = np.broadcast_to(np.asarray(weights, np.float64), pages)
+        weights = own if own.any() else np.ones(pages)
+        self._shares = weights / weights.sum()
+        self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
+        self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
+        self._factors = np.ones(pages)
+        self._polls = PricedPolls(
+            objective,
+            self._rates,
+            self._probabilities,
+            costs=self._costs,
+            worths=own * np.asarray(worths, np.float64) / self._costs,
+            hope=hope,
+            patience=patience,
+            patience_chance=patience_chance,
+        )
+
+    @classmethod
+    def of(cls, policy: "BayesianIndex", pages: Sequence[Page], budget: float) -> Self:
+        """Of pages that a policy watches, by what it has learned under such a budget."""
+        page_ids = [page.id for page in pages]
+        rates, probabilities = policy.rate_posteriors(page_ids)
+        return cls(
+            policy.objective,
+            rates,
+            probabilities,
+            [page.weight for page in pages],
+            [page.cost for page in pages],
+            worths=policy.worths(page_ids),
+            hope=partial(policy.hope, page_ids),
+            patience=policy.patience,
+            patience_chance=policy.patience_chance,
+            examples=policy.examples,
+        ).calibrated(budget, policy.recalibrated)
+
+    def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
+        """The same with each page's rates changed by a factor.
+
+        It makes the chance that a poll finds a change, under `budget`, what `recalibrated` makes
+        of it. When pages are polled stays as it is: that is up to a policy that knows no better.
+        """
+        chances, _, _ = self._per_cycle(self.frequencies(budget))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factors = np.log1p(-recalibrated(chances)) / np.log1p(-chances)
+        other = copy.copy(self)
+        other._factors = np.where(np.isfinite(factors) & (factors > 0), factors, 1.0)
+        return other
+
+    def frequencies(self, budget: float) -> Floats:
+        """Polls per second of each page; see `PricedPolls.frequencies`."""
+        return self._polls.frequencies(budget)
+
+    def expect(self, budget: float) -> Expectation:
+        """What a budget brings in the long run."""
+        polls, found, freshness, delay = self._figures(self.frequencies(budget))
+        step = max(1.0 / _DAY, 0.01 * budget)
+        _, more_found, more_freshness, _ = self._figures(self.frequencies(budget + step))
+        return Expectation(
+            budget=budget * _DAY,
+            polls_per_day=polls * _DAY,
+            found_per_day=found * _DAY,
+            freshness=freshness,
+            delay=delay,
+            marginal_found=(more_found - found) / step,
+            marginal_freshness=(more_freshness - freshness) / (step * _DAY),
+        )
+
+    def cheapest(self, freshness: float) -> float:
+        """The smallest budget that makes pages so fresh (to 0.1 %).
+
+        `InputError` where `freshness` is not between 0 and 1, and where no budget reaches it.
+        """
+        if not 0 < freshness < 1:
+            raise InputError(f"freshness {freshness} must be between 0 and 1 (exclusive)")
+        most = math.log(self._costs.sum() / SHORTEST)
+
+        def excess(log_budget: float) -> float:
+            frequency = self.frequencies(math.exp(log_budget))
+            return self._mean(self._per_cycle(frequency)[1]) - freshness
+
+        if excess(most) < 0:
+            raise InputError(
+                f"no budget makes these pages {freshness} fresh: with one poll of each every"
+                f" {SHORTEST} s it is {excess(most) + freshness:.4f}; ask for less"
+            )
+        least = math.log(self._costs.sum() / LONGEST)
+        found = least if excess(least) >= 0 else optimize.brentq(excess, least, most, xtol=2e-4)
+        # The root may be a little too small.
+        return math.exp(found + 4e-4)
+
+    def forecast(
+        self,
+        budget: float,
+        horizon: float,
+        *,
+        generator: np.random.Generator,
+        chances: Floats | None = None,
+        spread: Spread = POISSON,
+        draws: int = 400,
+    ) -> Forecast:
+        """What to expect of the coming `horizon` seconds, with intervals of 80 %.
+
+        `chances` say how likely each page has changed since its copy was made, NaN where there is
+        no copy; None: as in the long run. `spread` is that of the past, the default that of
+        Poisson processes. The intervals come of so many `draws`, fewer for more than 5,000 pages.
+        """
+        require_positive("forecast", "horizon", horizon)
+        frequency = self.frequencies(budget)
+        polls, found, freshness, delay = self._figures(frequency)
+        first, ahead = self._outset(chances, polls * horizon, freshness)
+        found *= 1.0 - first
+        excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
+        outcomes = np.array(
+            [
+                drawn_figures(rate, frequency, self._shares, first, excess, horizon, generator)
+                for rate in self._drawn_rates(draws, generator)
+            ]
+        )
+        found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
+        fresh_off = np.quantile(outcomes[:, 1], _ENDS) - freshness
+        fresh_ends = freshness + ahead + np.sqrt(spread.stale) * fresh_off
+        return Forecast(
+            horizon,
+            Interval(found * _DAY, *found_ends.tolist()),
+            Interval(freshness + ahead, *np.clip(fresh_ends, 0.0, 1.0).tolist()),
+            _delay_interval(delay, outcomes[:, 2], spread.delay),
+        )
+
+    def _outset(
+        self, chances: Floats | None, polls: float, freshness: float
+    ) -> tuple[float, float]:
+        """What share of so many `polls` makes first copies, and how much fresher the pages are
+        than in the long run: what they are now is felt for about one round of all pages.
+        """
+        if chances is None:
+            return 0.0, 0.0
+        first = min(float(np.isnan(chances).sum()) / polls, 1.0)
+        rounds = polls / len(chances)
+        now = self._mean(1.0 - np.where(np.isnan(chances), 1.0, chances))
+        return first, (now - freshness) * -math.expm1(-rounds) / rounds
+
+    def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of each page, the probability that a poll finds a change, its freshness, its rate.
+
+        Rates count only as far as polls can tell them. A page that may change every second, and
+        that polls cannot tell from a slower one, would outweigh the changes of all other pages.
+        """
+        found, fresh, rate = (np.empty(len(frequency)) for _ in range(3))
+        for begin in range(0, len(frequency), _PAGES_AT_ONCE):
+            part = slice(begin, begin + _PAGES_AT_ONCE)
+            rates = self._factors[part, None] * self._rates
+            expected = expected_changes(rates, frequency[part, None])
+            probabilities = self._probabilities[part]
+            found[part] = (probabilities * -np.expm1(-expected)).sum(axis=1)
+            fresh[part] = (probabilities * fresh_share(expected)).sum(axis=1)
+            told = tellable(rates, frequency[part, None], _TELLABLE)
+            rate[part] = (probabilities * told).sum(axis=1)
+        return found, fresh, rate
+
+    def _figures(self, frequency: Floats) -> tuple[float, float, float, float]:
+        """Polls and found changes per second, freshness and mean delay."""
+        found, fresh, rate = self._per_cycle(frequency)
+        with np.errstate(divide="ignore"):
+            waited = rate[rate > 0] / (2 * frequency[rate > 0])
+        return (
+            float(frequency.sum()),
+            float(frequency @ found),
+            self._mean(fresh),
+            float(waited.sum() / rate.sum()) if rate.sum() > 0 else 0.0,
+        )
+
+    def _mean(self, values: Floats) -> float:
+        """Over the pages, by weight."""
+        return float(self._shares @ values)
+
+    def _drawn_rates(self, draws: int, generator: np.random.Generator) -> Iterator[Floats]:
+        """A rate for each page, so many times; part of its error is common to all pages."""
+        cumulative = np.cumsum(self._probabilities, axis=1)
+        cumulative /= cumulative[:, -1:]
+        for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
+            own = generator.normal(size=len(cumulative))
+            level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
+            number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
+            yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
+
+
+def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
+    """Widened in proportion, for delays cannot be negative."""
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) == 0 or math.isinf(mean):
+        return Interval(mean, mean, mean)
+    low, high = np.quantile(drawn, _ENDS, method="nearest").tolist()
+    middle = max(float(np.median(drawn)), 1e-9)
+    ratio = np.array((max(low, 1e-3 * middle), high)) / middle
+    ends = (middle * ratio ** math.sqrt(spread)).tolist()
+    return Interval(mean, *ends)

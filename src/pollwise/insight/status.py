@@ -1,0 +1,135 @@
+"""What `pollwise status` tells of a database, which may be at work meanwhile."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.insight.forecasts import Forecast, Interval
+from pollwise.settings import WatchSettings, latest_settings
+from pollwise.store import Store
+
+__all__ = [
+    "ChangedPage",
+    "FailingPage",
+    "Outlook",
+    "PeriodOutlook",
+    "Status",
+    "read_status",
+]
+
+_RECENT = 10
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPage:
+    """A page that changed lately (UTC seconds), and how many changes were found of it in all."""
+
+    url: str
+    changed_at: float | None
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailingPage:
+    """A page of which so many polls in a row failed, the latest of them with this error."""
+
+    url: str
+    error: str | None
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodOutlook:
+    """What to expect of a period under the present budget; as in `Forecast`, but delay in days."""
+
+    found_per_day: Interval
+    freshness: Interval
+    delay_days: Interval
+
+    @classmethod
+    def of(cls, forecast: Forecast) -> "PeriodOutlook":
+        """The figures of a forecast."""
+        return cls(forecast.found_per_day, forecast.freshness, forecast.delay / _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What to expect of the coming day and week."""
+
+    day: PeriodOutlook
+    week: PeriodOutlook
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a database says of its pages.
+
+    `budget`, `objective` and `started_at` (UTC seconds) are those of the latest run, None where
+    there was none; a collection has no objective. `polls` of the `pages`, the `changes` they found,
+    the `versions` kept, the `bytes` of the database, and the number of `failing` pages are those of
+    `Totals`. `last_changes` and `failures` name up to ten pages, the latest and the longest failing
+    ones first. `forecast` is None where there are no pages, where no run has begun, and where the
+    pages are a `collection`.
+    """
+
+    database: str
+    budget: str | None
+    objective: str | None
+    started_at: float | None
+    pages: int
+    polls: int
+    changes: int
+    versions: int
+    bytes: int
+    failing: int
+    last_changes: tuple[ChangedPage, ...]
+    failures: tuple[FailingPage, ...]
+    forecast: Outlook | None
+    collection: CollectionStatus | None
+
+
+def read_status(db: Path) -> Status:
+    """What the database says of its pages; `StoreError` if it is none."""
+    with Store.open_readonly(db) as store:
+        totals = store.totals()
+        runs = store.runs()
+        settings = latest_settings(store)
+        records = store.pages()
+        collection = summarise_collection(store, records)
+    changed = [record for record in records if record.last_changed_at is not None]
+    changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
+    failing = [record for record in records if record.failures > 0]
+    failing.sort(key=lambda record: -record.failures)
+    return Status(
+        database=str(db),
+        budget=None if settings is None else settings.budget,
+        objective=settings.objective if isinstance(settings, WatchSettings) else None,
+        started_at=runs[-1].started_at if runs else None,
+        pages=totals.pages,
+        polls=totals.polls,
+        changes=totals.changes,
+        versions=totals.versions,
+        bytes=totals.bytes,
+        failing=totals.failing,
+        last_changes=tuple(
+            ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
+        ),
+        failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
+        forecast=_outlook(db) if records and runs and collection is None else None,
+        collection=collection,
+    )
+
+
+def _outlook(db: Path) -> Outlook:
+    """What to expect of the coming day and week under the present budget."""
+    # Late, because numba, which the knowledge of a watch needs, takes a while to load.
+    from pollwise.insight.knowledge import read_knowledge
+
+    known = read_knowledge(db)
+    now = time.time()
+    return Outlook(
+        day=PeriodOutlook.of(known.forecast(_DAY, now)),
+        week=PeriodOutlook.of(known.forecast(7 * _DAY, now)),
+    )

@@ -1,0 +1,42 @@
+"""What people see of the status of a database, on a terminal of 80 columns."""
+
+import math
+
+from pollwise.console.status import print_status
+from pollwise.insight.forecasts import Interval
+from pollwise.insight.status import ChangedPage, FailingPage, Outlook, PeriodOutlook, Status
+
+URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
+EXPECTED = Interval(1.0, 0.5, 1.0)
+NEVER = Interval(math.inf, math.inf, math.inf)
+STATUS = Status(
+    database="x.db",
+    budget=None,
+    objective=None,
+    started_at=None,
+    pages=12_345,
+    polls=0,
+    changes=0,
+    versions=0,
+    bytes=1_000_000,
+    failing=1,
+    last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
+    failures=(FailingPage(URL, error="no [/] answer", failures=2),),
+    collection=None,
+    forecast=Outlook(
+        day=PeriodOutlook(EXPECTED, EXPECTED, EXPECTED),
+        week=PeriodOutlook(EXPECTED, EXPECTED, delay_days=NEVER),
+    ),
+)
+
+
+def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
+    with terminal.in_use():
+        print_status(STATUS)
+    assert "x" * 30 + "…" not in terminal.plain
+    assert max(map(len, terminal.plain.splitlines())) <= 80
+    assert "12,345 (1 failing)" in terminal.plain
+    assert ":smile:/[bold]" in terminal.plain
+    assert "no [/] answer" in terminal.plain
+    assert "1 (0.5–1) changes found a day" in terminal.plain
+    assert "delay never" in " ".join(terminal.plain.replace("│", " ").split())
