@@ -22,7 +22,7 @@ from pollwise.collecting.response_processor import (
 )
 from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
-from pollwise.web.fetcher import Clock, FetchResult, follow_none
+from pollwise.web.fetcher import FetchResult, Now, follow_none
 from pollwise.web.poller import PollReport, WebPoller
 from pollwise.web.robots_txt import Rules
 from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
@@ -57,7 +57,7 @@ class CollectingPoller:
         controller: FetcherController,
         *,
         crawl_delay: float,
-        clock: Clock,
+        clock: Now,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._web = web

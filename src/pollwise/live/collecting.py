@@ -112,14 +112,7 @@ async def _collect(
     stop: asyncio.Event,
 ) -> ProcessorLoad:
     _have_room_for_connections()
-    store = session.store
-    collection = DocumentCollection(
-        stored_filter(store, settings.topic),
-        link_filter,
-        partial(_stored_terms, store.path),
-        records=session.records,
-        next_page_id=store.next_page_id(),
-    )
+    collection = _collection(session, settings.topic, link_filter)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
@@ -151,6 +144,20 @@ async def _collect(
         )
         display.rejected(collection.rejections)
         return processor.load
+
+
+def _collection(
+    session: Session, about: Topic, link_filter: Callable[[Collection[str]], LinkFilter]
+) -> DocumentCollection:
+    """The collection as it is in the store."""
+    store = session.store
+    return DocumentCollection(
+        stored_filter(store, about),
+        link_filter,
+        partial(_stored_terms, store.path),
+        records=session.records,
+        next_page_id=store.next_page_id(),
+    )
 
 
 def _polite_poller(

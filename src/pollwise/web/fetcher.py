@@ -29,18 +29,18 @@ from pollwise.web.urls import canonical, joined
 
 __all__ = [
     "USER_AGENT",
-    "Clock",
     "FetchResult",
     "Fetcher",
     "HttpFetcher",
     "MayFollow",
+    "Now",
     "decompress",
     "follow_none",
     "parse_http_date",
     "parse_retry_after",
 ]
 
-Clock = Callable[[], float]
+Now = Callable[[], float]
 """Gives the time in seconds of UTC since 1970."""
 
 MayFollow = Callable[[str], Awaitable[bool]]
@@ -125,7 +125,7 @@ class HttpFetcher:
     def __init__(
         self,
         *,
-        clock: Clock,
+        clock: Now,
         user_agent: str = USER_AGENT,
         timeout: float = 30.0,
         connect_timeout: float = 10.0,

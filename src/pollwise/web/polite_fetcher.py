@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pollwise.errors import InputError
 from pollwise.types import PageMemory
-from pollwise.web.fetcher import Clock, Fetcher, FetchResult, MayFollow, follow_none
+from pollwise.web.fetcher import Fetcher, FetchResult, MayFollow, Now, follow_none
 from pollwise.web.urls import scope_of
 
 __all__ = ["PoliteFetcher"]
@@ -43,7 +43,7 @@ class PoliteFetcher:
         fetcher: Fetcher,
         *,
         delay: float,
-        clock: Clock,
+        clock: Now,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._fetcher = fetcher

@@ -23,7 +23,7 @@ from pollwise.events import HostBlocked, HostPaced
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.change import fingerprint, is_changed, remembered
-from pollwise.web.fetcher import Clock, Fetcher, FetchResult, follow_none, parse_http_date
+from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none, parse_http_date
 from pollwise.web.robots_txt import RobotsTxt, Rules
 from pollwise.web.urls import origin_of
 
@@ -78,7 +78,7 @@ class WebPoller:
         fetcher: Fetcher,
         robots_txt: RobotsTxt,
         *,
-        clock: Clock,
+        clock: Now,
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
     ) -> None:

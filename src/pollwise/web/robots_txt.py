@@ -17,7 +17,7 @@ from protego import Protego
 
 from pollwise.errors import InputError
 from pollwise.types import PageMemory
-from pollwise.web.fetcher import USER_AGENT, Clock, Fetcher, FetchResult
+from pollwise.web.fetcher import USER_AGENT, Fetcher, FetchResult, Now
 from pollwise.web.urls import canonical, origin_of
 
 __all__ = ["RobotsTxt", "Rules"]
@@ -85,7 +85,7 @@ class RobotsTxt:
     rules are matched with.
     """
 
-    def __init__(self, fetcher: Fetcher, *, clock: Clock, user_agent: str = USER_AGENT) -> None:
+    def __init__(self, fetcher: Fetcher, *, clock: Now, user_agent: str = USER_AGENT) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._product = _product(user_agent)
