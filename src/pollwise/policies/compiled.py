@@ -12,57 +12,15 @@ import numba
 from numba.core import types as numba_types
 from numba.extending import overload
 
-from pollwise.policies.automata.htraa_kernels import (
-    HTRAAState,
-    amount_htraa,
-    observe_htraa,
-    select_htraa,
-    wake_htraa,
-)
-from pollwise.policies.automata.lakg_kernels import (
-    LAKGState,
-    amount_lakg,
-    observe_lakg,
-    select_lakg,
-    wake_lakg,
-)
-from pollwise.policies.bandits.kernels import (
-    BanditState,
-    amount_bandit,
-    observe_bandit,
-    select_bandit,
-    wake_bandit,
-)
-from pollwise.policies.deadline.adaptive import select_adaptive, wake_adaptive
-from pollwise.policies.deadline.kernels import DeadlineState, next_due, observe_due, select_due
-from pollwise.policies.estimating.estimator_kernels import (
-    EstimatorState,
-    amount_estimator,
-    observe_estimator,
-    select_estimator,
-    wake_estimator,
-)
-from pollwise.policies.estimating.kernels import ReallocationState, observe_reallocating
-from pollwise.policies.estimating.mirrorsync_kernels import MirrorState, observe_mirrorsync
-from pollwise.policies.gpoks.kernels import (
-    amount_gpoks,
-    observe_gpoks,
-    select_gpoks,
-    wake_gpoks,
-)
-from pollwise.policies.gpoks.state import GPOKSState
-from pollwise.policies.index.queue import REVERTED, observe_page, select_page
-from pollwise.policies.index.state import IndexState
-from pollwise.policies.rules.kernels import IntervalRuleState, observe_interval_rule
-from pollwise.simulation.scores.witness import WitnessedState, observe_witnessed, select_witnessed
 from pollwise.types import Outcome
 
 __all__ = [
-    "REVERTED",
+    "Kernels",
     "amount",
     "changed_outcome",
     "compiled_state",
     "observe",
+    "register",
     "select",
     "wake_at",
 ]
@@ -80,28 +38,23 @@ def _no_amount(state: Any, page: int) -> float:
     return math.nan
 
 
-class _Kernels(NamedTuple):
+class Kernels(NamedTuple):
+    """What belongs to a type of state; the functions below say what each of them does."""
+
     select: Callable[..., int]
     observe: Callable[..., None]
     wake_at: Callable[..., float] = _never
     amount: Callable[..., float] = _no_amount
-    tells_reverts: bool = False
-    """`observe` takes the outcome REVERTED."""
+    reverted: int = _CHANGED
+    """The code of a change back to an earlier version, as `observe` wants it."""
 
 
-_KERNELS: dict[type, _Kernels] = {
-    IndexState: _Kernels(select_page, observe_page, tells_reverts=True),
-    DeadlineState: _Kernels(select_due, observe_due, next_due),
-    BanditState: _Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit),
-    EstimatorState: _Kernels(select_estimator, observe_estimator, wake_estimator, amount_estimator),
-    GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
-    IntervalRuleState: _Kernels(select_adaptive, observe_interval_rule, wake_adaptive),
-    HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
-    MirrorState: _Kernels(select_adaptive, observe_mirrorsync, wake_adaptive),
-    ReallocationState: _Kernels(select_adaptive, observe_reallocating, wake_adaptive),
-    LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
-    WitnessedState: _Kernels(select_witnessed, observe_witnessed, tells_reverts=True),
-}
+_KERNELS: dict[type, Kernels] = {}
+
+
+def register(state: type, kernels: Kernels) -> None:
+    """Have the compiled loops run policies of this type of state."""
+    _KERNELS[state] = kernels
 
 
 def compiled_state(policy: object) -> Any:
@@ -135,7 +88,7 @@ def changed_outcome(state: Any, reverted: bool) -> int:
     raise NotImplementedError
 
 
-def _kernels(state: Any) -> _Kernels | None:
+def _kernels(state: Any) -> Kernels | None:
     """Of the state's type in numba."""
     if not isinstance(state, numba_types.NamedTuple):
         return None
@@ -201,7 +154,7 @@ def _amount(state: Any, page: int) -> Callable[..., float] | None:
 def _changed_outcome(state: Any, reverted: bool) -> Callable[..., int] | None:
     if (kernels := _kernels(state)) is None:
         return None
-    code = REVERTED if kernels.tells_reverts else _CHANGED
+    code = kernels.reverted
 
     def compiled(state: Any, reverted: bool) -> int:
         return code if reverted else _CHANGED

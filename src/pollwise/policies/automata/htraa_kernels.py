@@ -41,6 +41,7 @@ from pollwise.policies.automata.share_tree import (
     Nodes,
     count_path,
 )
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove
 from pollwise.types import Outcome
 
@@ -217,3 +218,6 @@ def amount_htraa(state: HTRAAState, page: int) -> float:
 def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
     """The amounts by page id, with room for more."""
     return np.array([amount_htraa(state, page) for page in range(len(state.pages))])
+
+
+register(HTRAAState, Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa))

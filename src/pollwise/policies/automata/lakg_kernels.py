@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import FIRST_ARRIVAL
 from pollwise.policies.structures.spreading import spread
 from pollwise.policies.structures.tournament import Tournament, set_key, winner
@@ -292,3 +293,6 @@ def restore_pages(
     for page in range(len(state.pages)):
         if state.pages[page].where == QUEUED:
             _enqueue(state, page)
+
+
+register(LAKGState, Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg))

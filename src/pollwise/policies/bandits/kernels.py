@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.compiled import Kernels, register
 from pollwise.types import Outcome
 
 __all__ = [
@@ -331,3 +332,6 @@ def amount_bandit(state: BanditState, page: int) -> float:
         return 1.0
     share = (common.arm + 1) / (len(state.arms) + 1)
     return share if common.page[0] == page else 1.0 - share
+
+
+register(BanditState, Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit))

@@ -4,30 +4,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
 from pollwise.policies.arrays import all_watched, check_state, new_ids, observed, watched
 from pollwise.policies.base import StateDict
-from pollwise.policies.deadline.kernels import next_due, select_due, set_intervals
+from pollwise.policies.deadline.kernels import set_intervals
 from pollwise.policies.deadline.policy import DeadlinePolicy
 from pollwise.types import Observation, Page, Selection
 
-__all__ = ["AdaptivePolicy", "select_adaptive", "wake_adaptive"]
-
-
-@numba.njit(cache=True)
-def select_adaptive(state: Any, now: float) -> int:
-    """Lease the page whose turn it is and give its id; -1: there is none to poll."""
-    return select_due(state.deadlines, now)
-
-
-@numba.njit(cache=True)
-def wake_adaptive(state: Any) -> float:
-    """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_due(state.deadlines)
+__all__ = ["AdaptivePolicy"]
 
 
 class _Turns(DeadlinePolicy):

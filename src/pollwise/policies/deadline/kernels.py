@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.spreading import spread
 
@@ -43,9 +44,11 @@ __all__ = [
     "observe_pages",
     "remove_pages",
     "restore_pages",
+    "select_adaptive",
     "select_due",
     "select_pages",
     "set_intervals",
+    "wake_adaptive",
 ]
 
 QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
@@ -291,3 +294,18 @@ def restore_pages(
             own.deadline = clock + _first_wait(state, pages[n])
         if own.where == QUEUED:
             heap_update(state.queue, state.pages, pages[n], own.deadline)
+
+
+@numba.njit(cache=True)
+def select_adaptive(state: Any, now: float) -> int:
+    """The same of a state that has the queue in its field `deadlines`."""
+    return select_due(state.deadlines, now)
+
+
+@numba.njit(cache=True)
+def wake_adaptive(state: Any) -> float:
+    """When a page can be selected again, if there is none now; infinite: not by time alone."""
+    return next_due(state.deadlines)
+
+
+register(DeadlineState, Kernels(select_due, observe_due, next_due))

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT, all_watched
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
     LEASED,
     DeadlineState,
-    next_due,
     observe_due,
-    select_due,
+    select_adaptive,
     set_intervals,
+    wake_adaptive,
 )
 from pollwise.types import Outcome
 
@@ -40,8 +41,6 @@ __all__ = [
     "apply_frequencies",
     "observe_estimator",
     "observe_pages",
-    "select_estimator",
-    "wake_estimator",
 ]
 
 PAGE = np.dtype(
@@ -117,18 +116,6 @@ def _estimate(state: EstimatorState) -> None:
 
 
 @numba.njit(cache=True)
-def select_estimator(state: EstimatorState, now: float) -> int:
-    """Lease the page whose turn it is and give its id; -1: there is none to poll."""
-    return select_due(state.deadlines, now)
-
-
-@numba.njit(cache=True)
-def wake_estimator(state: EstimatorState) -> float:
-    """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_due(state.deadlines)
-
-
-@numba.njit(cache=True)
 def observe_estimator(
     state: EstimatorState, page: int, polled_at: float, outcome: int, last_changed_at: float
 ) -> None:
@@ -173,3 +160,9 @@ def amount_estimator(state: EstimatorState, page: int) -> float:
     if not there or state.deadlines.pages[page].where == ABSENT:
         return 0.0
     return state.pages[page].frequency / state.shared[0].total
+
+
+register(
+    EstimatorState,
+    Kernels(select_adaptive, observe_estimator, wake_adaptive, amount_estimator),
+)

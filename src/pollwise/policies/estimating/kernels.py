@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT, all_watched
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due, set_intervals
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    LEASED,
+    DeadlineState,
+    observe_due,
+    select_adaptive,
+    set_intervals,
+    wake_adaptive,
+)
 from pollwise.policies.estimating.change_statistics import (
     STATISTICS,
     likeliest_rate,
@@ -184,3 +192,6 @@ def observe_pages(
     """Take in observations, in the order given."""
     for n in range(len(pages)):
         observe_reallocating(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+
+
+register(ReallocationState, Kernels(select_adaptive, observe_reallocating, wake_adaptive))

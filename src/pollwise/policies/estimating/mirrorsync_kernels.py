@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT, all_watched, typed_once
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due, set_intervals
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    LEASED,
+    DeadlineState,
+    observe_due,
+    select_adaptive,
+    set_intervals,
+    wake_adaptive,
+)
 from pollwise.types import Outcome
 
 __all__ = [
@@ -202,3 +210,6 @@ def observe_pages(
     """Take in observations, in the order given."""
     for n in range(len(pages)):
         observe_mirrorsync(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+
+
+register(MirrorState, Kernels(select_adaptive, observe_mirrorsync, wake_adaptive))

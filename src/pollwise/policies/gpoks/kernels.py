@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.gpoks.state import (
     FALLING_FUNCTION,
     FUNCTION,
@@ -262,3 +263,6 @@ def defer_pages(state: GPOKSState, pages: Ints, until: float) -> None:
             own.until = until
             own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
             common.returned += 1
+
+
+register(GPOKSState, Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks))

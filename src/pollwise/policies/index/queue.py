@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.learning import learn
@@ -383,3 +384,6 @@ def observe_pages(
     """Take in observations, in the order given."""
     for n in range(len(pages)):
         observe_page(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+
+
+register(IndexState, Kernels(select_page, observe_page, reverted=REVERTED))

@@ -27,7 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.policies.arrays import ABSENT
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    LEASED,
+    DeadlineState,
+    observe_due,
+    select_adaptive,
+    wake_adaptive,
+)
 from pollwise.types import Outcome
 
 __all__ = [
@@ -222,3 +229,6 @@ def observe_pages(
     """Take in observations, in the order given; `items`: how many were new, -1 if not told."""
     for n in range(len(pages)):
         _take_in(state, pages[n], polled_at[n], outcome[n], last_changed_at[n], items[n])
+
+
+register(IntervalRuleState, Kernels(select_adaptive, observe_interval_rule, wake_adaptive))

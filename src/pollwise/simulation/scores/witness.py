@@ -7,9 +7,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.chance import chance_of
-from pollwise.policies.index.queue import observe_page, select_page
+from pollwise.policies.index.queue import REVERTED, observe_page, select_page
 from pollwise.policies.index.state import IndexState
 from pollwise.types import Outcome, Page
 
@@ -92,3 +93,9 @@ def observe_witnessed(
 
 
 _UNCHANGED = int(Outcome.UNCHANGED)
+
+
+register(
+    WitnessedState,
+    Kernels(select_witnessed, observe_witnessed, reverted=REVERTED),
+)

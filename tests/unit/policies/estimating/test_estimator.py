@@ -8,13 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.policies.deadline.kernels import select_adaptive, wake_adaptive
 from pollwise.policies.estimating.estimator import Estimator
-from pollwise.policies.estimating.estimator_kernels import (
-    amount_estimator,
-    observe_estimator,
-    select_estimator,
-    wake_estimator,
-)
+from pollwise.policies.estimating.estimator_kernels import amount_estimator, observe_estimator
 from pollwise.types import Observation, Outcome, Page
 
 
@@ -126,7 +122,7 @@ def test_pages_leased_and_held_when_the_phase_ends_are_scheduled_too():
     policy.observe([Observation(1, 1.0, Outcome.CHANGED)])
     for now in (2.0, 3.0, 4.0):
         poll(policy, now)
-    assert wake_estimator(policy.state) == 50.0
+    assert wake_adaptive(policy.state) == 50.0
     policy.observe([Observation(0, 5.0, Outcome.UNCHANGED)])
     assert {poll(policy, 5.0 + n) for n in range(30)} == {0, 1}
     assert poll(policy, 50.0) == 2
@@ -140,7 +136,7 @@ def test_calls_and_kernels_give_the_same_polls():
     for now in range(400):
         outcome = int(rng.random() < 0.4)
         page_id = poll(called, float(now), lambda page_id, outcome=outcome: outcome)
-        assert select_estimator(compiled.state, float(now)) == page_id
+        assert select_adaptive(compiled.state, float(now)) == page_id
         observe_estimator(compiled.state, page_id, float(now), outcome, np.nan)
     amounts = [amount_estimator(compiled.state, page_id) for page_id in range(7)]
     assert amounts == called.amounts().tolist()
