@@ -1,23 +1,29 @@
-"""The compiled functions of policies, by the type of their state.
+"""Policies whose state is a NamedTuple of arrays that compiled functions work on.
 
-The compiled loops call `select`, `observe`, `wake_at`, `amount` and `changed_outcome` of this
-module; numba puts in what belongs to the state at hand.
+The module of a family's kernels registers them for its type of state. The functions `select`,
+`observe`, `wake_at`, `defer` and `amount` stand for those of whatever state they are given: the
+compiled loops of the simulator call them, and so do the loops over pages here, which
+`CompiledPolicy` puts between them and the contract of a policy.
 """
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
+from numpy.typing import NDArray
 
-from pollwise.types import Outcome
+from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
+from pollwise.types import Observation, Page, Selection
 
 __all__ = [
+    "CompiledPolicy",
     "Kernels",
     "amount",
-    "changed_outcome",
     "compiled_state",
     "observe",
     "register",
@@ -25,7 +31,30 @@ __all__ = [
     "wake_at",
 ]
 
-_CHANGED = int(Outcome.CHANGED)
+
+def select(state: Any, now: float) -> int:
+    """Lease the next page; -1: none."""
+    raise NotImplementedError
+
+
+def observe(state: Any, observation: Any) -> None:
+    """Take in a poll, a record of OBSERVATION, of a page that is there."""
+    raise NotImplementedError
+
+
+def wake_at(state: Any) -> float:
+    """When a page can be selected again if there is none now; infinite: not by time alone."""
+    raise NotImplementedError
+
+
+def defer(state: Any, page: int, until: float) -> None:
+    """Keep a page, which was leased and is HELD now, away until then."""
+    raise NotImplementedError
+
+
+def amount(state: Any, page: int) -> float:
+    """The share of the knapsack that a page is given now; NaN: the policy has no such thing."""
+    raise NotImplementedError
 
 
 @numba.njit(cache=True)
@@ -39,21 +68,21 @@ def _no_amount(state: Any, page: int) -> float:
 
 
 class Kernels(NamedTuple):
-    """What belongs to a type of state; the functions below say what each of them does."""
+    """What stands for the functions of these names, of one type of state."""
 
     select: Callable[..., int]
     observe: Callable[..., None]
     wake_at: Callable[..., float] = _never
+    defer: Callable[..., None] | None = None
+    """None: this is no whole policy, it only runs in the simulator's loop."""
     amount: Callable[..., float] = _no_amount
-    reverted: int = _CHANGED
-    """The code of a change back to an earlier version, as `observe` wants it."""
 
 
 _KERNELS: dict[type, Kernels] = {}
 
 
 def register(state: type, kernels: Kernels) -> None:
-    """Have the compiled loops run policies of this type of state."""
+    """Have these compiled functions work on this type of state."""
     _KERNELS[state] = kernels
 
 
@@ -63,36 +92,11 @@ def compiled_state(policy: object) -> Any:
     return state if type(state) in _KERNELS else None
 
 
-def select(state: Any, now: float) -> int:
-    """Lease the next page; -1: none."""
-    raise NotImplementedError
-
-
-def observe(state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float) -> None:
-    """Take in a poll."""
-    raise NotImplementedError
-
-
-def wake_at(state: Any) -> float:
-    """When a page can be selected again if there is none now; infinite: not by time alone."""
-    raise NotImplementedError
-
-
-def amount(state: Any, page: int) -> float:
-    """The share of the knapsack that a page is given now; NaN: the policy has no such thing."""
-    raise NotImplementedError
-
-
-def changed_outcome(state: Any, reverted: bool) -> int:
-    """The code of a change, as `observe` wants it."""
-    raise NotImplementedError
-
-
-def _kernels(state: Any) -> Kernels | None:
-    """Of the state's type in numba."""
+def _kernel(name: str, state: Any) -> Any:
+    """That of a state of this type in numba; None: it has none."""
     if not isinstance(state, numba_types.NamedTuple):
         return None
-    return _KERNELS.get(state.instance_class)
+    return getattr(_KERNELS.get(state.instance_class), name, None)
 
 
 # Numba wants the very parameters of the overloaded function, annotations included.
@@ -100,63 +104,143 @@ def _kernels(state: Any) -> Kernels | None:
 
 @overload(select, inline="always")
 def _select(state: Any, now: float) -> Callable[..., int] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.select
+    kernel = _kernel("select", state)
 
     def compiled(state: Any, now: float) -> int:
         return kernel(state, now)
 
-    return compiled
+    return compiled if kernel else None
 
 
 @overload(observe, inline="always")
-def _observe(
-    state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> Callable[..., None] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.observe
+def _observe(state: Any, observation: Any) -> Callable[..., None] | None:
+    kernel = _kernel("observe", state)
 
-    def compiled(
-        state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float
-    ) -> None:
-        kernel(state, page, polled_at, outcome, last_changed_at)
+    def compiled(state: Any, observation: Any) -> None:
+        kernel(state, observation)
 
-    return compiled
+    return compiled if kernel else None
 
 
 @overload(wake_at, inline="always")
 def _wake_at(state: Any) -> Callable[..., float] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.wake_at
+    kernel = _kernel("wake_at", state)
 
     def compiled(state: Any) -> float:
         return kernel(state)
 
-    return compiled
+    return compiled if kernel else None
+
+
+@overload(defer, inline="always")
+def _defer(state: Any, page: int, until: float) -> Callable[..., None] | None:
+    kernel = _kernel("defer", state)
+
+    def compiled(state: Any, page: int, until: float) -> None:
+        kernel(state, page, until)
+
+    return compiled if kernel else None
 
 
 @overload(amount, inline="always")
 def _amount(state: Any, page: int) -> Callable[..., float] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.amount
+    kernel = _kernel("amount", state)
 
     def compiled(state: Any, page: int) -> float:
         return kernel(state, page)
 
-    return compiled
+    return compiled if kernel else None
 
 
-@overload(changed_outcome, inline="always")
-def _changed_outcome(state: Any, reverted: bool) -> Callable[..., int] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    code = kernels.reverted
+@numba.njit(cache=True)
+def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
+    """Lease at most `limit` pages; gives also when a page can be selected again.
 
-    def compiled(state: Any, reverted: bool) -> int:
-        return code if reverted else _CHANGED
+    Together, because from Python it takes 10 µs to hand over a generator.
+    """
+    pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
+    count = 0
+    while count < len(pages):
+        pages[count] = select(state, now)
+        if pages[count] < 0:
+            break
+        count += 1
+    return pages[:count], wake_at(state)
 
-    return compiled
+
+@numba.njit(cache=True)
+def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
+    """Take in observations, in the order given."""
+    for n in range(len(observations)):
+        observe(state, observations[n])
+
+
+@numba.njit(cache=True)
+def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
+    """Give leased pages back unpolled."""
+    for page in pages:
+        own = state.pages[page]
+        if own.where == LEASED:
+            own.where = HELD
+            defer(state, page, until)
+
+
+class CompiledPolicy:
+    """What all policies have in common whose state compiled functions work on.
+
+    Subclasses make `_state`, whose structured array `pages` has a record for each page id, with the
+    field `where`; they say which arrays are by page id, what happens to pages that come and go
+    (`_enter`, `_remove`), and what was learned (`state_dict`, `load_state_dict`).
+    """
+
+    _state: Any
+    _by_page: tuple[str, ...] = ("pages",)
+    """The arrays of `_state` that have an element for each page id (or one more, as heaps have)."""
+
+    @property
+    def state(self) -> Any:
+        """The whole state, which the registered kernels work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for an id that is negative or watched already."""
+        if pages:
+            page_ids = new_ids(pages, self._state.pages)
+            self._grow(int(page_ids.max()) + 1)
+            self._enter(pages, page_ids)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+        self._remove(watched(page_ids, self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """At most `limit` pages, best first; they are leased."""
+        return Selection(*_select_pages(self.state, float(now), limit))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        _observe_pages(self.state, observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        _defer_pages(self._state, watched(page_ids, self._state.pages), float(until))
+
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
+        """Take up pages with these ids, for which there is room."""
+        raise NotImplementedError
+
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        """Forget pages that are there; an id may be given twice."""
+        raise NotImplementedError
+
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        """Make room for page ids below `pages`; the room doubles, up to `most` ids."""
+        old = len(self._state.pages)
+        if pages > old:
+            more = min(max(pages, 2 * old, 16), most) - old
+            self._state = self._state._replace(
+                **{name: enlarged(getattr(self._state, name), more) for name in self._by_page}
+            )

@@ -27,20 +27,14 @@ The functions are compiled; a decision takes time logarithmic in the number of p
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
-from pollwise.policies.automata.share_tree import (
-    HELD,
-    LEASED,
-    READY,
-    HTRAAState,
-    Nodes,
-    count_path,
-)
+from pollwise.policies.arrays import ABSENT, LEASED, READY, tells
+from pollwise.policies.automata.share_tree import HTRAAState, Nodes, count_path
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove
 from pollwise.types import Outcome
@@ -49,15 +43,12 @@ __all__ = [
     "HTRAAState",
     "amount_htraa",
     "amounts_of",
-    "defer_pages",
     "observe_htraa",
-    "observe_pages",
     "select_htraa",
-    "select_pages",
     "wake_htraa",
 ]
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @numba.njit(cache=True)
@@ -114,22 +105,6 @@ def wake_htraa(state: HTRAAState) -> float:
 
 
 @numba.njit(cache=True)
-def select_pages(state: HTRAAState, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
-    """Lease at most `limit` pages, those whose turn it is; also gives what `wake_htraa` does.
-
-    Together, because from Python it takes 10 µs to hand over a generator.
-    """
-    pages = np.empty(max(0, min(limit, state.nodes[1].pages)), np.int64)
-    count = 0
-    while count < len(pages):
-        pages[count] = select_htraa(state, now)
-        if pages[count] < 0:
-            break
-        count += 1
-    return pages[:count], wake_htraa(state)
-
-
-@numba.njit(cache=True)
 def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
     """Let the automata on the path from a slot to the root take in a poll."""
     whole = state.shared[0].whole
@@ -145,56 +120,31 @@ def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
 
 
 @numba.njit(cache=True)
-def observe_htraa(
-    state: HTRAAState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_htraa(state: HTRAAState, observation: Any) -> None:
     """Take in one observation and end the lease.
 
-    The first poll of a page without a copy says nothing of change. `last_changed_at` is taken so
-    that all policies are told in the same way.
+    The first poll of a page without a copy says nothing of change.
     """
-    own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        changed = outcome == _CHANGED
+    own, common = state.pages[observation.page], state.shared[0]
+    if tells(observation, own.polled_at):
+        changed = observation.outcome == _CHANGED
         moves = common.moves_on_reward if changed else common.moves_on_penalty
-        if moves and polled_at > own.polled_at:
+        if moves and not math.isnan(own.polled_at):
             _teach(state, own.slot, changed)
-        if not polled_at <= own.polled_at:
-            own.polled_at = polled_at
+        own.polled_at = observation.polled_at
     if own.where == LEASED:
         own.where = READY
         count_path(state.nodes, own.slot, 0, 1)
 
 
 @numba.njit(cache=True)
-def observe_pages(
-    state: HTRAAState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_htraa(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-@numba.njit(cache=True)
-def defer_pages(state: HTRAAState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, as if they had not been selected; they stay away."""
-    whole = state.shared[0].whole
-    for page in pages:
-        own = state.pages[page]
-        if own.where != LEASED:
-            continue
-        own.where = HELD
-        heap_push(state.held, state.pages, page, until)
-        part = len(state.occupants) + own.slot
-        while part > 1:
-            _visit(state.nodes, part >> 1, whole, part & 1 == 0, -1)
-            part >>= 1
+def _defer(state: HTRAAState, page: int, until: float) -> None:
+    """As if it had not been selected."""
+    heap_push(state.held, state.pages, page, until)
+    part = len(state.occupants) + state.pages[page].slot
+    while part > 1:
+        _visit(state.nodes, part >> 1, state.shared[0].whole, part & 1 == 0, -1)
+        part >>= 1
 
 
 @numba.njit(cache=True)
@@ -220,4 +170,4 @@ def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
     return np.array([amount_htraa(state, page) for page in range(len(state.pages))])
 
 
-register(HTRAAState, Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa))
+register(HTRAAState, Kernels(select_htraa, observe_htraa, wake_htraa, _defer, amount_htraa))

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.arrays import ABSENT, LEASED, READY, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import FIRST_ARRIVAL
 from pollwise.policies.structures.spreading import spread
@@ -35,18 +35,12 @@ __all__ = [
     "add_pages",
     "amount_lakg",
     "amount_table",
-    "defer_pages",
     "observe_lakg",
-    "observe_pages",
     "remove_pages",
     "restore_pages",
     "select_lakg",
-    "select_pages",
     "wake_lakg",
 ]
-
-QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [
@@ -71,7 +65,7 @@ SHARED = np.dtype(
 """What all pages share."""
 
 _GRAIN = 2.0**-40
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @typed_once
@@ -120,7 +114,7 @@ def _set_state(state: LAKGState, page: int, to: int) -> None:
 @numba.njit(cache=True, inline="always")
 def _enqueue(state: LAKGState, page: int) -> None:
     own = state.pages[page]
-    own.where = QUEUED
+    own.where = READY
     set_key(state.queue, page, own.deadline)
 
 
@@ -176,17 +170,6 @@ def select_lakg(state: LAKGState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: LAKGState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those whose turn it is."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_lakg(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
 def wake_lakg(state: LAKGState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.held[1]
@@ -212,22 +195,17 @@ def _learn(state: LAKGState, page: int, changed: bool) -> None:
 
 
 @numba.njit(cache=True)
-def observe_lakg(
-    state: LAKGState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_lakg(state: LAKGState, observation: Any) -> None:
     """Take in one observation: it moves the automaton, ends the lease and sets the next turn.
 
-    `last_changed_at` makes no difference: the game knows rewards and penalties only. Nor does an
-    observation of a page that is not leased set a turn.
+    The observation of a page that is not leased sets no turn.
     """
+    page = observation.page
     own = state.pages[page]
-    if own.where == ABSENT:
-        return
-    changed = outcome == _CHANGED
-    if (changed or outcome == _UNCHANGED) and not polled_at <= own.seen_at:
+    if tells(observation, own.seen_at):
         if not math.isnan(own.seen_at):
-            _learn(state, page, changed)
-        own.seen_at = polled_at
+            _learn(state, page, observation.outcome == _CHANGED)
+        own.seen_at = observation.polled_at
     if own.where == LEASED:
         own.deadline = _next_turn(
             state.generator,
@@ -241,26 +219,9 @@ def observe_lakg(
 
 
 @numba.njit(cache=True)
-def observe_pages(
-    state: LAKGState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_lakg(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-@numba.njit(cache=True)
-def defer_pages(state: LAKGState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled; they keep their turns, but stay away until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            set_key(state.held, page, until)
+def _defer(state: LAKGState, page: int, until: float) -> None:
+    """It keeps its turn."""
+    set_key(state.held, page, until)
 
 
 @numba.njit(cache=True)
@@ -291,8 +252,8 @@ def restore_pages(
             own.deadline = deadlines[n]
         _set_state(state, pages[n], states[n])
     for page in range(len(state.pages)):
-        if state.pages[page].where == QUEUED:
+        if state.pages[page].where == READY:
             _enqueue(state, page)
 
 
-register(LAKGState, Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg))
+register(LAKGState, Kernels(select_lakg, observe_lakg, wake_lakg, _defer, amount_lakg))

@@ -24,16 +24,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.arrays import ABSENT, HELD, READY, typed_once
 from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
-    "HELD",
-    "LEASED",
     "NODE",
     "PAGE",
-    "READY",
     "SHARED",
     "HTRAAState",
     "Nodes",
@@ -44,9 +41,6 @@ __all__ = [
     "put_back",
     "remove_pages",
 ]
-
-READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [

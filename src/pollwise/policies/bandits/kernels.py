@@ -32,7 +32,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.types import Outcome
 
@@ -46,17 +46,11 @@ __all__ = [
     "THOMPSON",
     "BanditState",
     "amount_bandit",
-    "defer_pages",
     "forget_pull",
     "observe_bandit",
-    "observe_pages",
     "select_bandit",
-    "select_pages",
     "wake_bandit",
 ]
-
-FREE, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is there."""
 
 NOBODY = -1
 """Instead of the id of a page: there is none."""
@@ -97,7 +91,7 @@ ARM = np.dtype(
 )
 """What is kept of each arm, besides the covariances."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @typed_once
@@ -163,8 +157,8 @@ def _has_turn(state: BanditState, side: int, now: float) -> bool:
         return False
     own = state.pages[page]
     if own.where == HELD and own.back_at <= now:
-        own.where = FREE
-    return own.where == FREE
+        own.where = READY
+    return own.where == READY
 
 
 @numba.njit(cache=True)
@@ -219,17 +213,6 @@ def select_bandit(state: BanditState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: BanditState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages."""
-    pages = np.empty(max(0, min(limit, 2)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_bandit(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
 def wake_bandit(state: BanditState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -266,59 +249,32 @@ def forget_pull(state: BanditState) -> None:
 
 
 @numba.njit(cache=True)
-def observe_bandit(
-    state: BanditState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation: it may end a pull, and it ends the lease.
-
-    `last_changed_at` is taken so that all policies are told in the same way.
-    """
-    own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
+def observe_bandit(state: BanditState, observation: Any) -> None:
+    """Take in one observation: it may end a pull, and it ends the lease."""
+    own, common = state.pages[observation.page], state.shared[0]
     told = False
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.polled_at)
-        if first or polled_at > own.polled_at:
-            own.polled_at = polled_at
-            told = not first
+    if tells(observation, own.polled_at):
+        told = not math.isnan(own.polled_at)
+        own.polled_at = observation.polled_at
     if own.where != LEASED:
         return
-    own.where = FREE
+    own.where = READY
     if own.of_pull:
         own.of_pull = 0
         if told:
             common.told += 1
-            common.changed += outcome == _CHANGED
+            common.changed += observation.outcome == _CHANGED
         _end_pull(state)
 
 
 @numba.njit(cache=True)
-def observe_pages(
-    state: BanditState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_bandit(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-@numba.njit(cache=True)
-def defer_pages(state: BanditState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, and their polls back to the pull."""
-    common = state.shared[0]
-    for page in pages:
-        own = state.pages[page]
-        if own.where != LEASED:
-            continue
-        own.where = HELD
-        own.back_at = until
-        if own.of_pull:
-            own.of_pull = 0
-            common.dealt[0 if common.page[0] == page else 1] -= 1
+def _defer(state: BanditState, page: int, until: float) -> None:
+    """The pull gets its poll back."""
+    own, common = state.pages[page], state.shared[0]
+    own.back_at = until
+    if own.of_pull:
+        own.of_pull = 0
+        common.dealt[0 if common.page[0] == page else 1] -= 1
 
 
 @numba.njit(cache=True)
@@ -334,4 +290,4 @@ def amount_bandit(state: BanditState, page: int) -> float:
     return share if common.page[0] == page else 1.0 - share
 
 
-register(BanditState, Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit))
+register(BanditState, Kernels(select_bandit, observe_bandit, wake_bandit, _defer, amount_bandit))

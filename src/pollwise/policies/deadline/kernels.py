@@ -27,7 +27,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.spreading import spread
@@ -38,21 +38,15 @@ __all__ = [
     "SHARED",
     "DeadlineState",
     "add_pages",
-    "defer_pages",
     "next_due",
     "observe_due",
-    "observe_pages",
     "remove_pages",
     "restore_pages",
     "select_adaptive",
     "select_due",
-    "select_pages",
     "set_intervals",
     "wake_adaptive",
 ]
-
-QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
 
 PAGE = np.dtype(
     [
@@ -99,7 +93,7 @@ def _first_wait(state: DeadlineState, page: int) -> float:
 @numba.njit(cache=True)
 def _enqueue(state: DeadlineState, page: int) -> None:
     own = state.pages[page]
-    own.where = QUEUED
+    own.where = READY
     heap_push(state.queue, state.pages, page, own.deadline)
 
 
@@ -146,7 +140,7 @@ def set_intervals(
         else:
             ahead = max(own.deadline - common.clock, 0.0)
             own.deadline = common.clock + ahead * (interval / before)
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, page, own.deadline)
 
 
@@ -155,7 +149,7 @@ def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
         own = state.pages[page]
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_remove(state.queue, state.pages, page)
         elif own.where == HELD:
             heap_remove(state.held, state.pages, page)
@@ -185,17 +179,6 @@ def select_due(state: DeadlineState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: DeadlineState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those of the earliest deadlines."""
-    pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_due(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
 def next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -207,17 +190,13 @@ def next_due(state: DeadlineState) -> float:
 
 
 @numba.njit(cache=True)
-def observe_due(
-    state: DeadlineState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_due(state: DeadlineState, observation: Any) -> None:
     """Take in one observation: it sets the next deadline and ends the lease.
 
-    What was found makes no difference; `outcome` and `last_changed_at` are taken so that all
-    queues are told in the same way.
+    What was found makes no difference.
     """
+    page, polled_at = observation.page, observation.polled_at
     own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
     first = math.isnan(own.polled_at)
     newer = first or polled_at > own.polled_at
     leased = own.where == LEASED
@@ -232,31 +211,14 @@ def observe_due(
         own.deadline = (own.key if leased else common.clock) + wait
     if leased:
         _enqueue(state, page)
-    elif own.where == QUEUED:
+    elif own.where == READY:
         heap_update(state.queue, state.pages, page, own.deadline)
 
 
 @numba.njit(cache=True)
-def observe_pages(
-    state: DeadlineState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_due(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-@numba.njit(cache=True)
-def defer_pages(state: DeadlineState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled; they keep their deadlines, but stay away until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            heap_push(state.held, state.pages, page, until)
+def _defer(state: DeadlineState, page: int, until: float) -> None:
+    """It keeps its deadline."""
+    heap_push(state.held, state.pages, page, until)
 
 
 @numba.njit(cache=True)
@@ -279,7 +241,7 @@ def restore_pages(
         if own.where == ABSENT or own.deadline < 0.0:  # in the order of arrival
             continue
         own.deadline += ahead
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, page, own.deadline)
     for n in range(len(pages)):
         own = state.pages[pages[n]]
@@ -292,7 +254,7 @@ def restore_pages(
             own.deadline = math.inf
         else:
             own.deadline = clock + _first_wait(state, pages[n])
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, pages[n], own.deadline)
 
 
@@ -308,4 +270,4 @@ def wake_adaptive(state: Any) -> float:
     return next_due(state.deadlines)
 
 
-register(DeadlineState, Kernels(select_due, observe_due, next_due))
+register(DeadlineState, Kernels(select_due, observe_due, next_due, _defer))

@@ -21,10 +21,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched
+from pollwise.policies.arrays import ABSENT, LEASED, all_watched, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
-    LEASED,
     DeadlineState,
     observe_due,
     select_adaptive,
@@ -40,7 +39,6 @@ __all__ = [
     "amount_estimator",
     "apply_frequencies",
     "observe_estimator",
-    "observe_pages",
 ]
 
 PAGE = np.dtype(
@@ -64,7 +62,7 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 class EstimatorState(NamedTuple):
@@ -116,41 +114,22 @@ def _estimate(state: EstimatorState) -> None:
 
 
 @numba.njit(cache=True)
-def observe_estimator(
-    state: EstimatorState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_estimator(state: EstimatorState, observation: Any) -> None:
     """Take in one observation; that of the last poll of the first phase ends it."""
-    place = state.deadlines.pages[page].where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
+    leased = state.deadlines.pages[observation.page].where == LEASED
+    own, common = state.pages[observation.page], state.shared[0]
     in_phase = common.polled < common.phase_polls
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if in_phase and not first:
-                own.polls += 1
-                own.changes += outcome == _CHANGED
-                own.waited += polled_at - own.seen_at
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if in_phase and place == LEASED:
+    if tells(observation, own.seen_at):
+        if in_phase and not math.isnan(own.seen_at):
+            own.polls += 1
+            own.changes += observation.outcome == _CHANGED
+            own.waited += observation.polled_at - own.seen_at
+        own.seen_at = observation.polled_at
+    observe_due(state.deadlines, observation)
+    if in_phase and leased:
         common.polled += 1
         if common.polled == common.phase_polls:
             _estimate(state)
-
-
-@numba.njit(cache=True)
-def observe_pages(
-    state: EstimatorState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_estimator(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
 
 
 @numba.njit(cache=True)
@@ -164,5 +143,5 @@ def amount_estimator(state: EstimatorState, page: int) -> float:
 
 register(
     EstimatorState,
-    Kernels(select_adaptive, observe_estimator, wake_adaptive, amount_estimator),
+    Kernels(select_adaptive, observe_estimator, wake_adaptive, amount=amount_estimator),
 )

@@ -17,10 +17,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched
+from pollwise.policies.arrays import LEASED, all_watched, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
-    LEASED,
     DeadlineState,
     observe_due,
     select_adaptive,
@@ -43,7 +42,6 @@ __all__ = [
     "SHARED",
     "SMOOTHED",
     "ReallocationState",
-    "observe_pages",
     "observe_reallocating",
 ]
 
@@ -82,7 +80,7 @@ _SHORTEST_EPOCH = 8
 _DAY = 86400.0
 _SMOOTHING = 0.5 * _DAY
 _LEAST_RATE, _MOST_RATE = 0.0005 / _DAY, 7.0 / _DAY
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 _all_watched = numba.njit(cache=True)(all_watched)
 
@@ -152,24 +150,19 @@ def _reallocate(state: ReallocationState) -> None:
 
 
 @numba.njit(cache=True)
-def observe_reallocating(
-    state: ReallocationState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_reallocating(state: ReallocationState, observation: Any) -> None:
     """Take in one observation; that of the last poll of an epoch ends it."""
-    place = state.deadlines.pages[page].where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if not first:
-                since_change = polled_at - last_changed_at
-                take_interval(own, polled_at - own.seen_at, outcome == _CHANGED, since_change)
-                own.stale = 1
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if place != LEASED:
+    leased = state.deadlines.pages[observation.page].where == LEASED
+    own, common, polled_at = state.pages[observation.page], state.shared[0], observation.polled_at
+    if tells(observation, own.seen_at):
+        if not math.isnan(own.seen_at):
+            changed = observation.outcome == _CHANGED
+            since_change = polled_at - observation.last_changed_at
+            take_interval(own, polled_at - own.seen_at, changed, since_change)
+            own.stale = 1
+        own.seen_at = polled_at
+    observe_due(state.deadlines, observation)
+    if not leased:
         return
     if math.isnan(common.began):
         common.began = common.latest = polled_at
@@ -179,19 +172,6 @@ def observe_reallocating(
         common.latest = max(common.latest, polled_at)
     if common.polls >= max(common.pages, _SHORTEST_EPOCH) and common.latest > common.began:
         _reallocate(state)
-
-
-@numba.njit(cache=True)
-def observe_pages(
-    state: ReallocationState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_reallocating(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
 
 
 register(ReallocationState, Kernels(select_adaptive, observe_reallocating, wake_adaptive))

@@ -36,7 +36,6 @@ from pollwise.policies.estimating.mirrorsync_kernels import (
     PAGE,
     SHARED,
     MirrorState,
-    observe_pages,
 )
 from pollwise.types import Page
 
@@ -77,11 +76,8 @@ class MirrorSync(AdaptivePolicy):
 
     @property
     def state(self) -> MirrorState:
-        """The whole state: what the functions of `mirror_descent` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return MirrorState(self._turns.state, self._pages, self._shared, self._generator)
+        """The whole state; see `CompiledPolicy`."""
+        return MirrorState(self.deadlines, self._pages, self._shared, self._generator)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
         new = np.zeros(len(pages), PAGE)
@@ -90,13 +86,3 @@ class MirrorSync(AdaptivePolicy):
         new["cost"] = [page.cost for page in pages]
         new["rate"] = 1.0 / self._shared["first_interval"]
         return new
-
-    def _take_in(
-        self,
-        page_ids: NDArray[np.int64],
-        polled_at: NDArray[np.float64],
-        outcomes: NDArray[np.int64],
-        last_changed_at: NDArray[np.float64],
-        items: NDArray[np.int64],
-    ) -> None:
-        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)

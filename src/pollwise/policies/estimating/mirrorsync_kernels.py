@@ -12,10 +12,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched, typed_once
+from pollwise.policies.arrays import LEASED, all_watched, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
-    LEASED,
     DeadlineState,
     observe_due,
     select_adaptive,
@@ -30,7 +29,6 @@ __all__ = [
     "SHARED",
     "MirrorState",
     "observe_mirrorsync",
-    "observe_pages",
     "stepped_rates",
 ]
 
@@ -69,7 +67,7 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 _all_watched = numba.njit(cache=True)(all_watched)
 
@@ -177,39 +175,21 @@ def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator)
 
 
 @numba.njit(cache=True)
-def observe_mirrorsync(
-    state: MirrorState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_mirrorsync(state: MirrorState, observation: Any) -> None:
     """Take in one observation; now and then all rates make a step."""
-    turn = state.deadlines.pages[page]
-    place = turn.where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if not first:
-                turn.interval = _learn(own, common, outcome == _CHANGED, state.generator)
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if place == LEASED:
+    turn = state.deadlines.pages[observation.page]
+    leased = turn.where == LEASED
+    own, common = state.pages[observation.page], state.shared[0]
+    if tells(observation, own.seen_at):
+        if not math.isnan(own.seen_at):
+            changed = observation.outcome == _CHANGED
+            turn.interval = _learn(own, common, changed, state.generator)
+        own.seen_at = observation.polled_at
+    observe_due(state.deadlines, observation)
+    if leased:
         common.polls += 1
         if common.polls >= common.until:
             _step(state)
-
-
-@numba.njit(cache=True)
-def observe_pages(
-    state: MirrorState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_mirrorsync(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
 
 
 register(MirrorState, Kernels(select_adaptive, observe_mirrorsync, wake_adaptive))

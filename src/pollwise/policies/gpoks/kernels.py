@@ -11,21 +11,19 @@ given back is the next one to be taken, and is not shared out twice.
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import HELD, LEASED, READY, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.gpoks.state import (
     FALLING_FUNCTION,
     FUNCTION,
-    HELD,
-    LEASED,
     MEAN,
     POINTS,
-    READY,
     GPOKSState,
     learn_reward,
 )
@@ -35,19 +33,17 @@ from pollwise.rates.monotone import draw_falling
 from pollwise.types import Outcome
 
 __all__ = [
+    "GPOKSState",
     "amount_gpoks",
-    "defer_pages",
     "observe_gpoks",
-    "observe_pages",
     "select_gpoks",
-    "select_pages",
     "wake_gpoks",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @numba.njit(cache=True)
@@ -190,17 +186,6 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: GPOKSState, now: float, limit: int) -> Ints:
-    """Lease at most `limit` pages, in turn."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_gpoks(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
 def wake_gpoks(state: GPOKSState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -220,49 +205,28 @@ def amount_gpoks(state: GPOKSState, page: int) -> float:
 
 
 @numba.njit(cache=True)
-def observe_gpoks(
-    state: GPOKSState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation: what it paid teaches, and the lease ends.
-
-    `last_changed_at` makes no difference: the game knows rewards and penalties only.
-    """
+def observe_gpoks(state: GPOKSState, observation: Any) -> None:
+    """Take in one observation: what it paid teaches, and the lease ends."""
+    page = observation.page
     own = state.pages[page]
-    if own.where == ABSENT:
-        return
     if own.where == LEASED:
         own.where = READY
-    if outcome != _CHANGED and outcome != _UNCHANGED:
+    if not tells(observation, own.seen_at):
         return
     if math.isnan(own.seen_at):
         own.credit = spread(page)
-    elif polled_at <= own.seen_at:
-        return
     elif own.offered > 0:
-        learn_reward(state, page, 1.0 if outcome == _CHANGED else 0.0)
-    own.seen_at = polled_at
+        learn_reward(state, page, 1.0 if observation.outcome == _CHANGED else 0.0)
+    own.seen_at = observation.polled_at
 
 
 @numba.njit(cache=True)
-def observe_pages(
-    state: GPOKSState, pages: Ints, polled_at: Floats, outcome: Ints, last_changed_at: Floats
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_gpoks(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+def _defer(state: GPOKSState, page: int, until: float) -> None:
+    """It gets its credit back."""
+    own = state.pages[page]
+    own.until = until
+    own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
+    state.shared[0].returned += 1
 
 
-@numba.njit(cache=True)
-def defer_pages(state: GPOKSState, pages: Ints, until: float) -> None:
-    """Give leased pages back unpolled, and their credit; they stay away until then."""
-    common = state.shared[0]
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            own.until = until
-            own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
-            common.returned += 1
-
-
-register(GPOKSState, Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks))
+register(GPOKSState, Kernels(select_gpoks, observe_gpoks, wake_gpoks, _defer, amount_gpoks))

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.policies.arrays import ABSENT, READY, typed_once
 from pollwise.policies.structures.spreading import spread
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
 from pollwise.rates.monotone import Slopes, whiten_guards
@@ -21,12 +21,9 @@ from pollwise.rates.monotone import Slopes, whiten_guards
 __all__ = [
     "FALLING_FUNCTION",
     "FUNCTION",
-    "HELD",
-    "LEASED",
     "MEAN",
     "PAGE",
     "POINTS",
-    "READY",
     "SHARED",
     "GPOKSState",
     "enter_pages",
@@ -36,9 +33,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-
-READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
 
 MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
 """What a page's values are taken from: the posterior mean, the marginal posterior of each amount

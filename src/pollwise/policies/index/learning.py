@@ -21,9 +21,11 @@ from pollwise.policies.index.state import (
 )
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.posterior import forget, learn_last_change, learn_poll
+from pollwise.types import Outcome
 
 __all__ = ["learn", "operational_time", "worth_after"]
 
+_CHANGED = int(Outcome.CHANGED)
 _MOST_ODDS = 8.0
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
@@ -98,15 +100,10 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
 
 
 @numba.njit(cache=True)
-def learn(
-    state: IndexState,
-    page: int,
-    polled_at: float,
-    changed: bool,
-    reverted: bool,
-    last_changed_at: float,
-) -> None:
-    """Take in a poll that is newer than the copy of a page, and make it the time of the copy."""
+def learn(state: IndexState, observation: Any) -> None:
+    """Take in a poll that tells something of a page, and make it the time of the copy."""
+    page, polled_at = observation.page, observation.polled_at
+    changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
     dated = (changed or first) and last_changed_at <= polled_at
@@ -133,7 +130,7 @@ def learn(
             _end_spell(state, page, bursts, spell)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
-            own.reverts += reverted
+            own.reverts += observation.reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if dated else polled_at
             if not by_clock(own, common):  # a change at the usual hour says nothing of others

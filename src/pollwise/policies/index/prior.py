@@ -19,7 +19,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index.state import ABSENT, IndexState
+from pollwise.policies.arrays import ABSENT
+from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
 __all__ = [

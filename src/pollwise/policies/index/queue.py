@@ -21,11 +21,13 @@ The functions are compiled.
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.chance import note_outcome
@@ -33,10 +35,7 @@ from pollwise.policies.index.learning import learn
 from pollwise.policies.index.line import head_of_line, join_line
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import (
-    ABSENT,
     CALENDAR,
-    HELD,
-    LEASED,
     NEW,
     POOL,
     POOL_CAPACITY,
@@ -50,16 +49,13 @@ from pollwise.policies.structures.heap import heap_push, heap_remove, heap_updat
 from pollwise.types import Outcome
 
 __all__ = [
-    "REVERTED",
     "add_pages",
     "best_page",
-    "defer_pages",
     "lease_page",
+    "next_return",
     "observe_page",
-    "observe_pages",
     "remove_pages",
     "select_page",
-    "select_pages",
     "weigh_page",
 ]
 
@@ -79,11 +75,7 @@ _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
 _HIGHEST_HOST_PRICE = 1e6
 
-REVERTED = 4
-"""The code of an outcome that is CHANGED, to a version that was seen before."""
-_GONE = int(Outcome.GONE)
-_FAILED = int(Outcome.FAILED)
-_UNCHANGED = int(Outcome.UNCHANGED)
+_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @numba.njit(cache=True)
@@ -308,28 +300,19 @@ def select_page(state: IndexState, now: float) -> int:
 
 
 @numba.njit(cache=True)
-def select_pages(state: IndexState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those of the largest indices."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_page(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
+def next_return(state: IndexState) -> float:
+    """When the next page that is held comes back; infinite: there is none."""
+    return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
 @numba.njit(cache=True)
-def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, because their host is busy until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            host = state.hosts[own.scope]
-            if not host.raised:
-                host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
-                host.raised = 1
-            own.where = HELD
-            heap_push(state.held, state.pages, page, until)
+def _defer(state: IndexState, page: int, until: float) -> None:
+    """Its host is busy until then."""
+    host = state.hosts[state.pages[page].scope]
+    if not host.raised:
+        host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
+        host.raised = 1
+    heap_push(state.held, state.pages, page, until)
 
 
 @numba.njit(cache=True)
@@ -346,44 +329,26 @@ def _alert_siblings(state: IndexState, page: int) -> None:
 
 
 @numba.njit(cache=True)
-def observe_page(
-    state: IndexState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation (`last_changed_at` NaN: not told) and end the lease."""
+def observe_page(state: IndexState, observation: Any) -> None:
+    """Take in one observation and end the lease."""
+    page, outcome = observation.page, observation.outcome
     own = state.pages[page]
-    where = own.where
-    if where == ABSENT:
-        return
-    host = state.hosts[own.scope]
+    where, host = own.where, state.hosts[own.scope]
     host.raised = 0
-    if outcome != _GONE and outcome != _FAILED:
+    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
-        if math.isnan(own.seen_at) or polled_at > own.seen_at:
-            if state.shared[0].learning:
-                changed, reverted = outcome != _UNCHANGED, outcome == REVERTED
-                note_outcome(state, page, polled_at, changed)
-                learn(state, page, polled_at, changed, reverted, last_changed_at)
-                if changed:
-                    _alert_siblings(state, page)
-            own.seen_at = polled_at
-            if where in (CALENDAR, NEW):
-                _leave(state, page)
-                _wait(state, page)
+    if tells(observation, own.seen_at):
+        if state.shared[0].learning:
+            note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
+            learn(state, observation)
+            if outcome == _CHANGED:
+                _alert_siblings(state, page)
+        own.seen_at = observation.polled_at
+        if where in (CALENDAR, NEW):
+            _leave(state, page)
+            _wait(state, page)
     if where == LEASED:
         _wait(state, page)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: IndexState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_page(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-register(IndexState, Kernels(select_page, observe_page, reverted=REVERTED))
+register(IndexState, Kernels(select_page, observe_page, next_return, _defer))

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.arrays import LEASED, READY
 from pollwise.rates.lattice import (
     COLUMNS,
     RATE_COUNT,
@@ -27,15 +28,12 @@ from pollwise.rates.posterior import expectation
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 
 __all__ = [
-    "ABSENT",
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_TICKS",
     "COUNTS",
     "DAY",
-    "HELD",
     "HOST",
-    "LEASED",
     "NEW",
     "NO_SURGE",
     "PAGE",
@@ -61,8 +59,8 @@ __all__ = [
     "time_to_reach",
 ]
 
-ABSENT, NEW, CALENDAR, HELD, POOL, LEASED = range(6)
-"""Where a page is."""
+NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
+"""Where a page waits: in line, in the calendar or in the pool."""
 
 POOL_CAPACITY = 64
 TILTS = 128

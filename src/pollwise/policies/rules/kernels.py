@@ -26,10 +26,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
-    LEASED,
     DeadlineState,
     observe_due,
     select_adaptive,
@@ -46,7 +45,6 @@ __all__ = [
     "TIERS",
     "IntervalRuleState",
     "observe_interval_rule",
-    "observe_pages",
 ]
 
 ADAPT, COUNT, TIERS = range(3)
@@ -85,7 +83,7 @@ SHARED = np.dtype(
 
 _DAY = 86400.0
 _MONTH = 30 * _DAY
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 class IntervalRuleState(NamedTuple):
@@ -160,15 +158,11 @@ def _wait(own: Any, rule: Any, polled_at: float, changed: bool, items: int) -> f
 
 
 @numba.njit(cache=True)
-def _learn(
-    state: IntervalRuleState,
-    page: int,
-    polled_at: float,
-    changed: bool,
-    last_changed_at: float,
-    items: int,
-) -> None:
+def _learn(state: IntervalRuleState, observation: Any) -> None:
     """Take in what a poll found, and set the interval of the page."""
+    page, polled_at = observation.page, observation.polled_at
+    changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
+    items = observation.n_items if observation.n_items >= 0 else int(changed)
     own, rule = state.pages[page], state.shared[0]
     turn, queue = state.deadlines.pages[page], state.deadlines.shared[0]
     if queue.paced:
@@ -190,45 +184,11 @@ def _learn(
 
 
 @numba.njit(cache=True)
-def _take_in(
-    state: IntervalRuleState,
-    page: int,
-    polled_at: float,
-    outcome: int,
-    last_changed_at: float,
-    items: int,
-) -> None:
-    """Take in one observation; `items`: how many were new, -1 if that is not told."""
-    if state.deadlines.pages[page].where == ABSENT:
-        return
-    changed = outcome == _CHANGED
-    newer = not polled_at <= state.pages[page].seen_at
-    if newer and (changed or outcome == _UNCHANGED):
-        count = items if items >= 0 else int(changed)
-        _learn(state, page, polled_at, changed, last_changed_at, count)
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-
-
-@numba.njit(cache=True)
-def observe_interval_rule(
-    state: IntervalRuleState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+def observe_interval_rule(state: IntervalRuleState, observation: Any) -> None:
     """Take in one observation: it sets the interval and the deadline, and ends the lease."""
-    _take_in(state, page, polled_at, outcome, last_changed_at, -1)
-
-
-@numba.njit(cache=True)
-def observe_pages(
-    state: IntervalRuleState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-    items: NDArray[np.int64],
-) -> None:
-    """Take in observations, in the order given; `items`: how many were new, -1 if not told."""
-    for n in range(len(pages)):
-        _take_in(state, pages[n], polled_at[n], outcome[n], last_changed_at[n], items[n])
+    if tells(observation, state.pages[observation.page].seen_at):
+        _learn(state, observation)
+    observe_due(state.deadlines, observation)
 
 
 register(IntervalRuleState, Kernels(select_adaptive, observe_interval_rule, wake_adaptive))

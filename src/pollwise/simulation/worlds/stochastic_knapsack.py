@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_whole
 from pollwise.errors import InputError
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
 from pollwise.policies.compiled import amount, compiled_state, observe, select
 from pollwise.simulation.worlds.ranks import RankedPages
@@ -194,7 +195,7 @@ def play(
     marks = np.array(sorted({n for n in checkpoints if 0 < n <= polls}), np.int64)
     run = _Run(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
-        marks, np.full(len(marks), math.nan),
+        marks, np.full(len(marks), math.nan), blank_observation(),
     )  # fmt: skip
     offer = _offer_called if compiled_state(policy) is None else _offer_compiled
     every = knapsack.swap_every or polls
@@ -226,6 +227,7 @@ class _Run(NamedTuple):
     expected: Floats
     marks: NDArray[np.int64]
     scores: Floats
+    observation: NDArray[Any]  # of OBSERVATION, one element: the latest poll
 
 
 def recent_mean(expected: Floats) -> float:
@@ -333,7 +335,7 @@ def _offer(
     begin: int,
     end: int,
 ) -> int:
-    page_ids, paid, expected, marks, scores = run
+    page_ids, paid, expected, marks, scores, observations = run
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):
@@ -344,7 +346,9 @@ def _offer(
         offered = amount(state, page)
         steps = now - last[page] if math.isnan(offered) else 1.0 / offered
         chance, pays = _draw(hazards[page], steps, noise, rng)
-        observe(state, page, now, _CHANGED if pays else _UNCHANGED, np.nan)
+        observation = observations[0]
+        write_observation(observation, page, now, _CHANGED if pays else _UNCHANGED)
+        observe(state, observation)
         last[page] = now
         page_ids[n], paid[n], expected[n] = page, pays, chance
         if n + 1 == next_mark:
