@@ -21,8 +21,8 @@ from pollwise.policies.arrays import (
 )
 from pollwise.policies.automata.htraa_kernels import amounts_of
 from pollwise.policies.automata.share_tree import (
-    PAGE,
-    SHARED,
+    HTRAA_PAGE,
+    HTRAA_SHARED,
     HTRAAState,
     add_pages,
     doubled,
@@ -109,7 +109,7 @@ class HTRAA(CompiledPolicy):
         require_choice("htraa", "schedule", schedule, get_args(Schedule))
         require_positive("htraa", "capacity", capacity)
         self._whole = int(resolution) + 1
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, HTRAA_SHARED)
         shared["whole"] = self._whole
         shared["moves_on_reward"] = update != "inaction-penalty"
         shared["moves_on_penalty"] = update != "reward-inaction"
@@ -117,7 +117,7 @@ class HTRAA(CompiledPolicy):
         shared["capacity"] = capacity
         nodes, occupants = empty_tree(1, self._whole)
         self._state = HTRAAState(
-            pages=np.zeros(0, PAGE),
+            pages=np.zeros(0, HTRAA_PAGE),
             shared=shared,
             nodes=nodes,
             occupants=occupants,

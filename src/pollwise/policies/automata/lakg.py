@@ -39,8 +39,8 @@ from pollwise.policies.arrays import (
     watched,
 )
 from pollwise.policies.automata.lakg_kernels import (
-    PAGE,
-    SHARED,
+    LAKG_PAGE,
+    LAKG_SHARED,
     LAKGState,
     add_pages,
     amount_table,
@@ -111,10 +111,10 @@ class LAKG(CompiledPolicy):
         if schedule == "random" or generator is not None:
             require_generator("lakg", generator)
         self._capacity, self._exponent = float(capacity), float(exponent)
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, LAKG_SHARED)
         shared["full"] = self._capacity * (1.0 - _TIE)
         self._state = LAKGState(
-            pages=np.zeros(0, PAGE),
+            pages=np.zeros(0, LAKG_PAGE),
             shared=shared,
             amounts=amount_table(int(resolution), self._exponent),
             queue=np.full(2, math.inf),

@@ -29,8 +29,8 @@ from pollwise.policies.structures.tournament import Tournament, set_key, winner
 from pollwise.types import Outcome
 
 __all__ = [
-    "PAGE",
-    "SHARED",
+    "LAKG_PAGE",
+    "LAKG_SHARED",
     "LAKGState",
     "add_pages",
     "amount_lakg",
@@ -42,7 +42,7 @@ __all__ = [
     "wake_lakg",
 ]
 
-PAGE = np.dtype(
+LAKG_PAGE = np.dtype(
     [
         ("where", "i8"),
         ("state", "i8"),  # of the automaton: 1 to the resolution; 0: there is no such page
@@ -53,7 +53,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+LAKG_SHARED = np.dtype(
     [
         ("clock", "f8"),  # of the tags
         ("load", "f8"),  # the sum of all amounts
@@ -72,8 +72,8 @@ _CHANGED = int(Outcome.CHANGED)
 class LAKGState(NamedTuple):
     """The state of a Learning Automata Knapsack Game. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of LAKG_PAGE
+    shared: NDArray[Any]  # of LAKG_SHARED, one element
     amounts: NDArray[np.float64]  # by state of an automaton
     queue: Tournament  # by deadline
     held: Tournament  # by the time to come back

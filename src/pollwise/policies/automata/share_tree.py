@@ -2,7 +2,7 @@
 
 An automaton of resolution N divides what it is given between a left and a right part: in the state
 s = 1..N, the left part has the share s / (N + 1), the right part the rest. What is left to a page
-in the end is its amount. How states move is in `automata_tree`.
+in the end is its amount. How states move is in `htraa_kernels`.
 
 The tree is an array: node 1 is the root, nodes 2i and 2i + 1 are the parts of node i, and the last
 half are the slots for pages. A node with pages on one side only is in the state N + 1 (left) or 0
@@ -29,9 +29,9 @@ from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
-    "NODE",
-    "PAGE",
-    "SHARED",
+    "HTRAA_NODE",
+    "HTRAA_PAGE",
+    "HTRAA_SHARED",
     "HTRAAState",
     "Nodes",
     "add_pages",
@@ -42,7 +42,7 @@ __all__ = [
     "remove_pages",
 ]
 
-PAGE = np.dtype(
+HTRAA_PAGE = np.dtype(
     [
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
         ("key", "f8"),  # held: when to come back
@@ -53,7 +53,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-NODE = np.dtype(
+HTRAA_NODE = np.dtype(
     [
         ("state", "i4"),  # the left share, in units of 1 / whole
         ("credit", "i4"),  # of the left part, in the same units
@@ -63,7 +63,7 @@ NODE = np.dtype(
 )
 """A node of the tree; a slot is one without state and credit."""
 
-SHARED = np.dtype(
+HTRAA_SHARED = np.dtype(
     [
         ("whole", "i8"),  # N + 1
         ("moves_on_reward", "i8"),  # 1 or 0, as the next two
@@ -75,15 +75,15 @@ SHARED = np.dtype(
 """What all pages share."""
 
 Nodes = NDArray[Any]
-"""Of NODE."""
+"""Of HTRAA_NODE."""
 
 
 @typed_once
 class HTRAAState(NamedTuple):
     """The state of H-TRAA: a tree of automata. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of HTRAA_PAGE
+    shared: NDArray[Any]  # of HTRAA_SHARED, one element
     nodes: Nodes  # twice as many as slots
     occupants: NDArray[np.int64]  # the page in each slot; -1: none
     held: NDArray[np.int64]  # heap by the time to come back
@@ -92,7 +92,7 @@ class HTRAAState(NamedTuple):
 
 def empty_tree(slots: int, whole: int) -> tuple[Nodes, NDArray[np.int64]]:
     """The nodes and occupants of a tree without pages; `slots` is a power of two."""
-    nodes = np.zeros(2 * slots, NODE)
+    nodes = np.zeros(2 * slots, HTRAA_NODE)
     nodes["state"][:slots] = whole
     return nodes, np.full(slots, -1, np.int64)
 

@@ -1,9 +1,9 @@
 """Bandits whose arms are mixtures of two pages: compiled kernels.
 
 Of K - 1 arms, arm k = 1 ... K - 1 gives the first page (that of the lower id) k/K of the polls and
-the second the rest. A pull of an arm is a number of polls (`SHARED.length`), and what it pays is
-the mean of what they found: 1 a change, 0 none. The arm of the next pull is one of the highest
-score (of equals: the first), which is one of three:
+the second the rest. A pull of an arm is a number of polls (`BANDIT_SHARED.length`), and what it
+pays is the mean of what they found: 1 a change, 0 none. The arm of the next pull is one of the
+highest score (of equals: the first), which is one of three:
 
 *   UCB1: the mean reward of the arm plus √(2 ln n / n_k), after n pulls in all and n_k of this arm;
     each arm is pulled once first (Auer, Cesa-Bianchi and Fischer 2002).
@@ -38,11 +38,11 @@ from pollwise.types import Outcome
 
 __all__ = [
     "ARM",
+    "BANDIT_PAGE",
+    "BANDIT_SHARED",
     "BOUND",
     "NOBODY",
     "OPTIMISM",
-    "PAGE",
-    "SHARED",
     "THOMPSON",
     "BanditState",
     "amount_bandit",
@@ -58,7 +58,7 @@ NOBODY = -1
 BOUND, THOMPSON, OPTIMISM = range(3)
 """How arms are scored."""
 
-PAGE = np.dtype(
+BANDIT_PAGE = np.dtype(
     [
         ("polled_at", "f8"),  # time of the latest poll that told something, or of the copy; or NaN
         ("back_at", "f8"),  # when it is held no longer
@@ -68,7 +68,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+BANDIT_SHARED = np.dtype(
     [
         ("score", "i8"),
         ("noise", "f8"),  # the variance of what a pull pays, about the mean of its arm
@@ -98,8 +98,8 @@ _CHANGED = int(Outcome.CHANGED)
 class BanditState(NamedTuple):
     """The state of a bandit. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of BANDIT_PAGE
+    shared: NDArray[Any]  # of BANDIT_SHARED, one element
     arms: NDArray[Any]  # of ARM
     covariance: NDArray[np.float64]  # of the arms' means; without rows: nothing is believed
     generator: np.random.Generator

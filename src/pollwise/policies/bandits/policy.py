@@ -19,9 +19,9 @@ from pollwise.policies.arrays import (
 )
 from pollwise.policies.bandits.kernels import (
     ARM,
+    BANDIT_PAGE,
+    BANDIT_SHARED,
     NOBODY,
-    PAGE,
-    SHARED,
     BanditState,
     amount_bandit,
     forget_pull,
@@ -69,11 +69,11 @@ class MixturePolicy(CompiledPolicy):
         covariance: Floats | None = None,
         noise: float = 0.0,
     ) -> None:
-        """`score`, `length`, `noise`: see `mixture_bandit.SHARED`; `mean`, `covariance`: what is
+        """`score`, `length`, `noise`: see `BANDIT_SHARED`; `mean`, `covariance`: what is
         believed of the arms before the first pull (None: they are averaged, nothing is believed).
         """
         require_generator(self.name, generator)
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, BANDIT_SHARED)
         shared["score"] = score
         shared["noise"] = noise
         shared["length"] = length
@@ -81,7 +81,7 @@ class MixturePolicy(CompiledPolicy):
         self._mean = mean
         self._covariance = np.zeros((0, 0)) if covariance is None else covariance
         arms = np.zeros(len(mean), ARM)
-        pages = np.zeros(0, PAGE)
+        pages = np.zeros(0, BANDIT_PAGE)
         self._state = BanditState(pages, shared, arms, self._covariance.copy(), generator)
         self._forget()
 

@@ -1,6 +1,6 @@
 """Every page has a deadline, and the page of the earliest is polled: earliest deadline first.
 
-There are two kinds of deadlines, as of `SHARED.paced`.
+There are two kinds of deadlines, as of `DEADLINE_SHARED.paced`.
 
 A *paced* queue has deadlines in time: a page is due its interval after its latest poll, and is not
 given before.
@@ -33,9 +33,9 @@ from pollwise.policies.structures.heap import heap_push, heap_remove, heap_updat
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
+    "DEADLINE_PAGE",
+    "DEADLINE_SHARED",
     "FIRST_ARRIVAL",
-    "PAGE",
-    "SHARED",
     "DeadlineState",
     "add_pages",
     "next_due",
@@ -48,7 +48,7 @@ __all__ = [
     "wake_adaptive",
 ]
 
-PAGE = np.dtype(
+DEADLINE_PAGE = np.dtype(
     [
         ("interval", "f8"),  # infinite: polled once, for a copy
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
@@ -60,7 +60,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+DEADLINE_SHARED = np.dtype(
     [
         ("paced", "i8"),  # 1: deadlines are times, 0: they are tags
         ("clock", "f8"),  # of the tags
@@ -78,8 +78,8 @@ _LATEST = sys.float_info.max
 class DeadlineState(NamedTuple):
     """The state of a policy of deadlines. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of DEADLINE_PAGE
+    shared: NDArray[Any]  # of DEADLINE_SHARED, one element
     queue: NDArray[np.int64]  # heap by deadline
     held: NDArray[np.int64]  # heap by the time to come back
 

@@ -11,8 +11,8 @@ from pollwise.policies.arrays import all_watched, check_state, seen_at, watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.deadline.kernels import (
-    PAGE,
-    SHARED,
+    DEADLINE_PAGE,
+    DEADLINE_SHARED,
     DeadlineState,
     add_pages,
     remove_pages,
@@ -35,11 +35,11 @@ class DeadlinePolicy(CompiledPolicy):
 
     def __init__(self, *, paced: bool = False, tick: float = 0.0) -> None:
         """`paced` and `tick`: see `DEADLINE_SHARED`."""
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, DEADLINE_SHARED)
         shared["paced"] = paced
         shared["tick"] = tick
         self._state = DeadlineState(
-            pages=np.zeros(0, PAGE),
+            pages=np.zeros(0, DEADLINE_PAGE),
             shared=shared,
             queue=np.zeros(1, np.int64),
             held=np.zeros(1, np.int64),

@@ -12,8 +12,8 @@ from pollwise.policies.arrays import all_watched, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.estimator_kernels import (
-    PAGE,
-    SHARED,
+    ESTIMATOR_PAGE,
+    ESTIMATOR_SHARED,
     EstimatorState,
     apply_frequencies,
 )
@@ -55,11 +55,11 @@ class Estimator(AdaptivePolicy):
 
     def __init__(self, *, phase_polls: int) -> None:
         require_whole("estimator", "phase_polls", phase_polls, least=1, most=_LONGEST_PHASE)
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, ESTIMATOR_SHARED)
         shared["phase_polls"] = phase_polls
         shared["frequency"] = 1.0
         # The clock counts polls in the first phase.
-        super().__init__(shared, PAGE, tick=1.0)
+        super().__init__(shared, ESTIMATOR_PAGE, tick=1.0)
 
     def amounts(self) -> NDArray[np.float64]:
         """The shares of polls by page id, 0 for ids that no page has."""
@@ -75,7 +75,7 @@ class Estimator(AdaptivePolicy):
         return np.full(len(pages), 0.0 if in_phase else 1.0 / common["frequency"])
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), ESTIMATOR_PAGE)
         new["seen_at"] = seen_at(pages)
         new["frequency"] = self._shared["frequency"]
         self._shared["total"] += len(pages) * self._shared["frequency"]

@@ -33,26 +33,26 @@ from pollwise.policies.deadline.kernels import (
 from pollwise.types import Outcome
 
 __all__ = [
-    "PAGE",
-    "SHARED",
+    "ESTIMATOR_PAGE",
+    "ESTIMATOR_SHARED",
     "EstimatorState",
     "amount_estimator",
     "apply_frequencies",
     "observe_estimator",
 ]
 
-PAGE = np.dtype(
+ESTIMATOR_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("polls", "i8"),  # those of the first phase that told something
         ("changes", "i8"),  # how many of them found a change
         ("waited", "f8"),  # the sum of the seconds before each of them
-        ("frequency", "f8"),  # in the unit of `SHARED.frequency`
+        ("frequency", "f8"),  # in the unit of `ESTIMATOR_SHARED.frequency`
     ]
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+ESTIMATOR_SHARED = np.dtype(
     [
         ("phase_polls", "i8"),  # the length of the first phase
         ("polled", "i8"),  # how many polls of it have ended
@@ -69,8 +69,8 @@ class EstimatorState(NamedTuple):
     """The state of the estimator. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of ESTIMATOR_PAGE
+    shared: NDArray[Any]  # of ESTIMATOR_SHARED, one element
 
 
 _all_watched = numba.njit(cache=True)(all_watched)

@@ -37,9 +37,9 @@ from pollwise.types import Outcome
 
 __all__ = [
     "NAIVE",
-    "PAGE",
+    "REALLOCATION_PAGE",
+    "REALLOCATION_SHARED",
     "REDUCED",
-    "SHARED",
     "SMOOTHED",
     "ReallocationState",
     "observe_reallocating",
@@ -48,7 +48,7 @@ __all__ = [
 NAIVE, REDUCED, SMOOTHED = range(3)
 """The estimators: changes by time, of little bias, and that of Kolobov et al."""
 
-PAGE = np.dtype(
+REALLOCATION_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("weight", "f8"),
@@ -60,7 +60,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+REALLOCATION_SHARED = np.dtype(
     [
         ("estimator", "i8"),
         ("exploration", "f8"),  # share of the budget
@@ -89,8 +89,8 @@ class ReallocationState(NamedTuple):
     """The state of such a policy. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of REALLOCATION_PAGE
+    shared: NDArray[Any]  # of REALLOCATION_SHARED, one element
 
 
 @numba.njit(cache=True)

@@ -33,8 +33,8 @@ from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.mirrorsync_kernels import (
     MEAN_RATE,
-    PAGE,
-    SHARED,
+    MIRROR_PAGE,
+    MIRROR_SHARED,
     MirrorState,
 )
 from pollwise.types import Page
@@ -67,12 +67,12 @@ class MirrorSync(AdaptivePolicy):
             raise InputError(
                 f"mirrorsync: probing={probing!r} must be a probability above 0 and at most 1"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, MIRROR_SHARED)
         shared["first_interval"] = (1.0 + probing) / MEAN_RATE
         shared["probing"] = probing
         shared["step"] = step
         self._generator = generator
-        super().__init__(shared, PAGE)
+        super().__init__(shared, MIRROR_PAGE)
 
     @property
     def state(self) -> MirrorState:
@@ -80,7 +80,7 @@ class MirrorSync(AdaptivePolicy):
         return MirrorState(self.deadlines, self._pages, self._shared, self._generator)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), MIRROR_PAGE)
         new["seen_at"] = seen_at(pages)
         new["weight"] = [page.weight for page in pages]
         new["cost"] = [page.cost for page in pages]

@@ -25,8 +25,8 @@ from pollwise.types import Outcome
 
 __all__ = [
     "MEAN_RATE",
-    "PAGE",
-    "SHARED",
+    "MIRROR_PAGE",
+    "MIRROR_SHARED",
     "MirrorState",
     "observe_mirrorsync",
     "stepped_rates",
@@ -41,7 +41,7 @@ _HALVINGS = 60
 START, REGULAR, PROBE, PROBED = range(4)
 """What a page is waiting for: its first cycle; a regular poll; a probe; the poll after a probe."""
 
-PAGE = np.dtype(
+MIRROR_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("weight", "f8"),
@@ -56,7 +56,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+MIRROR_SHARED = np.dtype(
     [
         ("first_interval", "f8"),  # of new pages
         ("probing", "f8"),  # the chance of a probe in a cycle
@@ -77,8 +77,8 @@ class MirrorState(NamedTuple):
     """The state of MirrorSync. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of MIRROR_PAGE
+    shared: NDArray[Any]  # of MIRROR_SHARED, one element
     generator: np.random.Generator
 
 

@@ -10,7 +10,11 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
-from pollwise.policies.estimating.kernels import PAGE, SHARED, ReallocationState
+from pollwise.policies.estimating.kernels import (
+    REALLOCATION_PAGE,
+    REALLOCATION_SHARED,
+    ReallocationState,
+)
 from pollwise.policies.estimating.price_search import worth_of
 from pollwise.types import Page
 
@@ -32,14 +36,14 @@ class ReallocatingPolicy(AdaptivePolicy):
                 f"{self.name}: exploration={exploration!r} must be a share of the budget, from"
                 " 0 to 1"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, REALLOCATION_SHARED)
         shared["estimator"] = estimator
         shared["exploration"] = exploration
         shared["first_interval"] = shared["price"] = 1.0
         shared["began"] = np.nan
         shared["worth"] = worth_of(self.name, objective)
         self.objective = objective
-        super().__init__(shared, PAGE)
+        super().__init__(shared, REALLOCATION_PAGE)
 
     def rates(self) -> NDArray[np.float64]:
         """The change rates per second by page id, as of the latest epoch; 0: not estimated."""
@@ -50,7 +54,7 @@ class ReallocatingPolicy(AdaptivePolicy):
         self._shared["pages"] += len(pages)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), REALLOCATION_PAGE)
         new["seen_at"] = seen_at(pages)
         new["weight"] = [page.weight for page in pages]
         new["cost"] = [page.cost for page in pages]

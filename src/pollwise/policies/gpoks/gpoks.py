@@ -65,10 +65,10 @@ from pollwise.policies.gpoks.kernels import GPOKSState
 from pollwise.policies.gpoks.state import (
     FALLING_FUNCTION,
     FUNCTION,
+    GPOKS_PAGE,
+    GPOKS_SHARED,
     MEAN,
-    PAGE,
     POINTS,
-    SHARED,
     enter_pages,
     remove_pages,
     restore_page,
@@ -275,7 +275,7 @@ def _empty_state(
 ) -> GPOKSState:
     """The state without any page."""
     points, rank = basis.shape
-    shared = np.zeros(1, SHARED)
+    shared = np.zeros(1, GPOKS_SHARED)
     shared["drawing"], shared["optimistic"], shared["bonus"] = _DRAWING[variant]
     resolution, capacity, *_, noise_variance = options.tolist()
     shared["noise_deviation"] = math.sqrt(noise_variance)
@@ -285,7 +285,7 @@ def _empty_state(
     by_mean = optimistic or drawing in (MEAN, POINTS)
     guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
     return GPOKSState(
-        pages=np.zeros(0, PAGE),
+        pages=np.zeros(0, GPOKS_PAGE),
         roots=np.zeros((0, rank, rank + 1)),
         moments=np.zeros((0, rank, rank + 1)),
         mean=np.zeros((0, points if by_mean else 1)),

@@ -21,10 +21,10 @@ from pollwise.rates.monotone import Slopes, whiten_guards
 __all__ = [
     "FALLING_FUNCTION",
     "FUNCTION",
+    "GPOKS_PAGE",
+    "GPOKS_SHARED",
     "MEAN",
-    "PAGE",
     "POINTS",
-    "SHARED",
     "GPOKSState",
     "enter_pages",
     "learn_reward",
@@ -38,7 +38,7 @@ MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
 """What a page's values are taken from: the posterior mean, the marginal posterior of each amount
 on its own, a function drawn from the posterior, one that is known never to rise."""
 
-PAGE = np.dtype(
+GPOKS_PAGE = np.dtype(
     [
         ("steps", "i8"),  # the amount offered now
         ("offered", "i8"),  # the amount when it was selected last; 0: it never was
@@ -50,7 +50,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its function."""
 
-SHARED = np.dtype(
+GPOKS_SHARED = np.dtype(
     [
         ("drawing", "i8"),  # MEAN ... FALLING_FUNCTION
         ("optimistic", "i8"),  # 1: a value is at least the posterior mean
@@ -68,7 +68,7 @@ SHARED = np.dtype(
 class GPOKSState(NamedTuple):
     """The state of a GPOKS policy. Ids of pages are the first indices of `pages` to `weights`."""
 
-    pages: NDArray[Any]  # of PAGE
+    pages: NDArray[Any]  # of GPOKS_PAGE
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
     mean: Floats  # (ids, points), or (ids, 1) where it is of no use
@@ -76,7 +76,7 @@ class GPOKSState(NamedTuple):
     forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
-    shared: NDArray[Any]  # of SHARED, one element
+    shared: NDArray[Any]  # of GPOKS_SHARED, one element
     basis: Floats  # (points, rank)
     columns: Floats  # (rank, points)
     slopes: Slopes

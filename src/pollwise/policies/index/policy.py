@@ -27,11 +27,11 @@ from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
 from pollwise.policies.index.queue import add_pages, remove_pages, weigh_page
 from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
-    COUNTS,
-    HOST,
-    PAGE,
-    SHARED,
-    SITE,
+    INDEX_HOST,
+    INDEX_PAGE,
+    INDEX_SHARED,
+    INDEX_SITE,
+    PAGES_BY_RATE,
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
@@ -83,7 +83,7 @@ class Learning:
     """How rates are learned.
 
     `tilt`: what beliefs are multiplied with in the index, a row for each number of polls.
-    The others: see `index_state.SHARED`.
+    The others: see `INDEX_SHARED`.
     """
 
     tilt: NDArray[np.float64]
@@ -253,7 +253,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     else:
         index_table = tabulate(lambda a: a**-objective.power)
         decay_table = tabulate(objective.shape)
-    shared = np.zeros(1, SHARED)
+    shared = np.zeros(1, INDEX_SHARED)
     shared["power"] = objective.power
     shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
@@ -273,12 +273,12 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["share"] = FIRST_CHANGES
         shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
     return IndexState(
-        pages=np.zeros(0, PAGE),
+        pages=np.zeros(0, INDEX_PAGE),
         shared=shared,
         calendar=np.zeros(1, np.int64),
         held=np.zeros(1, np.int64),
         line=np.zeros(0, np.int64),
-        hosts=np.zeros(0, HOST),
-        sites=np.zeros(0, SITE),
-        kinds=np.zeros(0, COUNTS),
+        hosts=np.zeros(0, INDEX_HOST),
+        sites=np.zeros(0, INDEX_SITE),
+        kinds=np.zeros(0, PAGES_BY_RATE),
     )

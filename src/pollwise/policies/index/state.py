@@ -31,17 +31,17 @@ __all__ = [
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_TICKS",
-    "COUNTS",
     "DAY",
-    "HOST",
+    "INDEX_HOST",
+    "INDEX_PAGE",
+    "INDEX_SHARED",
+    "INDEX_SITE",
     "NEW",
     "NO_SURGE",
-    "PAGE",
+    "PAGES_BY_RATE",
     "POOL",
     "POOL_CAPACITY",
     "SEEN_SURGE",
-    "SHARED",
-    "SITE",
     "STALE_SURGE",
     "SURELY",
     "SURGES",
@@ -65,7 +65,7 @@ NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
 POOL_CAPACITY = 64
 TILTS = 128
 
-PAGE = np.dtype(
+INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f8"),  # weight / cost
@@ -99,20 +99,20 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-COUNTS = np.dtype(
+PAGES_BY_RATE = np.dtype(
     [
         ("round", "i8"),  # that is being counted
         ("pages", "f4", (2, RATE_COUNT)),  # by rate: of this round and, complete, of the one before
     ]
 )
-"""How many pages there are at each rate, of a kind or a site (`index_prior`)."""
+"""How many pages there are at each rate, of a kind or a site (`prior`)."""
 
 SURGES = 32
 """Changes of a site that are remembered."""
 
-SITE = np.dtype(
+INDEX_SITE = np.dtype(
     [
-        ("counts", COUNTS),
+        ("counts", PAGES_BY_RATE),
         ("surges", "i8"),  # changes seen
         ("begin", "f8", (SURGES,)),  # between which times each of the latest of them was
         ("end", "f8", (SURGES,)),
@@ -121,9 +121,9 @@ SITE = np.dtype(
         ("page", "i8"),  # one of its pages; -1: there is none
     ]
 )
-"""What is kept of each site (`index_sites`)."""
+"""What is kept of each site (`sites`)."""
 
-HOST = np.dtype(
+INDEX_HOST = np.dtype(
     [
         ("price", "f8"),  # what the price of its polls is multiplied with
         ("raised", "i8"),  # 1: the price was raised since its latest poll
@@ -142,7 +142,7 @@ INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
 """shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
 decay; 1 - e^-a; e^-a."""
 
-SHARED = np.dtype(
+INDEX_SHARED = np.dtype(
     [
         ("learning", "i8"),  # 1: rates are learned, 0: they are known
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
@@ -161,12 +161,12 @@ SHARED = np.dtype(
         ("round", "i8"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
         ("next", "i8"),  # the page to be counted next
-        ("counts", COUNTS),  # of all pages
+        ("counts", PAGES_BY_RATE),  # of all pages
         ("bursty", "f8"),  # how many of the pages counted in this round change in bursts
         ("all", "f8"),  # how many were counted
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
-        ("share", "f8"),  # see SITE
+        ("share", "f8"),  # see INDEX_SITE
         ("exposure", "f8"),
         ("pool_size", "i8"),
         ("first_new", "i8"),
@@ -193,14 +193,14 @@ Shared = NDArray[Any]
 class IndexState(NamedTuple):
     """The state of an index policy."""
 
-    pages: Pages  # of PAGE
-    shared: Shared  # of SHARED, one element
+    pages: Pages  # of INDEX_PAGE
+    shared: Shared  # of INDEX_SHARED, one element
     calendar: NDArray[np.int64]
     held: NDArray[np.int64]
     line: NDArray[np.int64]  # ring; -1: has left
-    hosts: NDArray[Any]  # of HOST, one for each scope
-    sites: NDArray[Any]  # of SITE
-    kinds: NDArray[Any]  # of COUNTS
+    hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
+    sites: NDArray[Any]  # of INDEX_SITE
+    kinds: NDArray[Any]  # of PAGES_BY_RATE
 
 
 DAY = 86_400.0

@@ -39,9 +39,9 @@ from pollwise.types import Outcome
 __all__ = [
     "ADAPT",
     "COUNT",
-    "PAGE",
     "PARTS",
-    "SHARED",
+    "RULE_PAGE",
+    "RULE_SHARED",
     "TIERS",
     "IntervalRuleState",
     "observe_interval_rule",
@@ -50,7 +50,7 @@ __all__ = [
 ADAPT, COUNT, TIERS = range(3)
 PARTS = 30
 
-PAGE = np.dtype(
+RULE_PAGE = np.dtype(
     [
         ("interval", "f8"),  # of the rule, in seconds of its clock
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
@@ -63,7 +63,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+RULE_SHARED = np.dtype(
     [
         ("kind", "i8"),
         ("first_interval", "f8"),  # of new pages, in seconds of time
@@ -90,8 +90,8 @@ class IntervalRuleState(NamedTuple):
     """The state of an interval rule. Ids of pages are indices of `pages`, `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of RULE_PAGE
+    shared: NDArray[Any]  # of RULE_SHARED, one element
 
 
 @numba.njit(cache=True)

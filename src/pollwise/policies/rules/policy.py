@@ -10,7 +10,7 @@ from pollwise.errors import InputError
 from pollwise.policies.arrays import all_watched, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
-from pollwise.policies.rules.kernels import PAGE, SHARED, IntervalRuleState
+from pollwise.policies.rules.kernels import RULE_PAGE, RULE_SHARED, IntervalRuleState
 from pollwise.types import Page
 
 __all__ = ["DAY", "HOUR", "MINUTE", "IntervalRule"]
@@ -47,17 +47,17 @@ class IntervalRule(AdaptivePolicy):
                 f"{self.name}: minimum={minimum!r} is above maximum={maximum!r} (seconds between"
                 " two polls); give them in order"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, RULE_SHARED)
         values = {"kind": kind, "minimum": minimum, "maximum": maximum, **rule}
         for name, value in values.items():
             shared[name] = value
         self._initial = min(max(initial, minimum), maximum)
         shared["scale"] = 1.0 if scale is None else scale
         shared["first_interval"] = self._initial * shared["scale"]
-        super().__init__(shared, PAGE, paced=scale is not None)
+        super().__init__(shared, RULE_PAGE, paced=scale is not None)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), RULE_PAGE)
         queue = self._state.shared[0]
         new["interval"] = self._initial
         new["seen_at"] = new["changed_at"] = seen_at(pages)
