@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
+from pollwise.kernel_cache import kernel
 from pollwise.policies.base import StateDict
 from pollwise.types import Observation, Outcome, Page
 
@@ -135,7 +135,7 @@ def blank_observation() -> NDArray[Any]:
     return blank
 
 
-@numba.njit(cache=True)
+@kernel
 def write_observation(
     observation: Any,
     page: int,
@@ -152,7 +152,7 @@ def write_observation(
     observation.last_changed_at = last_changed_at
 
 
-@numba.njit(cache=True)
+@kernel
 def tells(observation: Any, known_at: float) -> bool:
     """Whether a poll says something of a page of which `known_at` is the latest known (or NaN).
 

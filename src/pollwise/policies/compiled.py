@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
 from pollwise.types import Observation, Page, Selection
 
@@ -57,12 +57,12 @@ def amount(state: Any, page: int) -> float:
     raise NotImplementedError
 
 
-@numba.njit(cache=True)
+@kernel
 def _never(state: Any) -> float:
     return math.inf
 
 
-@numba.njit(cache=True)
+@kernel
 def _no_amount(state: Any, page: int) -> float:
     return math.nan
 
@@ -152,7 +152,7 @@ def _amount(state: Any, page: int) -> Callable[..., float] | None:
     return compiled if kernel else None
 
 
-@numba.njit(cache=True)
+@kernel
 def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
     """Lease at most `limit` pages; gives also when a page can be selected again.
 
@@ -168,14 +168,14 @@ def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64]
     return pages[:count], wake_at(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
     """Take in observations, in the order given."""
     for n in range(len(observations)):
         observe(state, observations[n])
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
     """Give leased pages back unpolled."""
     for page in pages:

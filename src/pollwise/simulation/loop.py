@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
+from pollwise.kernel_cache import kernel
 from pollwise.metrics import Polls
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Policy
@@ -209,7 +209,7 @@ def _run_compiled(
     return Polls(page_ids[:count], times[:count])
 
 
-@numba.njit(cache=True)
+@kernel
 def _poll_span(
     state: Any,
     history: _History,

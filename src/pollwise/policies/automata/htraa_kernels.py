@@ -29,10 +29,10 @@ The functions are compiled; a decision takes time logarithmic in the number of p
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, LEASED, READY, tells
 from pollwise.policies.automata.share_tree import HTRAAState, Nodes, count_path
 from pollwise.policies.compiled import Kernels, register
@@ -51,7 +51,7 @@ __all__ = [
 _CHANGED = int(Outcome.CHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _is_left_next(state: HTRAAState, node: int) -> bool:
     """Which part of a node is polled next; one without pages to poll is passed over."""
     own, common = state.nodes[node], state.shared[0]
@@ -64,7 +64,7 @@ def _is_left_next(state: HTRAAState, node: int) -> bool:
     return state.generator.random() * common.whole < own.state
 
 
-@numba.njit(cache=True)
+@kernel
 def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> None:
     """Keep account of visits to a part (-1: of one that is taken back).
 
@@ -75,7 +75,7 @@ def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> N
     own.credit = min(max(credit, -whole), whole)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
     pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
@@ -98,13 +98,13 @@ def select_htraa(state: HTRAAState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_htraa(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
-@numba.njit(cache=True)
+@kernel
 def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
     """Let the automata on the path from a slot to the root take in a poll."""
     whole = state.shared[0].whole
@@ -119,7 +119,7 @@ def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
         part >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_htraa(state: HTRAAState, observation: Any) -> None:
     """Take in one observation and end the lease.
 
@@ -137,7 +137,7 @@ def observe_htraa(state: HTRAAState, observation: Any) -> None:
         count_path(state.nodes, own.slot, 0, 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: HTRAAState, page: int, until: float) -> None:
     """As if it had not been selected."""
     heap_push(state.held, state.pages, page, until)
@@ -147,7 +147,7 @@ def _defer(state: HTRAAState, page: int, until: float) -> None:
         part >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_htraa(state: HTRAAState, page: int) -> float:
     """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
     pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
@@ -164,7 +164,7 @@ def amount_htraa(state: HTRAAState, page: int) -> float:
     return state.shared[0].capacity * (units / parts)
 
 
-@numba.njit(cache=True)
+@kernel
 def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
     """The amounts by page id, with room for more."""
     return np.array([amount_htraa(state, page) for page in range(len(state.pages))])

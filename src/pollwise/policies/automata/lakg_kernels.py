@@ -17,10 +17,10 @@ the heap of the other queues, with which a poll took nearly twice as long.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, LEASED, READY, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import FIRST_ARRIVAL
@@ -92,7 +92,7 @@ def amount_table(resolution: int, exponent: float) -> NDArray[np.float64]:
     return amounts
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_turn(
     generator: np.random.Generator | None, page: int, amount: float, first: bool, start: float,
     clock: float,
@@ -103,7 +103,7 @@ def _next_turn(
     return clock + generator.standard_exponential() / amount
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _set_state(state: LAKGState, page: int, to: int) -> None:
     """Put the automaton of a page into another state, and the load with it."""
     own = state.pages[page]
@@ -111,14 +111,14 @@ def _set_state(state: LAKGState, page: int, to: int) -> None:
     own.state = to
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _enqueue(state: LAKGState, page: int) -> None:
     own = state.pages[page]
     own.where = READY
     set_key(state.queue, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(
     state: LAKGState, pages: NDArray[np.int64], seen_at: NDArray[np.float64], start: int
 ) -> None:
@@ -138,7 +138,7 @@ def add_pages(
         _enqueue(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: LAKGState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -151,7 +151,7 @@ def remove_pages(state: LAKGState, pages: NDArray[np.int64]) -> None:
             set_key(state.held, page, math.inf)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_lakg(state: LAKGState, now: float) -> int:
     """Lease the page whose turn it is and give its id; -1: there is none to poll."""
     while state.held[1] <= now and state.held[1] < math.inf:
@@ -169,13 +169,13 @@ def select_lakg(state: LAKGState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_lakg(state: LAKGState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.held[1]
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_lakg(state: LAKGState, page: int) -> float:
     """The amount of a page in the knapsack; 0 if there is no such page."""
     if not 0 <= page < len(state.pages):
@@ -183,7 +183,7 @@ def amount_lakg(state: LAKGState, page: int) -> float:
     return state.amounts[state.pages[page].state]
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _learn(state: LAKGState, page: int, changed: bool) -> None:
     """Move the automaton of a page: up on a reward, down on none, as the load calls for it."""
     common, before = state.shared[0], state.pages[page].state
@@ -194,7 +194,7 @@ def _learn(state: LAKGState, page: int, changed: bool) -> None:
         _set_state(state, page, max(before - 1, 1))
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_lakg(state: LAKGState, observation: Any) -> None:
     """Take in one observation: it moves the automaton, ends the lease and sets the next turn.
 
@@ -218,13 +218,13 @@ def observe_lakg(state: LAKGState, observation: Any) -> None:
         _enqueue(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: LAKGState, page: int, until: float) -> None:
     """It keeps its turn."""
     set_key(state.held, page, until)
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_pages(
     state: LAKGState,
     pages: NDArray[np.int64],

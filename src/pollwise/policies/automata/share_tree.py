@@ -20,10 +20,10 @@ Everything counts in units of 1 / (N + 1), in integers. The functions are compil
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, READY, typed_once
 from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
@@ -111,13 +111,13 @@ def doubled(state: HTRAAState) -> HTRAAState:
     return state._replace(nodes=nodes, occupants=occupants)
 
 
-@numba.njit(cache=True)
+@kernel
 def _untaught(left: int, right: int, whole: int) -> int:
     """The state nearest to the ratio of the numbers of pages."""
     return min(max(int(whole * (left / (left + right)) + 0.5), 1), whole - 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before: int) -> None:
     """Let a node divide if it has pages on both sides, and pass on if it has not.
 
@@ -144,7 +144,7 @@ def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before:
         own.state = min(max(int(whole * share + 0.5), 1), whole - 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> None:
     """Settle the nodes above slots, in rising order, each of which got `count` pages (1 or -1)."""
     nodes, whole = state.nodes, state.shared[0].whole
@@ -164,7 +164,7 @@ def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> No
         parts >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle_all(state: HTRAAState) -> None:
     """Settle every node whose state does not fit its pages."""
     for node in range(1, len(state.occupants)):
@@ -172,7 +172,7 @@ def _settle_all(state: HTRAAState) -> None:
         _settle(state.nodes, node, state.shared[0].whole, left, right)
 
 
-@numba.njit(cache=True)
+@kernel
 def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
     """Add to the counts on the path from a slot to the root."""
     node = len(nodes) // 2 + slot
@@ -182,7 +182,7 @@ def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
         node >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _emptiest_slot(state: HTRAAState) -> int:
     """A free slot, in the part with fewer pages at each node; there must be one."""
     node, slots = 1, len(state.occupants)
@@ -193,7 +193,7 @@ def _emptiest_slot(state: HTRAAState) -> int:
     return node - slots
 
 
-@numba.njit(cache=True)
+@kernel
 def _place(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
     for n in range(len(pages)):
         own = state.pages[pages[n]]
@@ -202,7 +202,7 @@ def _place(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]
         count_path(state.nodes, own.slot, 1, 1 if own.where == READY else 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _displace(state: HTRAAState, pages: NDArray[np.int64]) -> None:
     for page in pages:
         own = state.pages[page]

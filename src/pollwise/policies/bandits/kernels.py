@@ -28,10 +28,10 @@ other alone, and none is better than another.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.types import Outcome
@@ -105,7 +105,7 @@ class BanditState(NamedTuple):
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _score(state: BanditState, arm: int, pulls: int) -> float:
     own, score = state.arms[arm], state.shared[0].score
     if score == BOUND:
@@ -118,7 +118,7 @@ def _score(state: BanditState, arm: int, pulls: int) -> float:
     return own.mean + optimism * deviation
 
 
-@numba.njit(cache=True)
+@kernel
 def _best_arm(state: BanditState) -> int:
     pulls = 0
     for arm in range(len(state.arms)):
@@ -131,7 +131,7 @@ def _best_arm(state: BanditState) -> int:
     return best
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn(state: BanditState, arm: int, reward: float) -> None:
     """Take in what a pull paid."""
     own, count = state.arms[arm], len(state.covariance)
@@ -149,7 +149,7 @@ def _learn(state: BanditState, arm: int, reward: float) -> None:
             state.covariance[i, j] -= column[i] * column[j] / total
 
 
-@numba.njit(cache=True)
+@kernel
 def _has_turn(state: BanditState, side: int, now: float) -> bool:
     """Whether the first (0) or second (1) page is there and neither leased nor held."""
     page = state.shared[0].page[side]
@@ -161,7 +161,7 @@ def _has_turn(state: BanditState, side: int, now: float) -> bool:
     return own.where == READY
 
 
-@numba.njit(cache=True)
+@kernel
 def _polls_left(state: BanditState, side: int) -> int:
     """Polls that the rest of this pull may have of a page."""
     common = state.shared[0]
@@ -171,7 +171,7 @@ def _polls_left(state: BanditState, side: int) -> int:
     return share - common.dealt[side]
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_side(state: BanditState) -> int:
     """Whose is the next poll of this pull, if both can be polled.
 
@@ -189,7 +189,7 @@ def _next_side(state: BanditState) -> int:
     return 0 if first <= (dealt[1] + 0.5) * (dealt[0] + left[0]) else 1
 
 
-@numba.njit(cache=True)
+@kernel
 def select_bandit(state: BanditState, now: float) -> int:
     """Lease a page of the mixture that is played and give its id; -1: there is none to poll."""
     common = state.shared[0]
@@ -212,7 +212,7 @@ def select_bandit(state: BanditState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_bandit(state: BanditState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -222,7 +222,7 @@ def wake_bandit(state: BanditState) -> float:
     return time
 
 
-@numba.njit(cache=True)
+@kernel
 def _end_pull(state: BanditState) -> None:
     """Learn from a pull all of whose polls have ended."""
     common = state.shared[0]
@@ -236,7 +236,7 @@ def _end_pull(state: BanditState) -> None:
     forget_pull(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def forget_pull(state: BanditState) -> None:
     """Begin a new pull; what the polls of the one under way will find tells nothing."""
     common = state.shared[0]
@@ -248,7 +248,7 @@ def forget_pull(state: BanditState) -> None:
             state.pages[page].of_pull = 0
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_bandit(state: BanditState, observation: Any) -> None:
     """Take in one observation: it may end a pull, and it ends the lease."""
     own, common = state.pages[observation.page], state.shared[0]
@@ -267,7 +267,7 @@ def observe_bandit(state: BanditState, observation: Any) -> None:
         _end_pull(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: BanditState, page: int, until: float) -> None:
     """The pull gets its poll back."""
     own, common = state.pages[page], state.shared[0]
@@ -277,7 +277,7 @@ def _defer(state: BanditState, page: int, until: float) -> None:
         common.dealt[0 if common.page[0] == page else 1] -= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_bandit(state: BanditState, page: int) -> float:
     """The share of polls of a page in the arm that is played: all of them if it is alone."""
     common = state.shared[0]

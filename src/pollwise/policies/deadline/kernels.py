@@ -23,11 +23,11 @@ import math
 import sys
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, all_watched
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.spreading import spread
@@ -38,6 +38,7 @@ __all__ = [
     "FIRST_ARRIVAL",
     "DeadlineState",
     "add_pages",
+    "all_pages",
     "next_due",
     "observe_due",
     "remove_pages",
@@ -84,20 +85,24 @@ class DeadlineState(NamedTuple):
     held: NDArray[np.int64]  # heap by the time to come back
 
 
-@numba.njit(cache=True)
+all_pages = kernel(all_watched)
+"""The ids of all pages, asked by kernels."""
+
+
+@kernel
 def _first_wait(state: DeadlineState, page: int) -> float:
     """How far after the clock the second poll of a page, or the first of its copy, is."""
     return state.pages[page].interval * spread(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def _enqueue(state: DeadlineState, page: int) -> None:
     own = state.pages[page]
     own.where = READY
     heap_push(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(
     state: DeadlineState, pages: NDArray[np.int64], polled_at: NDArray[np.float64]
 ) -> None:
@@ -115,7 +120,7 @@ def add_pages(
         _enqueue(state, pages[n])
 
 
-@numba.njit(cache=True)
+@kernel
 def set_intervals(
     state: DeadlineState, pages: NDArray[np.int64], intervals: NDArray[np.float64]
 ) -> None:
@@ -144,7 +149,7 @@ def set_intervals(
             heap_update(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -156,7 +161,7 @@ def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
         own.where = ABSENT
 
 
-@numba.njit(cache=True)
+@kernel
 def select_due(state: DeadlineState, now: float) -> int:
     """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
     common, pages = state.shared[0], state.pages
@@ -178,7 +183,7 @@ def select_due(state: DeadlineState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -189,7 +194,7 @@ def next_due(state: DeadlineState) -> float:
     return time
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_due(state: DeadlineState, observation: Any) -> None:
     """Take in one observation: it sets the next deadline and ends the lease.
 
@@ -215,13 +220,13 @@ def observe_due(state: DeadlineState, observation: Any) -> None:
         heap_update(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: DeadlineState, page: int, until: float) -> None:
     """It keeps its deadline."""
     heap_push(state.held, state.pages, page, until)
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_pages(
     state: DeadlineState,
     pages: NDArray[np.int64],
@@ -258,13 +263,13 @@ def restore_pages(
             heap_update(state.queue, state.pages, pages[n], own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_adaptive(state: Any, now: float) -> int:
     """The same of a state that has the queue in its field `deadlines`."""
     return select_due(state.deadlines, now)
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_adaptive(state: Any) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return next_due(state.deadlines)

@@ -17,14 +17,15 @@ one second, 1 - e^-λ.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, LEASED, all_watched, tells
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
     DeadlineState,
+    all_pages,
     observe_due,
     select_adaptive,
     set_intervals,
@@ -73,14 +74,11 @@ class EstimatorState(NamedTuple):
     shared: NDArray[Any]  # of ESTIMATOR_SHARED, one element
 
 
-_all_watched = numba.njit(cache=True)(all_watched)
-
-
-@numba.njit(cache=True)
+@kernel
 def apply_frequencies(state: EstimatorState) -> None:
     """Have all pages polled in turn in the first phase, and then at their frequencies."""
     common, deadlines = state.shared[0], state.deadlines
-    pages = _all_watched(deadlines.pages)
+    pages = all_pages(deadlines.pages)
     common.total = state.pages["frequency"][pages].sum()
     if common.polled < common.phase_polls:
         deadlines.shared[0].tick = 1.0
@@ -92,10 +90,10 @@ def apply_frequencies(state: EstimatorState) -> None:
     set_intervals(deadlines, pages, 1.0 / state.pages["frequency"][pages])
 
 
-@numba.njit(cache=True)
+@kernel
 def _estimate(state: EstimatorState) -> None:
     """End the first phase."""
-    common, pages = state.shared[0], _all_watched(state.deadlines.pages)
+    common, pages = state.shared[0], all_pages(state.deadlines.pages)
     total, count = 0.0, 0
     for page in pages:
         own = state.pages[page]
@@ -113,7 +111,7 @@ def _estimate(state: EstimatorState) -> None:
     apply_frequencies(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_estimator(state: EstimatorState, observation: Any) -> None:
     """Take in one observation; that of the last poll of the first phase ends it."""
     leased = state.deadlines.pages[observation.page].where == LEASED
@@ -132,7 +130,7 @@ def observe_estimator(state: EstimatorState, observation: Any) -> None:
             _estimate(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_estimator(state: EstimatorState, page: int) -> float:
     """The share of polls of a page."""
     there = 0 <= page < len(state.pages)

@@ -13,14 +13,15 @@ known yet are polled as often as all are on average.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import LEASED, all_watched, tells
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
     DeadlineState,
+    all_pages,
     observe_due,
     select_adaptive,
     set_intervals,
@@ -82,8 +83,6 @@ _SMOOTHING = 0.5 * _DAY
 _LEAST_RATE, _MOST_RATE = 0.0005 / _DAY, 7.0 / _DAY
 _CHANGED = int(Outcome.CHANGED)
 
-_all_watched = numba.njit(cache=True)(all_watched)
-
 
 class ReallocationState(NamedTuple):
     """The state of such a policy. Ids of pages are indices of `pages` and of `deadlines.pages`."""
@@ -93,7 +92,7 @@ class ReallocationState(NamedTuple):
     shared: NDArray[Any]  # of REALLOCATION_SHARED, one element
 
 
-@numba.njit(cache=True)
+@kernel
 def _smoothed_rate(own: Any) -> float:
     """The rate as if half a day with a change and half a day without one had been seen, too.
 
@@ -107,7 +106,7 @@ def _smoothed_rate(own: Any) -> float:
     return min(max(rate, _LEAST_RATE), _MOST_RATE)
 
 
-@numba.njit(cache=True)
+@kernel
 def _estimate(estimator: int, own: Any) -> float:
     if estimator == NAIVE:
         # Without any change half a one counts, as little as can be seen and not be missed.
@@ -117,12 +116,12 @@ def _estimate(estimator: int, own: Any) -> float:
     return _smoothed_rate(own)
 
 
-@numba.njit(cache=True)
+@kernel
 def _reallocate(state: ReallocationState) -> None:
     """End the epoch: estimate, and share the budget out."""
     common, known = state.shared[0], state.pages
     budget = common.spent / (common.latest - common.began)
-    pages = _all_watched(state.deadlines.pages)
+    pages = all_pages(state.deadlines.pages)
     common.pages = len(pages)
     equal = budget / known["cost"][pages].sum()
     share = np.full(len(pages), equal)
@@ -149,7 +148,7 @@ def _reallocate(state: ReallocationState) -> None:
     common.began = common.latest
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_reallocating(state: ReallocationState, observation: Any) -> None:
     """Take in one observation; that of the last poll of an epoch ends it."""
     leased = state.deadlines.pages[observation.page].where == LEASED

@@ -8,14 +8,15 @@ next; now and then there is a probe in it.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import LEASED, all_watched, tells, typed_once
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
     DeadlineState,
+    all_pages,
     observe_due,
     select_adaptive,
     set_intervals,
@@ -69,8 +70,6 @@ MIRROR_SHARED = np.dtype(
 
 _CHANGED = int(Outcome.CHANGED)
 
-_all_watched = numba.njit(cache=True)(all_watched)
-
 
 @typed_once
 class MirrorState(NamedTuple):
@@ -82,7 +81,7 @@ class MirrorState(NamedTuple):
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _stepped(
     rates: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -93,7 +92,7 @@ def _stepped(
     return 1.0 / np.minimum(np.maximum(inverse, 1.0 / _MOST_RATE), 1.0 / _LEAST_RATE)
 
 
-@numba.njit(cache=True)
+@kernel
 def stepped_rates(
     rates: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -120,11 +119,11 @@ def stepped_rates(
     return _stepped(rates, slopes, costs, high)
 
 
-@numba.njit(cache=True)
+@kernel
 def _step(state: MirrorState) -> None:
     """Move the rates of the pages with whole cycles, among which their budget stays."""
     common, known = state.shared[0], state.pages
-    pages = _all_watched(state.deadlines.pages)
+    pages = all_pages(state.deadlines.pages)
     costs = known["cost"][pages]
     before = known["rate"][pages]
     # Pages that came and went have changed the mean.
@@ -148,7 +147,7 @@ def _step(state: MirrorState) -> None:
     common.until = _ROUND * MEAN_RATE * len(pages)
 
 
-@numba.njit(cache=True)
+@kernel
 def _begin_cycle(own: Any, common: Any, generator: np.random.Generator) -> float:
     """The wait for the next poll: a probe at any moment of the cycle, by chance, or its end."""
     if generator.random() < common.probing:
@@ -159,7 +158,7 @@ def _begin_cycle(own: Any, common: Any, generator: np.random.Generator) -> float
     return 1.0 / own.rate
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator) -> float:
     """Take in what a poll found; gives the wait for the next."""
     if own.waits_for == PROBE:
@@ -174,7 +173,7 @@ def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator)
     return _begin_cycle(own, common, generator)
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_mirrorsync(state: MirrorState, observation: Any) -> None:
     """Take in one observation; now and then all rates make a step."""
     turn = state.deadlines.pages[observation.page]

@@ -13,10 +13,10 @@ given back is the next one to be taken, and is not shared out twice.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, READY, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.gpoks.state import (
@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 _CHANGED = int(Outcome.CHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _draw_functions(state: GPOKSState) -> None:
     """Draw the functions of all pages, if it is functions that are drawn."""
     common = state.shared[0]
@@ -61,7 +61,7 @@ def _draw_functions(state: GPOKSState) -> None:
             )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@kernel
 def _value(state: GPOKSState, page: int, steps: int) -> float:
     """The value, as drawn, of a page in the amount of so many steps."""
     common = state.shared[0]
@@ -80,7 +80,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
     return max(drawn, mean) if common.optimistic else drawn
 
 
-@numba.njit(cache=True)
+@kernel
 def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
     """Put a bid where it belongs in a heap: the highest first, of equals the first bidder."""
     count = len(bids)
@@ -102,7 +102,7 @@ def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
     bids[spot], bidders[spot] = bid, bidder
 
 
-@numba.njit(cache=True)
+@kernel
 def _deal(state: GPOKSState) -> None:
     """Draw, and deal the steps of the knapsack out: DET-KS, as `pollwise.knapsack.det_ks`.
 
@@ -125,7 +125,7 @@ def _deal(state: GPOKSState) -> None:
             _sink(bids, bidders, 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _ready_pages(state: GPOKSState, now: float) -> int:
     """How many pages can be selected, those included whose time to come back has come."""
     ready = 0
@@ -138,7 +138,7 @@ def _ready_pages(state: GPOKSState, now: float) -> int:
     return ready
 
 
-@numba.njit(cache=True)
+@kernel
 def _share_out(state: GPOKSState) -> None:
     """Share out a poll, as a credit in proportion to amounts."""
     common = state.shared[0]
@@ -153,7 +153,7 @@ def _share_out(state: GPOKSState) -> None:
             own.credit += own.steps / total
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_turn(state: GPOKSState) -> int:
     """Give the page that is the first to have a whole poll, of which one more is shared out."""
     common = state.shared[0]
@@ -171,7 +171,7 @@ def _next_turn(state: GPOKSState) -> int:
     return first
 
 
-@numba.njit(cache=True)
+@kernel
 def select_gpoks(state: GPOKSState, now: float) -> int:
     """Deal the knapsack anew and lease the page whose turn it is; -1: there is none to poll."""
     if _ready_pages(state, now) == 0:
@@ -185,7 +185,7 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_gpoks(state: GPOKSState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -196,7 +196,7 @@ def wake_gpoks(state: GPOKSState) -> float:
     return time
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_gpoks(state: GPOKSState, page: int) -> float:
     """The amount in which a page is offered now; 0 if there is no such page."""
     if not 0 <= page < len(state.pages):
@@ -204,7 +204,7 @@ def amount_gpoks(state: GPOKSState, page: int) -> float:
     return state.pages[page].steps * state.shared[0].step
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_gpoks(state: GPOKSState, observation: Any) -> None:
     """Take in one observation: what it paid teaches, and the lease ends."""
     page = observation.page
@@ -220,7 +220,7 @@ def observe_gpoks(state: GPOKSState, observation: Any) -> None:
     own.seen_at = observation.polled_at
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: GPOKSState, page: int, until: float) -> None:
     """It gets its credit back."""
     own = state.pages[page]

@@ -9,10 +9,10 @@ kept because pages are drawn far more often than they learn.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, READY, typed_once
 from pollwise.policies.structures.spreading import spread
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
@@ -83,7 +83,7 @@ class GPOKSState(NamedTuple):
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _conclude(state: GPOKSState, page: int) -> None:
     """Bring all that follows from a page's root up to date."""
     solve(state.roots[page], state.moments[page])
@@ -95,7 +95,7 @@ def _conclude(state: GPOKSState, page: int) -> None:
         whiten_guards(state.slopes, state.moments[page], state.forms[page])
 
 
-@numba.njit(cache=True)
+@kernel
 def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
     """Take in what a poll paid, at the amount that the page was offered in."""
     own = state.pages[page]
@@ -104,7 +104,7 @@ def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
     _conclude(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def enter_pages(
     state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats, weights: Floats
 ) -> None:
@@ -126,14 +126,14 @@ def enter_pages(
         restore_page(state, pages[n], root)
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_page(state: GPOKSState, page: int, root: Floats) -> None:
     """Set what is known of a page's function."""
     state.roots[page] = root
     _conclude(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: GPOKSState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     common = state.shared[0]

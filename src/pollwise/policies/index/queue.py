@@ -23,10 +23,10 @@ The functions are compiled.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
@@ -78,7 +78,7 @@ _HIGHEST_HOST_PRICE = 1e6
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy belongs into the pool."""
     common, own = state.shared[0], state.pages[page]
@@ -89,7 +89,7 @@ def _entry(state: IndexState, page: int) -> float:
     return own.seen_at + min(wait, floor) - POOL_TARGET * common.gap
 
 
-@numba.njit(cache=True)
+@kernel
 def _bid(state: IndexState, page: int, now: float) -> float:
     """What a page competes with: its index, at the price of its host."""
     host = state.hosts[state.pages[page].scope]
@@ -97,13 +97,13 @@ def _bid(state: IndexState, page: int, now: float) -> float:
     return index_of(state.pages, state.shared, page, now) / host.price
 
 
-@numba.njit(cache=True)
+@kernel
 def _enter_calendar(state: IndexState, page: int, time: float) -> None:
     state.pages[page].where = CALENDAR
     heap_push(state.calendar, state.pages, page, time)
 
 
-@numba.njit(cache=True)
+@kernel
 def _enter_pool(state: IndexState, page: int) -> None:
     own, common = state.pages[page], state.shared[0]
     common.pool[common.pool_size] = page
@@ -112,7 +112,7 @@ def _enter_pool(state: IndexState, page: int) -> None:
     common.pool_size += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _leave_pool(state: IndexState, page: int) -> None:
     common = state.shared[0]
     common.pool_size -= 1
@@ -122,7 +122,7 @@ def _leave_pool(state: IndexState, page: int) -> None:
     state.pages[last].place = spot
 
 
-@numba.njit(cache=True)
+@kernel
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
@@ -132,7 +132,7 @@ def _wait(state: IndexState, page: int) -> None:
         _enter_calendar(state, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def _leave(state: IndexState, page: int) -> None:
     """Take a page from where it is."""
     where = state.pages[page].where
@@ -146,7 +146,7 @@ def _leave(state: IndexState, page: int) -> None:
         state.line[state.pages[page].place] = -1
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Take up pages whose fields (weight, seen_at ...) have been set."""
     for page in pages:
@@ -156,7 +156,7 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         _wait(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def weigh_page(state: IndexState, page: int, weight: float) -> None:
     """Take the weight of a page to be another."""
     if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
@@ -165,7 +165,7 @@ def weigh_page(state: IndexState, page: int, weight: float) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -176,7 +176,7 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
             state.pages[page].where = ABSENT
 
 
-@numba.njit(cache=True)
+@kernel
 def _shrink_pool(state: IndexState, now: float) -> None:
     """Keep the best POOL_TARGET pages of a full pool, at the price of the least of them."""
     common = state.shared[0]
@@ -194,7 +194,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         _enter_calendar(state, pages[n], max(_entry(state, pages[n]), soon))
 
 
-@numba.njit(cache=True)
+@kernel
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool."""
     common, pages = state.shared[0], state.pages
@@ -214,7 +214,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
         _enter_pool(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
@@ -232,7 +232,7 @@ def _sweep(state: IndexState) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
@@ -255,7 +255,7 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
     common.latest = now
 
 
-@numba.njit(cache=True)
+@kernel
 def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """The page of the largest index, its bid, and the largest that loses (below 0: none does).
 
@@ -280,7 +280,7 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     return chosen, largest, second
 
 
-@numba.njit(cache=True)
+@kernel
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
     _leave(state, page)
@@ -290,7 +290,7 @@ def lease_page(state: IndexState, page: int, now: float, largest: float, second:
     _sweep(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_page(state: IndexState, now: float) -> int:
     """Lease the page of the largest index and give its id; -1: there is none to poll."""
     page, largest, second = best_page(state, now)
@@ -299,13 +299,13 @@ def select_page(state: IndexState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def next_return(state: IndexState) -> float:
     """When the next page that is held comes back; infinite: there is none."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
-@numba.njit(cache=True)
+@kernel
 def _defer(state: IndexState, page: int, until: float) -> None:
     """Its host is busy until then."""
     host = state.hosts[state.pages[page].scope]
@@ -315,7 +315,7 @@ def _defer(state: IndexState, page: int, until: float) -> None:
     heap_push(state.held, state.pages, page, until)
 
 
-@numba.njit(cache=True)
+@kernel
 def _alert_siblings(state: IndexState, page: int) -> None:
     """Put some pages of the site of a changed page where they belong now; the sweep sees to the
     others."""
@@ -328,7 +328,7 @@ def _alert_siblings(state: IndexState, page: int) -> None:
         sibling = state.pages[sibling].after
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_page(state: IndexState, observation: Any) -> None:
     """Take in one observation and end the lease."""
     page, outcome = observation.page, observation.outcome

@@ -7,10 +7,10 @@ index); ids of pages are indices of the arrays. The functions are compiled.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED, READY
 from pollwise.rates.lattice import (
     COLUMNS,
@@ -208,13 +208,13 @@ SURELY = 0.8
 """The chance of a change from which on patience ends, where it is for those that have changed."""
 
 
-@numba.njit(cache=True)
+@kernel
 def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
     """What the belief in the rate of a page is multiplied with in its index."""
     return common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) -> float:
     """What a surge of changes on the site of a page adds to its index."""
     time, kind = time_at(step), common.surge_kind
@@ -233,7 +233,7 @@ def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) ->
     return float(time * own.surge * rates / mass)
 
 
-@numba.njit(cache=True)
+@kernel
 def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
     """The index of a page as of the lattice time `step` after its copy was made."""
     own, common = pages[page], shared[0]
@@ -255,26 +255,26 @@ def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
     return mean * own.weight * own.worth
 
 
-@numba.njit(cache=True)
+@kernel
 def by_clock(own: Any, common: Any) -> bool:
     """Whether a page is taken to change by the clock, and the objective has an index for that."""
     return own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
 
 
-@numba.njit(cache=True)
+@kernel
 def ticks_between(own: Any, begin: float, end: float) -> int:
     """How often a page that changes by the clock may have changed between two times."""
     return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
 
 
-@numba.njit(cache=True)
+@kernel
 def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> float:
     """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
     own, common = pages[page], shared[0]
     return mean_over(own.belief, common.clock[min(ticks, CLOCK_TICKS)]) * own.weight * own.worth
 
 
-@numba.njit(cache=True)
+@kernel
 def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     """The elapsed time at which a page is polled whatever its index is; infinite: never."""
     common = shared[0]
@@ -286,14 +286,14 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     return floor
 
 
-@numba.njit(cache=True)
+@kernel
 def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
     """The probability of a change within `elapsed` seconds, as of the belief in rates."""
     changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
     return min(mean_over(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
 
 
-@numba.njit(cache=True)
+@kernel
 def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
     own, common = pages[page], shared[0]
@@ -315,7 +315,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     return _index_at(pages, shared, page, time_step(elapsed))
 
 
-@numba.njit(cache=True)
+@kernel
 def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> float:
     """Seconds after its copy was made at which the index of a page reaches `price`.
 

@@ -22,10 +22,10 @@ change is one.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
@@ -94,7 +94,7 @@ class IntervalRuleState(NamedTuple):
     shared: NDArray[Any]  # of RULE_SHARED, one element
 
 
-@numba.njit(cache=True)
+@kernel
 def _adapted(own: Any, rule: Any, changed: bool) -> float:
     """The wait after a poll, by the clock; it adapts the interval.
 
@@ -112,7 +112,7 @@ def _adapted(own: Any, rule: Any, changed: bool) -> float:
     return own.interval - rule.synchronise * min(since, own.interval)
 
 
-@numba.njit(cache=True)
+@kernel
 def _by_count(rule: Any, items: int) -> float:
     """The window divided by the items in it, within bounds."""
     if items == 0:
@@ -120,7 +120,7 @@ def _by_count(rule: Any, items: int) -> float:
     return max(min(rule.window / (items * rule.factor), rule.maximum), rule.minimum)
 
 
-@numba.njit(cache=True)
+@kernel
 def _by_tier(rule: Any, items: int, since: float) -> float:
     """NewsBlur's minutes between polls; `since`: seconds since the latest item."""
     readers = rule.subscribers
@@ -135,7 +135,7 @@ def _by_tier(rule: Any, items: int, since: float) -> float:
     return 60.0 * min(minutes, 720.0 if readers >= 1.0 else 2880.0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _count(own: Any, rule: Any, polled_at: float, items: int) -> int:
     """Add new items; gives how many there were in the window."""
     part = math.floor(polled_at / (rule.window / (PARTS - 0.5)))
@@ -146,7 +146,7 @@ def _count(own: Any, rule: Any, polled_at: float, items: int) -> int:
     return int(own.items.sum())
 
 
-@numba.njit(cache=True)
+@kernel
 def _wait(own: Any, rule: Any, polled_at: float, changed: bool, items: int) -> float:
     """Until the next poll, by the clock of the rule."""
     if rule.kind == ADAPT:
@@ -157,7 +157,7 @@ def _wait(own: Any, rule: Any, polled_at: float, changed: bool, items: int) -> f
     return _by_tier(rule, count, polled_at - own.changed_at)
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn(state: IntervalRuleState, observation: Any) -> None:
     """Take in what a poll found, and set the interval of the page."""
     page, polled_at = observation.page, observation.polled_at
@@ -183,7 +183,7 @@ def _learn(state: IntervalRuleState, observation: Any) -> None:
     turn.interval = _wait(own, rule, polled_at, changed, items) * rule.scale
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_interval_rule(state: IntervalRuleState, observation: Any) -> None:
     """Take in one observation: it sets the interval and the deadline, and ends the lease."""
     if tells(observation, state.pages[observation.page].seen_at):

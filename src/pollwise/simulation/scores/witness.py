@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.chance import chance_of
@@ -68,7 +68,7 @@ class Witness:
         self.policy.discard(page_ids)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_witnessed(state: WitnessedState, now: float) -> int:
     """Lease the next page, and note what is expected of its poll."""
     page = select_page(state.inner, now)
@@ -83,7 +83,7 @@ def select_witnessed(state: WitnessedState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def observe_witnessed(state: WitnessedState, observation: Any) -> None:
     """Take in the poll of the page that was selected last, and note what it found."""
     poll = state.polls[state.recorded[0] - 1]

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_whole
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
 from pollwise.policies.compiled import amount, compiled_state, observe, select
@@ -289,7 +289,7 @@ def _offer_called(
     return end
 
 
-@numba.njit(cache=True)
+@kernel
 def _draw(
     hazard: float, steps: float, noise: float, rng: np.random.Generator
 ) -> tuple[float, bool]:
@@ -300,20 +300,20 @@ def _draw(
     return _noisy(chance, noise), rng.random() < chance + noise * rng.standard_normal()
 
 
-@numba.njit(cache=True)
+@kernel
 def _noisy(chance: float, noise: float) -> float:
     """The mean of chance + N(0, noise²) where it is cut off at 0 and 1."""
     return noise * (_mean_above(chance / noise) - _mean_above((chance - 1.0) / noise))
 
 
-@numba.njit(cache=True)
+@kernel
 def _mean_above(z: float) -> float:
     """E[max(0, z + N(0, 1))] = zΦ(z) + φ(z)."""
     below = 0.5 * math.erfc(-z / math.sqrt(2.0))
     return z * below + math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
 
 
-@numba.njit(cache=True)
+@kernel
 def _score(shares: Floats, hazards: Floats, noise: float) -> float:
     """The expected reward of an access in proportion to shares that sum to 1."""
     score = 0.0
@@ -324,7 +324,7 @@ def _score(shares: Floats, hazards: Floats, noise: float) -> float:
     return score
 
 
-@numba.njit(cache=True)
+@kernel
 def _offer(
     state: Any,
     hazards: Floats,
