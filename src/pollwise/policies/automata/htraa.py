@@ -80,7 +80,7 @@ class HTRAA(CompiledPolicy):
     `InputError` for a `resolution` that is no integer from 2 to 10⁹, an `update` or `schedule` that
     is none of those above, a `capacity` that is not finite and above 0, or no `generator`.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = HTRAA(generator=np.random.default_rng(1), resolution=3)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> policy.amounts()

@@ -83,7 +83,7 @@ class LAKG(CompiledPolicy):
 
     `InputError` for arguments that are not as above.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = LAKG(resolution=100)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> for now in range(1, 201):

@@ -39,7 +39,7 @@ class Estimator(AdaptivePolicy):
 
     `InputError` for a `phase_polls` that is no whole number from 1 to 10^15.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = Estimator(phase_polls=8)
     >>> policy.add([Page(0, seen_at=-2.0), Page(1, seen_at=-1.0)])
     >>> for now in range(9):

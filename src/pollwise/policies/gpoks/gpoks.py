@@ -116,7 +116,7 @@ class GPOKS(CompiledPolicy):
     `state_dict` has what was learned of the functions, but neither the drawn functions nor the
     position of `generator`.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = GPOKS(generator=np.random.default_rng(1))
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> for now in range(1, 201):
