@@ -18,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "pollwise-installed"
-KERNELS_STAMP = VENV / "pollwise-kernels"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
@@ -44,7 +43,6 @@ def main(arguments: "list[str]") -> int:
     command, rest = arguments[0], arguments[1:]
     try:
         install()
-        drop_stale_kernels()
     except InstallError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
@@ -88,22 +86,6 @@ def install() -> None:
     pip("install", "--require-hashes", "-r", str(ROOT / "requirements.lock"))
     pip("install", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
     STAMP.write_text(stamp, encoding="utf-8")
-
-
-def drop_stale_kernels() -> None:
-    """Have all compiled code made anew if any source has changed since the last time.
-
-    numba's cache sees changes of a function's own file, not of the functions that it calls.
-    """
-    digest = hashlib.sha256()
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        digest.update(path.read_bytes())
-    stamp = digest.hexdigest()
-    if KERNELS_STAMP.is_file() and KERNELS_STAMP.read_text(encoding="utf-8") == stamp:
-        return
-    for path in (ROOT / "src").rglob("*.nb[ci]"):
-        path.unlink()
-    KERNELS_STAMP.write_text(stamp, encoding="utf-8")
 
 
 def fingerprint() -> str:

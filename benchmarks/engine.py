@@ -15,6 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.queue import observe_page, select_page
 from pollwise.policies.index.state import IndexState
@@ -37,14 +38,17 @@ def simulated_polls_per_second(polls: int = 200_000) -> float:
 
 
 @numba.njit
-def run(state: IndexState, rates: np.ndarray, begin: float, polls: int) -> None:
+def run(
+    state: IndexState, observations: np.ndarray, rates: np.ndarray, begin: float, polls: int
+) -> None:
     """One poll a second; changes are drawn when pages are polled."""
     for step in range(polls):
         now = begin + step
         page = select_page(state, now)
         elapsed = now - state.pages[page].seen_at
         changed = np.random.random() < -np.expm1(-rates[page] * elapsed)
-        observe_page(state, page, now, 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, now, 1 if changed else 0)
+        observe_page(state, observations[0])
 
 
 def decisions(pages: int, polls: int = 200_000) -> dict[str, float]:
@@ -54,9 +58,10 @@ def decisions(pages: int, polls: int = 200_000) -> dict[str, float]:
     policy = BayesianIndex()
     phases = -rng.random(pages) * pages
     policy.add([Page(i, seen_at=seen_at) for i, seen_at in enumerate(phases.tolist())])
-    run(policy.state, rates, 0.0, 2 * pages)
+    observations = blank_observation()
+    run(policy.state, observations, rates, 0.0, 2 * pages)
     begin = time.thread_time()
-    run(policy.state, rates, 2.0 * pages, polls)
+    run(policy.state, observations, rates, 2.0 * pages, polls)
     spent = time.thread_time() - begin
     return {"pages": pages, "decisions_per_second": polls / spent, **size(policy.state)}
 

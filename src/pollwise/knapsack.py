@@ -17,13 +17,13 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
 from pollwise.checks import require_positive, require_whole
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 from pollwise.objectives import Objective
 
 __all__ = [
@@ -298,7 +298,7 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
     return _deal_units(table, units)
 
 
-@numba.njit(cache=True)
+@kernel
 def _deal_units(values: Floats, units: int) -> Ints:
     pages, most = values.shape
     dealt = np.ones(pages, np.int64)

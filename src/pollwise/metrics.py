@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = [
     "RATIOS",
@@ -115,7 +116,7 @@ RATIOS = {
 _POLLS, _CHANGES, _FOUND, _NOVEL, _NOVEL_FOUND, _FRESH, _WAITED, _AGED, _LIVED = range(len(TALLIED))
 
 
-@numba.njit(cache=True)
+@kernel
 def _tally_page(
     polls: Floats,
     changes: Floats,
@@ -161,7 +162,7 @@ def _tally_page(
         fresh_from = until
 
 
-@numba.njit(cache=True)
+@kernel
 def _tally_pages(
     poll_offsets: NDArray[np.int64],
     poll_times: Floats,

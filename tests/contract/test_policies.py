@@ -8,10 +8,9 @@ import pytest
 from hypothesis import Phase, settings
 
 from pollwise.objectives import Freshness
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import ABSENT, HELD
 from pollwise.policies.base import Policy
 from pollwise.policies.deadline.fixed import Fixed
-from pollwise.policies.deadline.kernels import HELD
 from pollwise.policies.deadline.optimal import Optimal
 from pollwise.policies.deadline.proportional import Proportional
 from pollwise.policies.deadline.uniform import Uniform

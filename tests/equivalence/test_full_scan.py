@@ -1,12 +1,11 @@
 """The queue finds as much as a loop that looks at every page before every poll."""
 
-import math
-
 import numba
 import numpy as np
 import pytest
 
 from pollwise.metrics import Polls
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.policy import IndexPolicy
@@ -41,12 +40,13 @@ def poll_by_scan(policy: IndexPolicy, world: Zipf, seed: int) -> Polls:
     state.pages["where"][: len(world.pages)] = POOL
     state.shared["gap"] = 1.0
     seen = [page.seen_at for page in world.pages]
-    page_ids = np.empty(POLLS, np.int64)
+    page_ids, observations = np.empty(POLLS, np.int64), blank_observation()
     for step in range(POLLS):
         now = float(step)
         page = largest_index(state, now, len(seen))
         count = np.searchsorted(changes.of_page(page), (seen[page], now), "right")
-        observe_page(state, page, now, int(count[1] > count[0]), math.nan)
+        write_observation(observations[0], page, now, int(count[1] > count[0]))
+        observe_page(state, observations[0])
         seen[page] = now
         page_ids[step] = page
     return Polls(page_ids, np.arange(POLLS, dtype=float))

@@ -9,22 +9,47 @@ from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
+from pollwise.kernel_cache import kernel
 from pollwise.policies.base import StateDict
-from pollwise.types import Observation, Page
+from pollwise.types import Observation, Outcome, Page
 
 __all__ = [
     "ABSENT",
+    "HELD",
+    "LEASED",
+    "OBSERVATION",
+    "READY",
     "all_watched",
+    "blank_observation",
     "check_state",
+    "enlarged",
     "new_ids",
     "observed",
     "seen_at",
+    "tells",
     "typed_once",
     "watched",
+    "write_observation",
 ]
 
-ABSENT = 0
-"""The value of the field `where` of an id that no page has."""
+ABSENT, READY, HELD, LEASED = range(4)
+"""The field `where` of a page id: no page has it; the page waits for its turn (some policies have
+more such places); it is deferred; it is leased."""
+
+OBSERVATION = np.dtype(
+    [
+        ("page", "i8"),
+        ("polled_at", "f8"),
+        ("last_changed_at", "f8"),  # NaN: not told
+        ("n_items", "i8"),  # -1: not told
+        ("outcome", "i8"),
+        ("reverted", "?"),  # it changed, to a version that was seen before
+    ],
+    align=True,
+)
+"""What kernels are told of a poll: see `pollwise.types.Observation`."""
+
+_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,8 +77,13 @@ def typed_once(kind: State) -> State:
     return kind
 
 
-def watched(page_ids: Sequence[int] | NDArray[Any], pages: NDArray[Any]) -> Ints:
-    """Those of the ids that are of pages; `pages` is a structured array with the field `where`."""
+def watched(page_ids: Sequence[int] | NDArray[Any] | None, pages: NDArray[Any]) -> Ints:
+    """Those of the ids (None: of all) that are of pages.
+
+    `pages` is a structured array with the field `where`.
+    """
+    if page_ids is None:
+        return all_watched(pages)
     ids = np.asarray(page_ids, np.int64)
     ids = ids[(ids >= 0) & (ids < len(pages))]
     return ids[pages["where"][ids] != ABSENT]
@@ -80,18 +110,63 @@ def seen_at(pages: Sequence[Page]) -> Floats:
     return np.array([math.nan if page.seen_at is None else page.seen_at for page in pages])
 
 
-def observed(
-    observations: Sequence[Observation], pages: NDArray[Any]
-) -> tuple[Ints, Floats, Ints, Floats]:
-    """Page ids, times, outcomes and times of the last change (NaN: not told), known ids only."""
-    known = [o for o in observations if 0 <= o.page_id < len(pages)]
-    told = (o.last_changed_at for o in known)
-    return (
-        np.array([o.page_id for o in known], np.int64),
-        np.array([o.polled_at for o in known], np.float64),
-        np.array([o.outcome for o in known], np.int64),
-        np.array([math.nan if time is None else time for time in told], np.float64),
-    )
+def observed(observations: Sequence[Observation], pages: NDArray[Any]) -> NDArray[Any]:
+    """Those observations that are of pages, as an array of OBSERVATION."""
+    rows = [
+        (
+            o.page_id,
+            o.polled_at,
+            math.nan if o.last_changed_at is None else o.last_changed_at,
+            -1 if o.n_items is None else o.n_items,
+            o.outcome,
+            o.reverted,
+        )
+        for o in observations
+        if 0 <= o.page_id < len(pages)
+    ]
+    array = np.array(rows, OBSERVATION)
+    return array[pages["where"][array["page"]] != ABSENT]
+
+
+def blank_observation() -> NDArray[Any]:
+    """An array of one OBSERVATION, for `write_observation`."""
+    blank = np.zeros(1, OBSERVATION)
+    blank["n_items"] = -1
+    return blank
+
+
+@kernel
+def write_observation(
+    observation: Any,
+    page: int,
+    polled_at: float,
+    outcome: int,
+    reverted: bool = False,
+    last_changed_at: float = math.nan,
+) -> None:
+    """Fill in a record of OBSERVATION."""
+    observation.page = page
+    observation.polled_at = polled_at
+    observation.outcome = outcome
+    observation.reverted = reverted
+    observation.last_changed_at = last_changed_at
+
+
+@kernel
+def tells(observation: Any, known_at: float) -> bool:
+    """Whether a poll says something of a page of which `known_at` is the latest known (or NaN).
+
+    Not if it failed, nor if it is not newer.
+    """
+    outcome = observation.outcome
+    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
+        return not observation.polled_at <= known_at
+    return False
+
+
+def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
+    """The array and so many zero elements."""
+    return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
 
 def check_state(given: StateDict, expected: StateDict) -> None:

@@ -1,113 +1,35 @@
-"""The compiled functions of policies, by the type of their state.
+"""Policies whose state is a NamedTuple of arrays that compiled functions work on.
 
-The compiled loops call `select`, `observe`, `wake_at`, `amount` and `changed_outcome` of this
-module; numba puts in what belongs to the state at hand.
+The module of a family's kernels registers them for its type of state. The functions `select`,
+`observe`, `wake_at`, `defer` and `amount` stand for those of whatever state they are given: the
+compiled loops of the simulator call them, and so do the loops over pages here, which
+`CompiledPolicy` puts between them and the contract of a policy.
 """
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba
+import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
+from numpy.typing import NDArray
 
-from pollwise.policies.automata.htraa_kernels import (
-    HTRAAState,
-    amount_htraa,
-    observe_htraa,
-    select_htraa,
-    wake_htraa,
-)
-from pollwise.policies.automata.lakg_kernels import (
-    LAKGState,
-    amount_lakg,
-    observe_lakg,
-    select_lakg,
-    wake_lakg,
-)
-from pollwise.policies.bandits.kernels import (
-    BanditState,
-    amount_bandit,
-    observe_bandit,
-    select_bandit,
-    wake_bandit,
-)
-from pollwise.policies.deadline.adaptive import select_adaptive, wake_adaptive
-from pollwise.policies.deadline.kernels import DeadlineState, next_due, observe_due, select_due
-from pollwise.policies.estimating.estimator_kernels import (
-    EstimatorState,
-    amount_estimator,
-    observe_estimator,
-    select_estimator,
-    wake_estimator,
-)
-from pollwise.policies.estimating.kernels import ReallocationState, observe_reallocating
-from pollwise.policies.estimating.mirrorsync_kernels import MirrorState, observe_mirrorsync
-from pollwise.policies.gpoks.kernels import (
-    amount_gpoks,
-    observe_gpoks,
-    select_gpoks,
-    wake_gpoks,
-)
-from pollwise.policies.gpoks.state import GPOKSState
-from pollwise.policies.index.queue import REVERTED, observe_page, select_page
-from pollwise.policies.index.state import IndexState
-from pollwise.policies.rules.kernels import IntervalRuleState, observe_interval_rule
-from pollwise.simulation.scores.witness import WitnessedState, observe_witnessed, select_witnessed
-from pollwise.types import Outcome
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
+from pollwise.types import Observation, Page, Selection
 
 __all__ = [
-    "REVERTED",
+    "CompiledPolicy",
+    "Kernels",
     "amount",
-    "changed_outcome",
     "compiled_state",
     "observe",
+    "register",
     "select",
     "wake_at",
 ]
-
-_CHANGED = int(Outcome.CHANGED)
-
-
-@numba.njit(cache=True)
-def _never(state: Any) -> float:
-    return math.inf
-
-
-@numba.njit(cache=True)
-def _no_amount(state: Any, page: int) -> float:
-    return math.nan
-
-
-class _Kernels(NamedTuple):
-    select: Callable[..., int]
-    observe: Callable[..., None]
-    wake_at: Callable[..., float] = _never
-    amount: Callable[..., float] = _no_amount
-    tells_reverts: bool = False
-    """`observe` takes the outcome REVERTED."""
-
-
-_KERNELS: dict[type, _Kernels] = {
-    IndexState: _Kernels(select_page, observe_page, tells_reverts=True),
-    DeadlineState: _Kernels(select_due, observe_due, next_due),
-    BanditState: _Kernels(select_bandit, observe_bandit, wake_bandit, amount_bandit),
-    EstimatorState: _Kernels(select_estimator, observe_estimator, wake_estimator, amount_estimator),
-    GPOKSState: _Kernels(select_gpoks, observe_gpoks, wake_gpoks, amount_gpoks),
-    IntervalRuleState: _Kernels(select_adaptive, observe_interval_rule, wake_adaptive),
-    HTRAAState: _Kernels(select_htraa, observe_htraa, wake_htraa, amount_htraa),
-    MirrorState: _Kernels(select_adaptive, observe_mirrorsync, wake_adaptive),
-    ReallocationState: _Kernels(select_adaptive, observe_reallocating, wake_adaptive),
-    LAKGState: _Kernels(select_lakg, observe_lakg, wake_lakg, amount_lakg),
-    WitnessedState: _Kernels(select_witnessed, observe_witnessed, tells_reverts=True),
-}
-
-
-def compiled_state(policy: object) -> Any:
-    """The state of a policy that the compiled loops can run, or None."""
-    state = getattr(policy, "state", None)
-    return state if type(state) in _KERNELS else None
 
 
 def select(state: Any, now: float) -> int:
@@ -115,8 +37,8 @@ def select(state: Any, now: float) -> int:
     raise NotImplementedError
 
 
-def observe(state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float) -> None:
-    """Take in a poll."""
+def observe(state: Any, observation: Any) -> None:
+    """Take in a poll, a record of OBSERVATION, of a page that is there."""
     raise NotImplementedError
 
 
@@ -125,21 +47,56 @@ def wake_at(state: Any) -> float:
     raise NotImplementedError
 
 
+def defer(state: Any, page: int, until: float) -> None:
+    """Keep a page, which was leased and is HELD now, away until then."""
+    raise NotImplementedError
+
+
 def amount(state: Any, page: int) -> float:
     """The share of the knapsack that a page is given now; NaN: the policy has no such thing."""
     raise NotImplementedError
 
 
-def changed_outcome(state: Any, reverted: bool) -> int:
-    """The code of a change, as `observe` wants it."""
-    raise NotImplementedError
+@kernel
+def _never(state: Any) -> float:
+    return math.inf
 
 
-def _kernels(state: Any) -> _Kernels | None:
-    """Of the state's type in numba."""
+@kernel
+def _no_amount(state: Any, page: int) -> float:
+    return math.nan
+
+
+class Kernels(NamedTuple):
+    """What stands for the functions of these names, of one type of state."""
+
+    select: Callable[..., int]
+    observe: Callable[..., None]
+    wake_at: Callable[..., float] = _never
+    defer: Callable[..., None] | None = None
+    """None: this is no whole policy, it only runs in the simulator's loop."""
+    amount: Callable[..., float] = _no_amount
+
+
+_KERNELS: dict[type, Kernels] = {}
+
+
+def register(state: type, kernels: Kernels) -> None:
+    """Have these compiled functions work on this type of state."""
+    _KERNELS[state] = kernels
+
+
+def compiled_state(policy: object) -> Any:
+    """The state of a policy that the compiled loops can run, or None."""
+    state = getattr(policy, "state", None)
+    return state if type(state) in _KERNELS else None
+
+
+def _kernel(name: str, state: Any) -> Any:
+    """That of a state of this type in numba; None: it has none."""
     if not isinstance(state, numba_types.NamedTuple):
         return None
-    return _KERNELS.get(state.instance_class)
+    return getattr(_KERNELS.get(state.instance_class), name, None)
 
 
 # Numba wants the very parameters of the overloaded function, annotations included.
@@ -147,63 +104,143 @@ def _kernels(state: Any) -> _Kernels | None:
 
 @overload(select, inline="always")
 def _select(state: Any, now: float) -> Callable[..., int] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.select
+    kernel = _kernel("select", state)
 
     def compiled(state: Any, now: float) -> int:
         return kernel(state, now)
 
-    return compiled
+    return compiled if kernel else None
 
 
 @overload(observe, inline="always")
-def _observe(
-    state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> Callable[..., None] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.observe
+def _observe(state: Any, observation: Any) -> Callable[..., None] | None:
+    kernel = _kernel("observe", state)
 
-    def compiled(
-        state: Any, page: int, polled_at: float, outcome: int, last_changed_at: float
-    ) -> None:
-        kernel(state, page, polled_at, outcome, last_changed_at)
+    def compiled(state: Any, observation: Any) -> None:
+        kernel(state, observation)
 
-    return compiled
+    return compiled if kernel else None
 
 
 @overload(wake_at, inline="always")
 def _wake_at(state: Any) -> Callable[..., float] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.wake_at
+    kernel = _kernel("wake_at", state)
 
     def compiled(state: Any) -> float:
         return kernel(state)
 
-    return compiled
+    return compiled if kernel else None
+
+
+@overload(defer, inline="always")
+def _defer(state: Any, page: int, until: float) -> Callable[..., None] | None:
+    kernel = _kernel("defer", state)
+
+    def compiled(state: Any, page: int, until: float) -> None:
+        kernel(state, page, until)
+
+    return compiled if kernel else None
 
 
 @overload(amount, inline="always")
 def _amount(state: Any, page: int) -> Callable[..., float] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    kernel = kernels.amount
+    kernel = _kernel("amount", state)
 
     def compiled(state: Any, page: int) -> float:
         return kernel(state, page)
 
-    return compiled
+    return compiled if kernel else None
 
 
-@overload(changed_outcome, inline="always")
-def _changed_outcome(state: Any, reverted: bool) -> Callable[..., int] | None:
-    if (kernels := _kernels(state)) is None:
-        return None
-    code = REVERTED if kernels.tells_reverts else _CHANGED
+@kernel
+def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
+    """Lease at most `limit` pages; gives also when a page can be selected again.
 
-    def compiled(state: Any, reverted: bool) -> int:
-        return code if reverted else _CHANGED
+    Together, because from Python it takes 10 µs to hand over a generator.
+    """
+    pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
+    count = 0
+    while count < len(pages):
+        pages[count] = select(state, now)
+        if pages[count] < 0:
+            break
+        count += 1
+    return pages[:count], wake_at(state)
 
-    return compiled
+
+@kernel
+def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
+    """Take in observations, in the order given."""
+    for n in range(len(observations)):
+        observe(state, observations[n])
+
+
+@kernel
+def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
+    """Give leased pages back unpolled."""
+    for page in pages:
+        own = state.pages[page]
+        if own.where == LEASED:
+            own.where = HELD
+            defer(state, page, until)
+
+
+class CompiledPolicy:
+    """What all policies have in common whose state compiled functions work on.
+
+    Subclasses make `_state`, whose structured array `pages` has a record for each page id, with the
+    field `where`; they say which arrays are by page id, what happens to pages that come and go
+    (`_enter`, `_remove`), and what was learned (`state_dict`, `load_state_dict`).
+    """
+
+    _state: Any
+    _by_page: tuple[str, ...] = ("pages",)
+    """The arrays of `_state` that have an element for each page id (or one more, as heaps have)."""
+
+    @property
+    def state(self) -> Any:
+        """The whole state, which the registered kernels work on.
+
+        To be asked for anew after every `add`, which may need larger arrays.
+        """
+        return self._state
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Take up pages; `InputError` for an id that is negative or watched already."""
+        if pages:
+            page_ids = new_ids(pages, self._state.pages)
+            self._grow(int(page_ids.max()) + 1)
+            self._enter(pages, page_ids)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages; unknown ids are ignored."""
+        self._remove(watched(page_ids, self._state.pages))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """At most `limit` pages, best first; they are leased."""
+        return Selection(*_select_pages(self.state, float(now), limit))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Learn from polls and end the leases of their pages."""
+        _observe_pages(self.state, observed(observations, self._state.pages))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Give leased pages back unpolled; they are not selected before `until`."""
+        _defer_pages(self._state, watched(page_ids, self._state.pages), float(until))
+
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
+        """Take up pages with these ids, for which there is room."""
+        raise NotImplementedError
+
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        """Forget pages that are there; an id may be given twice."""
+        raise NotImplementedError
+
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        """Make room for page ids below `pages`; the room doubles, up to `most` ids."""
+        old = len(self._state.pages)
+        if pages > old:
+            more = min(max(pages, 2 * old, 16), most) - old
+            self._state = self._state._replace(
+                **{name: enlarged(getattr(self._state, name), more) for name in self._by_page}
+            )

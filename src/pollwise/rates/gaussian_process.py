@@ -19,11 +19,11 @@ root information filter: G. J. Bierman, "Factorization Methods for Discrete Sequ
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.checks import require_positive
+from pollwise.kernel_cache import kernel
 
 __all__ = [
     "SquaredExponential",
@@ -115,7 +115,7 @@ def prior_root(rank: int) -> Floats:
     return np.eye(rank, rank + 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def learn(root: Floats, features: Floats, value: float, noise_deviation: float) -> None:
     """Take in an observation `value` of features · w, with noise of that standard deviation."""
     rank = len(features)
@@ -133,7 +133,7 @@ def learn(root: Floats, features: Floats, value: float, noise_deviation: float) 
             row[j] = cosine * row[j] - sine * kept
 
 
-@numba.njit(cache=True)
+@kernel
 def solve(root: Floats, moments: Floats) -> None:
     """Set `moments` to those of the posterior: A = R⁻¹ and the mean m = R⁻¹d, side by side.
 
@@ -152,7 +152,7 @@ def solve(root: Floats, moments: Floats) -> None:
             moments[k, column] = value / root[k, k]
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_weights(moments: Floats, generator: np.random.Generator, weights: Floats) -> None:
     """Set `weights` to a draw from the posterior."""
     rank = len(weights)
@@ -165,7 +165,7 @@ def draw_weights(moments: Floats, generator: np.random.Generator, weights: Float
         weights[k] = value
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def value_at(features: Floats, weights: Floats) -> float:
     """The value of a function at the point whose row of Φ is `features`."""
     value = 0.0
@@ -174,7 +174,7 @@ def value_at(features: Floats, weights: Floats) -> float:
     return value
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def tabulate_mean(columns: Floats, moments: Floats, values: Floats) -> None:
     """Set `values` to the posterior means at the points; `columns` is Φ transposed."""
     rank = len(moments)
@@ -185,7 +185,7 @@ def tabulate_mean(columns: Floats, moments: Floats, values: Floats) -> None:
             values[j] += columns[k, j] * weight
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def tabulate_deviation(columns: Floats, moments: Floats, values: Floats) -> None:
     """Set `values` to the posterior standard deviations; `columns` is Φ transposed."""
     rank, count = columns.shape

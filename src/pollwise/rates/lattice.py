@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = [
     "CELL",
@@ -71,27 +72,27 @@ def tabulate(
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
-@numba.njit(cache=True)
+@kernel
 def time_step(elapsed: float) -> int:
     """The number k of the lattice time nearest to an elapsed time in seconds (above 0)."""
     k = round((math.log2(elapsed) - _LOG2_FIRST_TIME) * _STEPS_PER_OCTAVE)
     return min(max(k, 0), TIME_COUNT - 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def time_at(step: int) -> float:
     """The lattice time number k, in seconds."""
     return float(2.0 ** (_LOG2_FIRST_TIME + step / _STEPS_PER_OCTAVE))
 
 
-@numba.njit(cache=True)
+@kernel
 def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
     """The table's values for the lattice time number `step` and every rate."""
     column = step // SUBSTEPS
     return table[step % SUBSTEPS, column : column + RATE_COUNT]
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> float:
     """The sum of values for every rate, each times its weight."""
     total = np.float32(0.0)
@@ -100,7 +101,7 @@ def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> floa
     return float(total)
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def normalise(weights: NDArray[Any]) -> None:
     """Scale weights of the rates so that their sum, which must be above 0, becomes 1 (in place)."""
     total = np.float32(0.0)
@@ -111,7 +112,7 @@ def normalise(weights: NDArray[Any]) -> None:
         weights[j] *= scale
 
 
-@numba.njit(cache=True)
+@kernel
 def interpolate(table: NDArray[np.float32], product: float) -> float:
     """The value of a table at any product of rate and time above 0, linear in its logarithm."""
     place = (math.log2(product) - _LOG2_FIRST_PRODUCT) * _STEPS_PER_OCTAVE

@@ -20,11 +20,11 @@ observation fit after it.
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 from pollwise.rates.gaussian_process import value_at
 
 __all__ = ["Slopes", "draw_falling", "falling_weights", "slopes_of", "whiten_guards"]
@@ -92,7 +92,7 @@ def falling_weights(basis: Floats) -> Floats:
     return weights
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _combine(columns: Floats, weights: Floats, values: Floats) -> None:
     """Set `values` to columnsᵀ times weights."""
     rank, count = columns.shape
@@ -106,7 +106,7 @@ def _combine(columns: Floats, weights: Floats, values: Floats) -> None:
             values[j] += columns[rank - 1, j] * weights[rank - 1]
 
 
-@numba.njit(cache=True)
+@kernel
 def whiten_guards(slopes: Slopes, moments: Floats, forms: Floats) -> None:
     """Set `forms` to the guards in whitened weights z, where w = m + Az: Az's part, then m's."""
     rank, guards = slopes.guards.shape
@@ -118,7 +118,7 @@ def whiten_guards(slopes: Slopes, moments: Floats, forms: Floats) -> None:
             forms[k, j] = form
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _first_hit(centre: Floats, here: Floats, aside: Floats) -> tuple[float, int]:
     """The angle at which the particle first hits a guard, and which one; -1: none.
 
@@ -142,7 +142,7 @@ def _first_hit(centre: Floats, here: Floats, aside: Floats) -> tuple[float, int]
     return 2.0 * math.atan2(1.0, greatest), guard
 
 
-@numba.njit(cache=True)
+@kernel
 def _swing(forms: Floats, place: Floats, velocity: Floats) -> bool:
     """Let the particle swing for a quarter of a period; False if that took too many hits."""
     rank, guards = len(place), forms.shape[1]
@@ -173,7 +173,7 @@ def _swing(forms: Floats, place: Floats, velocity: Floats) -> bool:
     return False
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _never_rises(slopes: Slopes, weights: Floats) -> bool:
     """Whether all constraints are kept.
 
@@ -194,7 +194,7 @@ def _never_rises(slopes: Slopes, weights: Floats) -> bool:
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_falling(
     root: Floats,
     moments: Floats,

@@ -12,10 +12,10 @@ filter of a hidden Markov model in which the logarithm of the rate is a random w
 of a likelihood.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, time_step
 
 __all__ = [
@@ -46,7 +46,7 @@ def unchanged_table() -> NDArray[np.float32]:
     return tabulate(lambda a: np.exp(-a))
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def expectation(
     likelihood: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -67,7 +67,7 @@ def expectation(
     return float(total / mass)
 
 
-@numba.njit(cache=True)
+@kernel
 def forget(likelihood: NDArray[np.float32]) -> None:
     """Let the rate drift, as it may have done since the poll before (in place)."""
     keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
@@ -79,7 +79,7 @@ def forget(likelihood: NDArray[np.float32]) -> None:
         left = here
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _normalise(likelihood: NDArray[np.float32]) -> None:
     largest = np.float32(0.0)
     for j in range(RATE_COUNT):
@@ -89,7 +89,7 @@ def _normalise(likelihood: NDArray[np.float32]) -> None:
         likelihood[j] = max(likelihood[j] * scale, _FLOOR)
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32]) -> None:
     """Take in whether a page changed in `elapsed` seconds: `table` is that of what it did."""
     values = lattice_row(table, time_step(elapsed))
@@ -98,7 +98,7 @@ def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[n
     _normalise(likelihood)
 
 
-@numba.njit(cache=True)
+@kernel
 def learn_last_change(
     likelihood: NDArray[np.float32], since: float, unchanged: NDArray[np.float32]
 ) -> None:

@@ -12,9 +12,10 @@ chances, of the changes found, and of the polls. A new one is zero. The function
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["RECALIBRATION_SHAPE", "recalibrated", "recalibrated_all", "take_in_outcome"]
 
@@ -35,24 +36,24 @@ RECALIBRATION_SHAPE = (3, _BINS + 1)
 Table = NDArray[np.float64]
 
 
-@numba.njit(cache=True)
+@kernel
 def _log_odds(chance: float) -> float:
     return math.log(chance / (1.0 - chance))
 
 
-@numba.njit(cache=True)
+@kernel
 def _chance(log_odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-log_odds))
 
 
-@numba.njit(cache=True)
+@kernel
 def _place(chance: float) -> float:
     """Between which bins a chance is, as a fraction."""
     place = _log_odds(min(max(chance, _LEAST), 1.0 - _LEAST)) / _WIDTH + _BINS // 2
     return min(max(place, 0.0), _BINS - 1.001)
 
 
-@numba.njit(cache=True)
+@kernel
 def _move(table: Table, column: int, chance: float, expected: float, pseudo: float) -> float:
     """By how much log-odds are moved in a column.
 
@@ -63,7 +64,7 @@ def _move(table: Table, column: int, chance: float, expected: float, pseudo: flo
     return _log_odds(found) - _log_odds(predicted)
 
 
-@numba.njit(cache=True)
+@kernel
 def recalibrated(table: Table, chance: float) -> float:
     """A predicted chance (0 to 1) as experience says that it should be."""
     if not 0.0 < chance < 1.0:
@@ -80,7 +81,7 @@ def recalibrated(table: Table, chance: float) -> float:
     return _chance(_log_odds(chance) + move)
 
 
-@numba.njit(cache=True)
+@kernel
 def recalibrated_all(table: Table, chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """`recalibrated` of each."""
     result = np.empty(len(chances))
@@ -89,7 +90,7 @@ def recalibrated_all(table: Table, chances: NDArray[np.float64]) -> NDArray[np.f
     return result
 
 
-@numba.njit(cache=True)
+@kernel
 def take_in_outcome(table: Table, chance: float, changed: bool) -> None:
     """Learn what came of a poll whose chance, before recalibration, was `chance` (in place)."""
     place = _place(chance)

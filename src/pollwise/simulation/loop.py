@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
+from pollwise.kernel_cache import kernel
 from pollwise.metrics import Polls
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Policy
 from pollwise.policies.compiled import (
-    changed_outcome,
     compiled_state,
     observe,
     select,
@@ -164,6 +164,7 @@ class _History(NamedTuple):
     cost: NDArray[np.float64]
     cursor: NDArray[np.int64]  # of each page, the next change that was not seen
     has_copy: NDArray[np.bool_]
+    observation: NDArray[Any]  # of OBSERVATION, one element: the latest poll
 
 
 def _history_of(world: World) -> _History:
@@ -179,6 +180,7 @@ def _history_of(world: World) -> _History:
         cost=np.array([page.cost for page in world.pages]),
         cursor=changes.offsets[:-1].copy(),
         has_copy=np.zeros(len(changes.born), np.bool_),
+        observation=blank_observation(),
     )
 
 
@@ -207,7 +209,7 @@ def _run_compiled(
     return Polls(page_ids[:count], times[:count])
 
 
-@numba.njit(cache=True)
+@kernel
 def _poll_span(
     state: Any,
     history: _History,
@@ -230,17 +232,19 @@ def _poll_span(
         while cursor[page] < offsets[page + 1] and history.times[cursor[page]] <= now:
             cursor[page] += 1
         latest = cursor[page] - 1
-        outcome = _UNCHANGED
+        outcome, reverted = _UNCHANGED, False
         if not history.has_copy[page]:
             outcome = _CHANGED
             history.has_copy[page] = True
         elif latest >= seen:
-            outcome = changed_outcome(state, history.reverted[latest])
+            outcome, reverted = _CHANGED, history.reverted[latest]
         last_changed_at = np.nan
         if history.tells_last_changed:
             had_changed = latest >= offsets[page]
             last_changed_at = history.times[latest] if had_changed else history.born[page]
-        observe(state, page, now, outcome, last_changed_at)
+        observation = history.observation[0]
+        write_observation(observation, page, now, outcome, reverted, last_changed_at)
+        observe(state, observation)
         page_ids[count] = page
         times[count] = now
         count += 1

@@ -16,20 +16,13 @@ from pollwise.errors import StateError
 from pollwise.policies.arrays import (
     all_watched,
     check_state,
-    new_ids,
-    observed,
     seen_at,
     watched,
 )
-from pollwise.policies.automata.htraa_kernels import (
-    amounts_of,
-    defer_pages,
-    observe_pages,
-    select_pages,
-)
+from pollwise.policies.automata.htraa_kernels import amounts_of
 from pollwise.policies.automata.share_tree import (
-    PAGE,
-    SHARED,
+    HTRAA_PAGE,
+    HTRAA_SHARED,
     HTRAAState,
     add_pages,
     doubled,
@@ -38,7 +31,8 @@ from pollwise.policies.automata.share_tree import (
     remove_pages,
 )
 from pollwise.policies.base import StateDict
-from pollwise.types import Observation, Page, Selection
+from pollwise.policies.compiled import CompiledPolicy
+from pollwise.types import Page
 
 __all__ = ["HTRAA", "Schedule", "Update"]
 
@@ -52,7 +46,7 @@ _LARGEST_RESOLUTION = 10**9
 _TREE = ("state", "credit")
 
 
-class HTRAA:
+class HTRAA(CompiledPolicy):
     """Polls with frequencies that a hierarchy of twofold resource allocation automata learns.
 
     The automata are the inner nodes of a binary tree with the pages below. Each divides what it
@@ -86,7 +80,7 @@ class HTRAA:
     `InputError` for a `resolution` that is no integer from 2 to 10⁹, an `update` or `schedule` that
     is none of those above, a `capacity` that is not finite and above 0, or no `generator`.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = HTRAA(generator=np.random.default_rng(1), resolution=3)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> policy.amounts()
@@ -97,6 +91,8 @@ class HTRAA:
     >>> policy.amounts()
     array([0.75, 0.25])
     """
+
+    _by_page = ("pages", "held")
 
     def __init__(
         self,
@@ -113,7 +109,7 @@ class HTRAA:
         require_choice("htraa", "schedule", schedule, get_args(Schedule))
         require_positive("htraa", "capacity", capacity)
         self._whole = int(resolution) + 1
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, HTRAA_SHARED)
         shared["whole"] = self._whole
         shared["moves_on_reward"] = update != "inaction-penalty"
         shared["moves_on_penalty"] = update != "reward-inaction"
@@ -121,21 +117,13 @@ class HTRAA:
         shared["capacity"] = capacity
         nodes, occupants = empty_tree(1, self._whole)
         self._state = HTRAAState(
-            pages=np.zeros(0, PAGE),
+            pages=np.zeros(0, HTRAA_PAGE),
             shared=shared,
             nodes=nodes,
             occupants=occupants,
             held=np.zeros(1, np.int64),
             generator=generator,
         )
-
-    @property
-    def state(self) -> HTRAAState:
-        """The whole state: what the functions of `automata_tree` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return self._state
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts by page id up to the largest, 0 for ids that no page has.
@@ -145,12 +133,7 @@ class HTRAA:
         page_ids = all_watched(self._state.pages)
         return amounts_of(self._state)[: page_ids.max(initial=-1) + 1]
 
-    def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for an id that is negative or watched already."""
-        if not pages:
-            return
-        page_ids = new_ids(pages, self._state.pages)
-        self._grow(int(page_ids.max()) + 1)
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         self._state.pages["polled_at"][page_ids] = seen_at(pages)
         watched_before, count = int(self._state.nodes["pages"][1]), len(page_ids)
         if watched_before == 0:
@@ -162,26 +145,13 @@ class HTRAA:
             slots = np.full(count, -1)
         add_pages(self._state, page_ids, slots)
 
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages; unknown ids are ignored."""
-        remove_pages(self._state, watched(page_ids, self._state.pages))
-
-    def select(self, now: float, limit: int) -> Selection:
-        """The pages whose turn it is; they are leased."""
-        return Selection(*select_pages(self._state, now, limit))
-
-    def observe(self, observations: Sequence[Observation]) -> None:
-        """Teach the automata and end the leases of polled pages."""
-        observe_pages(self._state, *observed(observations, self._state.pages))
-
-    def defer(self, page_ids: Sequence[int], until: float) -> None:
-        """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        remove_pages(self._state, page_ids)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls, the places in the tree, and the tree; see `Policy`."""
         state = self._state
-        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
+        ids = watched(page_ids, state.pages)
         learned: StateDict = {
             "page_ids": ids,
             "page.polled_at": state.pages["polled_at"][ids],
@@ -251,17 +221,6 @@ class HTRAA:
         """Double the tree until it has slots for so many pages."""
         while len(self._state.occupants) < pages:
             self._state = doubled(self._state)
-
-    def _grow(self, pages: int) -> None:
-        """Make room for page ids below `pages`; the room doubles."""
-        old = len(self._state.pages)
-        if pages <= old:
-            return
-        more = max(pages, 2 * old, 16) - old
-        self._state = self._state._replace(
-            pages=np.append(self._state.pages, np.zeros(more, PAGE)),
-            held=np.append(self._state.held, np.zeros(more, np.int64)),
-        )
 
 
 def _is_first(values: NDArray[np.int64]) -> NDArray[np.bool_]:

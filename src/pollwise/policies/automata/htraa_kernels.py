@@ -27,20 +27,15 @@ The functions are compiled; a decision takes time logarithmic in the number of p
 """
 
 import math
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
-from pollwise.policies.automata.share_tree import (
-    HELD,
-    LEASED,
-    READY,
-    HTRAAState,
-    Nodes,
-    count_path,
-)
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, LEASED, READY, tells
+from pollwise.policies.automata.share_tree import HTRAAState, Nodes, count_path
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove
 from pollwise.types import Outcome
 
@@ -48,18 +43,15 @@ __all__ = [
     "HTRAAState",
     "amount_htraa",
     "amounts_of",
-    "defer_pages",
     "observe_htraa",
-    "observe_pages",
     "select_htraa",
-    "select_pages",
     "wake_htraa",
 ]
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _is_left_next(state: HTRAAState, node: int) -> bool:
     """Which part of a node is polled next; one without pages to poll is passed over."""
     own, common = state.nodes[node], state.shared[0]
@@ -72,7 +64,7 @@ def _is_left_next(state: HTRAAState, node: int) -> bool:
     return state.generator.random() * common.whole < own.state
 
 
-@numba.njit(cache=True)
+@kernel
 def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> None:
     """Keep account of visits to a part (-1: of one that is taken back).
 
@@ -83,7 +75,7 @@ def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> N
     own.credit = min(max(credit, -whole), whole)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
     pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
@@ -106,29 +98,13 @@ def select_htraa(state: HTRAAState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def wake_htraa(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
-@numba.njit(cache=True)
-def select_pages(state: HTRAAState, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
-    """Lease at most `limit` pages, those whose turn it is; also gives what `wake_htraa` does.
-
-    Together, because from Python it takes 10 µs to hand over a generator.
-    """
-    pages = np.empty(max(0, min(limit, state.nodes[1].pages)), np.int64)
-    count = 0
-    while count < len(pages):
-        pages[count] = select_htraa(state, now)
-        if pages[count] < 0:
-            break
-        count += 1
-    return pages[:count], wake_htraa(state)
-
-
-@numba.njit(cache=True)
+@kernel
 def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
     """Let the automata on the path from a slot to the root take in a poll."""
     whole = state.shared[0].whole
@@ -143,60 +119,35 @@ def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
         part >>= 1
 
 
-@numba.njit(cache=True)
-def observe_htraa(
-    state: HTRAAState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_htraa(state: HTRAAState, observation: Any) -> None:
     """Take in one observation and end the lease.
 
-    The first poll of a page without a copy says nothing of change. `last_changed_at` is taken so
-    that all policies are told in the same way.
+    The first poll of a page without a copy says nothing of change.
     """
-    own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        changed = outcome == _CHANGED
+    own, common = state.pages[observation.page], state.shared[0]
+    if tells(observation, own.polled_at):
+        changed = observation.outcome == _CHANGED
         moves = common.moves_on_reward if changed else common.moves_on_penalty
-        if moves and polled_at > own.polled_at:
+        if moves and not math.isnan(own.polled_at):
             _teach(state, own.slot, changed)
-        if not polled_at <= own.polled_at:
-            own.polled_at = polled_at
+        own.polled_at = observation.polled_at
     if own.where == LEASED:
         own.where = READY
         count_path(state.nodes, own.slot, 0, 1)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: HTRAAState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_htraa(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+@kernel
+def _defer(state: HTRAAState, page: int, until: float) -> None:
+    """As if it had not been selected."""
+    heap_push(state.held, state.pages, page, until)
+    part = len(state.occupants) + state.pages[page].slot
+    while part > 1:
+        _visit(state.nodes, part >> 1, state.shared[0].whole, part & 1 == 0, -1)
+        part >>= 1
 
 
-@numba.njit(cache=True)
-def defer_pages(state: HTRAAState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, as if they had not been selected; they stay away."""
-    whole = state.shared[0].whole
-    for page in pages:
-        own = state.pages[page]
-        if own.where != LEASED:
-            continue
-        own.where = HELD
-        heap_push(state.held, state.pages, page, until)
-        part = len(state.occupants) + own.slot
-        while part > 1:
-            _visit(state.nodes, part >> 1, whole, part & 1 == 0, -1)
-            part >>= 1
-
-
-@numba.njit(cache=True)
+@kernel
 def amount_htraa(state: HTRAAState, page: int) -> float:
     """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
     pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
@@ -213,7 +164,10 @@ def amount_htraa(state: HTRAAState, page: int) -> float:
     return state.shared[0].capacity * (units / parts)
 
 
-@numba.njit(cache=True)
+@kernel
 def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
     """The amounts by page id, with room for more."""
     return np.array([amount_htraa(state, page) for page in range(len(state.pages))])
+
+
+register(HTRAAState, Kernels(select_htraa, observe_htraa, wake_htraa, _defer, amount_htraa))

@@ -18,6 +18,7 @@ Transactions on Systems, Man, and Cybernetics B 37(1), 2007. It has the configur
 """
 
 import math
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,26 +35,22 @@ from pollwise.errors import InputError, StateError
 from pollwise.policies.arrays import (
     all_watched,
     check_state,
-    new_ids,
-    observed,
     seen_at,
     watched,
 )
 from pollwise.policies.automata.lakg_kernels import (
-    PAGE,
-    SHARED,
+    LAKG_PAGE,
+    LAKG_SHARED,
     LAKGState,
     add_pages,
     amount_table,
-    defer_pages,
-    observe_pages,
     remove_pages,
     restore_pages,
-    select_pages,
 )
 from pollwise.policies.base import StateDict
+from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.structures.tournament import grown_tournament
-from pollwise.types import Observation, Page, Selection
+from pollwise.types import Page
 
 __all__ = ["LAKG"]
 
@@ -64,7 +61,7 @@ _TIE = 1e-9
 """By how much of the capacity a full knapsack may seem to fall short, the amounts being rounded."""
 
 
-class LAKG:
+class LAKG(CompiledPolicy):
     """Polls pages in proportion to the amounts that their learning automata offer.
 
     `resolution` N, from 2 to 10⁷, is the number of states of an automaton, `exponent` λ >= 0 makes
@@ -86,7 +83,7 @@ class LAKG:
 
     `InputError` for arguments that are not as above.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = LAKG(resolution=100)
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> for now in range(1, 201):
@@ -114,24 +111,16 @@ class LAKG:
         if schedule == "random" or generator is not None:
             require_generator("lakg", generator)
         self._capacity, self._exponent = float(capacity), float(exponent)
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, LAKG_SHARED)
         shared["full"] = self._capacity * (1.0 - _TIE)
         self._state = LAKGState(
-            pages=np.zeros(0, PAGE),
+            pages=np.zeros(0, LAKG_PAGE),
             shared=shared,
             amounts=amount_table(int(resolution), self._exponent),
             queue=np.full(2, math.inf),
             held=np.full(2, math.inf),
             generator=generator if schedule == "random" else None,
         )
-
-    @property
-    def state(self) -> LAKGState:
-        """The whole state, which the functions of `lakg_queue` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return self._state
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has."""
@@ -144,36 +133,22 @@ class LAKG:
         Also if the pages, at most 1 each, could not fill the knapsack, or if the smallest amounts
         fill it.
         """
-        if not pages:
-            return
-        page_ids = new_ids(pages, self._state.pages)
+        super().add(pages)
+
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         count = int(self._state.shared["pages"][0]) + len(pages)
         self._check_room(count)
         (start,) = self._nearest(np.array([self._capacity / count])).tolist()
-        self._grow(int(page_ids.max()) + 1)
         add_pages(self._state, page_ids, seen_at(pages), start)
 
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages; unknown ids are ignored. What they had is free for the others."""
-        remove_pages(self._state, watched(page_ids, self._state.pages))
-
-    def select(self, now: float, limit: int) -> Selection:
-        """The pages whose turn it is; they are leased."""
-        page_ids = select_pages(self._state, now, limit)
-        return Selection(page_ids, float(self._state.held[1]))
-
-    def observe(self, observations: Sequence[Observation]) -> None:
-        """Move the automata of polled pages, end their leases and set their next turns."""
-        observe_pages(self._state, *observed(observations, self._state.pages))
-
-    def defer(self, page_ids: Sequence[int], until: float) -> None:
-        """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        # What they had is free for the others.
+        remove_pages(self._state, page_ids)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The amounts, the times of the copies and the turns; see `Policy`."""
         pages = self._state.pages
-        ids = all_watched(pages) if page_ids is None else watched(page_ids, pages)
+        ids = watched(page_ids, pages)
         deadlines = pages["deadline"][ids]
         return {
             "page_ids": ids,
@@ -237,12 +212,9 @@ class LAKG:
         above = np.clip(np.searchsorted(table, amounts), 2, len(table) - 1)
         return above - (amounts - table[above - 1] <= table[above] - amounts)
 
-    def _grow(self, pages: int) -> None:
-        """Make room for page ids below `pages`; the room doubles."""
-        state = self._state
-        old = len(state.pages)
-        if pages <= old:
-            return
-        queue, held = grown_tournament(state.queue, pages), grown_tournament(state.held, pages)
-        more = np.zeros(len(queue) // 2 - old, PAGE)
-        self._state = state._replace(pages=np.append(state.pages, more), queue=queue, held=held)
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        super()._grow(pages, most)
+        queue, held, room = self._state.queue, self._state.held, len(self._state.pages)
+        if room > len(queue) // 2:
+            queue, held = grown_tournament(queue, room), grown_tournament(held, room)
+            self._state = self._state._replace(queue=queue, held=held)

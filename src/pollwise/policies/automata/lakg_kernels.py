@@ -17,37 +17,32 @@ the heap of the other queues, with which a poll took nearly twice as long.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, LEASED, READY, tells, typed_once
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import FIRST_ARRIVAL
 from pollwise.policies.structures.spreading import spread
 from pollwise.policies.structures.tournament import Tournament, set_key, winner
 from pollwise.types import Outcome
 
 __all__ = [
-    "PAGE",
-    "SHARED",
+    "LAKG_PAGE",
+    "LAKG_SHARED",
     "LAKGState",
     "add_pages",
     "amount_lakg",
     "amount_table",
-    "defer_pages",
     "observe_lakg",
-    "observe_pages",
     "remove_pages",
     "restore_pages",
     "select_lakg",
-    "select_pages",
     "wake_lakg",
 ]
 
-QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
-
-PAGE = np.dtype(
+LAKG_PAGE = np.dtype(
     [
         ("where", "i8"),
         ("state", "i8"),  # of the automaton: 1 to the resolution; 0: there is no such page
@@ -58,7 +53,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+LAKG_SHARED = np.dtype(
     [
         ("clock", "f8"),  # of the tags
         ("load", "f8"),  # the sum of all amounts
@@ -70,15 +65,15 @@ SHARED = np.dtype(
 """What all pages share."""
 
 _GRAIN = 2.0**-40
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @typed_once
 class LAKGState(NamedTuple):
     """The state of a Learning Automata Knapsack Game. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of LAKG_PAGE
+    shared: NDArray[Any]  # of LAKG_SHARED, one element
     amounts: NDArray[np.float64]  # by state of an automaton
     queue: Tournament  # by deadline
     held: Tournament  # by the time to come back
@@ -97,7 +92,7 @@ def amount_table(resolution: int, exponent: float) -> NDArray[np.float64]:
     return amounts
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_turn(
     generator: np.random.Generator | None, page: int, amount: float, first: bool, start: float,
     clock: float,
@@ -108,7 +103,7 @@ def _next_turn(
     return clock + generator.standard_exponential() / amount
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _set_state(state: LAKGState, page: int, to: int) -> None:
     """Put the automaton of a page into another state, and the load with it."""
     own = state.pages[page]
@@ -116,14 +111,14 @@ def _set_state(state: LAKGState, page: int, to: int) -> None:
     own.state = to
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _enqueue(state: LAKGState, page: int) -> None:
     own = state.pages[page]
-    own.where = QUEUED
+    own.where = READY
     set_key(state.queue, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(
     state: LAKGState, pages: NDArray[np.int64], seen_at: NDArray[np.float64], start: int
 ) -> None:
@@ -143,7 +138,7 @@ def add_pages(
         _enqueue(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: LAKGState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -156,7 +151,7 @@ def remove_pages(state: LAKGState, pages: NDArray[np.int64]) -> None:
             set_key(state.held, page, math.inf)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_lakg(state: LAKGState, now: float) -> int:
     """Lease the page whose turn it is and give its id; -1: there is none to poll."""
     while state.held[1] <= now and state.held[1] < math.inf:
@@ -174,24 +169,13 @@ def select_lakg(state: LAKGState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
-def select_pages(state: LAKGState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those whose turn it is."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_lakg(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
+@kernel
 def wake_lakg(state: LAKGState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.held[1]
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_lakg(state: LAKGState, page: int) -> float:
     """The amount of a page in the knapsack; 0 if there is no such page."""
     if not 0 <= page < len(state.pages):
@@ -199,7 +183,7 @@ def amount_lakg(state: LAKGState, page: int) -> float:
     return state.amounts[state.pages[page].state]
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _learn(state: LAKGState, page: int, changed: bool) -> None:
     """Move the automaton of a page: up on a reward, down on none, as the load calls for it."""
     common, before = state.shared[0], state.pages[page].state
@@ -210,23 +194,18 @@ def _learn(state: LAKGState, page: int, changed: bool) -> None:
         _set_state(state, page, max(before - 1, 1))
 
 
-@numba.njit(cache=True)
-def observe_lakg(
-    state: LAKGState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_lakg(state: LAKGState, observation: Any) -> None:
     """Take in one observation: it moves the automaton, ends the lease and sets the next turn.
 
-    `last_changed_at` makes no difference: the game knows rewards and penalties only. Nor does an
-    observation of a page that is not leased set a turn.
+    The observation of a page that is not leased sets no turn.
     """
+    page = observation.page
     own = state.pages[page]
-    if own.where == ABSENT:
-        return
-    changed = outcome == _CHANGED
-    if (changed or outcome == _UNCHANGED) and not polled_at <= own.seen_at:
+    if tells(observation, own.seen_at):
         if not math.isnan(own.seen_at):
-            _learn(state, page, changed)
-        own.seen_at = polled_at
+            _learn(state, page, observation.outcome == _CHANGED)
+        own.seen_at = observation.polled_at
     if own.where == LEASED:
         own.deadline = _next_turn(
             state.generator,
@@ -239,30 +218,13 @@ def observe_lakg(
         _enqueue(state, page)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: LAKGState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_lakg(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+@kernel
+def _defer(state: LAKGState, page: int, until: float) -> None:
+    """It keeps its turn."""
+    set_key(state.held, page, until)
 
 
-@numba.njit(cache=True)
-def defer_pages(state: LAKGState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled; they keep their turns, but stay away until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            set_key(state.held, page, until)
-
-
-@numba.njit(cache=True)
+@kernel
 def restore_pages(
     state: LAKGState,
     pages: NDArray[np.int64],
@@ -290,5 +252,8 @@ def restore_pages(
             own.deadline = deadlines[n]
         _set_state(state, pages[n], states[n])
     for page in range(len(state.pages)):
-        if state.pages[page].where == QUEUED:
+        if state.pages[page].where == READY:
             _enqueue(state, page)
+
+
+register(LAKGState, Kernels(select_lakg, observe_lakg, wake_lakg, _defer, amount_lakg))

@@ -2,7 +2,7 @@
 
 An automaton of resolution N divides what it is given between a left and a right part: in the state
 s = 1..N, the left part has the share s / (N + 1), the right part the rest. What is left to a page
-in the end is its amount. How states move is in `automata_tree`.
+in the end is its amount. How states move is in `htraa_kernels`.
 
 The tree is an array: node 1 is the root, nodes 2i and 2i + 1 are the parts of node i, and the last
 half are the slots for pages. A node with pages on one side only is in the state N + 1 (left) or 0
@@ -20,21 +20,18 @@ Everything counts in units of 1 / (N + 1), in integers. The functions are compil
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, HELD, READY, typed_once
 from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
-    "HELD",
-    "LEASED",
-    "NODE",
-    "PAGE",
-    "READY",
-    "SHARED",
+    "HTRAA_NODE",
+    "HTRAA_PAGE",
+    "HTRAA_SHARED",
     "HTRAAState",
     "Nodes",
     "add_pages",
@@ -45,10 +42,7 @@ __all__ = [
     "remove_pages",
 ]
 
-READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
-
-PAGE = np.dtype(
+HTRAA_PAGE = np.dtype(
     [
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
         ("key", "f8"),  # held: when to come back
@@ -59,7 +53,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-NODE = np.dtype(
+HTRAA_NODE = np.dtype(
     [
         ("state", "i4"),  # the left share, in units of 1 / whole
         ("credit", "i4"),  # of the left part, in the same units
@@ -69,7 +63,7 @@ NODE = np.dtype(
 )
 """A node of the tree; a slot is one without state and credit."""
 
-SHARED = np.dtype(
+HTRAA_SHARED = np.dtype(
     [
         ("whole", "i8"),  # N + 1
         ("moves_on_reward", "i8"),  # 1 or 0, as the next two
@@ -81,15 +75,15 @@ SHARED = np.dtype(
 """What all pages share."""
 
 Nodes = NDArray[Any]
-"""Of NODE."""
+"""Of HTRAA_NODE."""
 
 
 @typed_once
 class HTRAAState(NamedTuple):
     """The state of H-TRAA: a tree of automata. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of HTRAA_PAGE
+    shared: NDArray[Any]  # of HTRAA_SHARED, one element
     nodes: Nodes  # twice as many as slots
     occupants: NDArray[np.int64]  # the page in each slot; -1: none
     held: NDArray[np.int64]  # heap by the time to come back
@@ -98,7 +92,7 @@ class HTRAAState(NamedTuple):
 
 def empty_tree(slots: int, whole: int) -> tuple[Nodes, NDArray[np.int64]]:
     """The nodes and occupants of a tree without pages; `slots` is a power of two."""
-    nodes = np.zeros(2 * slots, NODE)
+    nodes = np.zeros(2 * slots, HTRAA_NODE)
     nodes["state"][:slots] = whole
     return nodes, np.full(slots, -1, np.int64)
 
@@ -117,13 +111,13 @@ def doubled(state: HTRAAState) -> HTRAAState:
     return state._replace(nodes=nodes, occupants=occupants)
 
 
-@numba.njit(cache=True)
+@kernel
 def _untaught(left: int, right: int, whole: int) -> int:
     """The state nearest to the ratio of the numbers of pages."""
     return min(max(int(whole * (left / (left + right)) + 0.5), 1), whole - 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before: int) -> None:
     """Let a node divide if it has pages on both sides, and pass on if it has not.
 
@@ -150,7 +144,7 @@ def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before:
         own.state = min(max(int(whole * share + 0.5), 1), whole - 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> None:
     """Settle the nodes above slots, in rising order, each of which got `count` pages (1 or -1)."""
     nodes, whole = state.nodes, state.shared[0].whole
@@ -170,7 +164,7 @@ def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> No
         parts >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _settle_all(state: HTRAAState) -> None:
     """Settle every node whose state does not fit its pages."""
     for node in range(1, len(state.occupants)):
@@ -178,7 +172,7 @@ def _settle_all(state: HTRAAState) -> None:
         _settle(state.nodes, node, state.shared[0].whole, left, right)
 
 
-@numba.njit(cache=True)
+@kernel
 def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
     """Add to the counts on the path from a slot to the root."""
     node = len(nodes) // 2 + slot
@@ -188,7 +182,7 @@ def count_path(nodes: Nodes, slot: int, pages: int, ready: int) -> None:
         node >>= 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _emptiest_slot(state: HTRAAState) -> int:
     """A free slot, in the part with fewer pages at each node; there must be one."""
     node, slots = 1, len(state.occupants)
@@ -199,7 +193,7 @@ def _emptiest_slot(state: HTRAAState) -> int:
     return node - slots
 
 
-@numba.njit(cache=True)
+@kernel
 def _place(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
     for n in range(len(pages)):
         own = state.pages[pages[n]]
@@ -208,7 +202,7 @@ def _place(state: HTRAAState, pages: NDArray[np.int64], slots: NDArray[np.int64]
         count_path(state.nodes, own.slot, 1, 1 if own.where == READY else 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _displace(state: HTRAAState, pages: NDArray[np.int64]) -> None:
     for page in pages:
         own = state.pages[page]

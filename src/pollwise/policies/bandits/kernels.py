@@ -1,9 +1,9 @@
 """Bandits whose arms are mixtures of two pages: compiled kernels.
 
 Of K - 1 arms, arm k = 1 ... K - 1 gives the first page (that of the lower id) k/K of the polls and
-the second the rest. A pull of an arm is a number of polls (`SHARED.length`), and what it pays is
-the mean of what they found: 1 a change, 0 none. The arm of the next pull is one of the highest
-score (of equals: the first), which is one of three:
+the second the rest. A pull of an arm is a number of polls (`BANDIT_SHARED.length`), and what it
+pays is the mean of what they found: 1 a change, 0 none. The arm of the next pull is one of the
+highest score (of equals: the first), which is one of three:
 
 *   UCB1: the mean reward of the arm plus √(2 ln n / n_k), after n pulls in all and n_k of this arm;
     each arm is pulled once first (Auer, Cesa-Bianchi and Fischer 2002).
@@ -28,34 +28,29 @@ other alone, and none is better than another.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, tells, typed_once
+from pollwise.policies.compiled import Kernels, register
 from pollwise.types import Outcome
 
 __all__ = [
     "ARM",
+    "BANDIT_PAGE",
+    "BANDIT_SHARED",
     "BOUND",
     "NOBODY",
     "OPTIMISM",
-    "PAGE",
-    "SHARED",
     "THOMPSON",
     "BanditState",
     "amount_bandit",
-    "defer_pages",
     "forget_pull",
     "observe_bandit",
-    "observe_pages",
     "select_bandit",
-    "select_pages",
     "wake_bandit",
 ]
-
-FREE, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is there."""
 
 NOBODY = -1
 """Instead of the id of a page: there is none."""
@@ -63,7 +58,7 @@ NOBODY = -1
 BOUND, THOMPSON, OPTIMISM = range(3)
 """How arms are scored."""
 
-PAGE = np.dtype(
+BANDIT_PAGE = np.dtype(
     [
         ("polled_at", "f8"),  # time of the latest poll that told something, or of the copy; or NaN
         ("back_at", "f8"),  # when it is held no longer
@@ -73,7 +68,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+BANDIT_SHARED = np.dtype(
     [
         ("score", "i8"),
         ("noise", "f8"),  # the variance of what a pull pays, about the mean of its arm
@@ -96,21 +91,21 @@ ARM = np.dtype(
 )
 """What is kept of each arm, besides the covariances."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @typed_once
 class BanditState(NamedTuple):
     """The state of a bandit. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of BANDIT_PAGE
+    shared: NDArray[Any]  # of BANDIT_SHARED, one element
     arms: NDArray[Any]  # of ARM
     covariance: NDArray[np.float64]  # of the arms' means; without rows: nothing is believed
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _score(state: BanditState, arm: int, pulls: int) -> float:
     own, score = state.arms[arm], state.shared[0].score
     if score == BOUND:
@@ -123,7 +118,7 @@ def _score(state: BanditState, arm: int, pulls: int) -> float:
     return own.mean + optimism * deviation
 
 
-@numba.njit(cache=True)
+@kernel
 def _best_arm(state: BanditState) -> int:
     pulls = 0
     for arm in range(len(state.arms)):
@@ -136,7 +131,7 @@ def _best_arm(state: BanditState) -> int:
     return best
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn(state: BanditState, arm: int, reward: float) -> None:
     """Take in what a pull paid."""
     own, count = state.arms[arm], len(state.covariance)
@@ -154,7 +149,7 @@ def _learn(state: BanditState, arm: int, reward: float) -> None:
             state.covariance[i, j] -= column[i] * column[j] / total
 
 
-@numba.njit(cache=True)
+@kernel
 def _has_turn(state: BanditState, side: int, now: float) -> bool:
     """Whether the first (0) or second (1) page is there and neither leased nor held."""
     page = state.shared[0].page[side]
@@ -162,11 +157,11 @@ def _has_turn(state: BanditState, side: int, now: float) -> bool:
         return False
     own = state.pages[page]
     if own.where == HELD and own.back_at <= now:
-        own.where = FREE
-    return own.where == FREE
+        own.where = READY
+    return own.where == READY
 
 
-@numba.njit(cache=True)
+@kernel
 def _polls_left(state: BanditState, side: int) -> int:
     """Polls that the rest of this pull may have of a page."""
     common = state.shared[0]
@@ -176,7 +171,7 @@ def _polls_left(state: BanditState, side: int) -> int:
     return share - common.dealt[side]
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_side(state: BanditState) -> int:
     """Whose is the next poll of this pull, if both can be polled.
 
@@ -194,7 +189,7 @@ def _next_side(state: BanditState) -> int:
     return 0 if first <= (dealt[1] + 0.5) * (dealt[0] + left[0]) else 1
 
 
-@numba.njit(cache=True)
+@kernel
 def select_bandit(state: BanditState, now: float) -> int:
     """Lease a page of the mixture that is played and give its id; -1: there is none to poll."""
     common = state.shared[0]
@@ -217,18 +212,7 @@ def select_bandit(state: BanditState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
-def select_pages(state: BanditState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages."""
-    pages = np.empty(max(0, min(limit, 2)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_bandit(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
+@kernel
 def wake_bandit(state: BanditState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -238,7 +222,7 @@ def wake_bandit(state: BanditState) -> float:
     return time
 
 
-@numba.njit(cache=True)
+@kernel
 def _end_pull(state: BanditState) -> None:
     """Learn from a pull all of whose polls have ended."""
     common = state.shared[0]
@@ -252,7 +236,7 @@ def _end_pull(state: BanditState) -> None:
     forget_pull(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def forget_pull(state: BanditState) -> None:
     """Begin a new pull; what the polls of the one under way will find tells nothing."""
     common = state.shared[0]
@@ -264,63 +248,36 @@ def forget_pull(state: BanditState) -> None:
             state.pages[page].of_pull = 0
 
 
-@numba.njit(cache=True)
-def observe_bandit(
-    state: BanditState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation: it may end a pull, and it ends the lease.
-
-    `last_changed_at` is taken so that all policies are told in the same way.
-    """
-    own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
+@kernel
+def observe_bandit(state: BanditState, observation: Any) -> None:
+    """Take in one observation: it may end a pull, and it ends the lease."""
+    own, common = state.pages[observation.page], state.shared[0]
     told = False
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.polled_at)
-        if first or polled_at > own.polled_at:
-            own.polled_at = polled_at
-            told = not first
+    if tells(observation, own.polled_at):
+        told = not math.isnan(own.polled_at)
+        own.polled_at = observation.polled_at
     if own.where != LEASED:
         return
-    own.where = FREE
+    own.where = READY
     if own.of_pull:
         own.of_pull = 0
         if told:
             common.told += 1
-            common.changed += outcome == _CHANGED
+            common.changed += observation.outcome == _CHANGED
         _end_pull(state)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: BanditState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_bandit(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+@kernel
+def _defer(state: BanditState, page: int, until: float) -> None:
+    """The pull gets its poll back."""
+    own, common = state.pages[page], state.shared[0]
+    own.back_at = until
+    if own.of_pull:
+        own.of_pull = 0
+        common.dealt[0 if common.page[0] == page else 1] -= 1
 
 
-@numba.njit(cache=True)
-def defer_pages(state: BanditState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, and their polls back to the pull."""
-    common = state.shared[0]
-    for page in pages:
-        own = state.pages[page]
-        if own.where != LEASED:
-            continue
-        own.where = HELD
-        own.back_at = until
-        if own.of_pull:
-            own.of_pull = 0
-            common.dealt[0 if common.page[0] == page else 1] -= 1
-
-
-@numba.njit(cache=True)
+@kernel
 def amount_bandit(state: BanditState, page: int) -> float:
     """The share of polls of a page in the arm that is played: all of them if it is alone."""
     common = state.shared[0]
@@ -331,3 +288,6 @@ def amount_bandit(state: BanditState, page: int) -> float:
         return 1.0
     share = (common.arm + 1) / (len(state.arms) + 1)
     return share if common.page[0] == page else 1.0 - share
+
+
+register(BanditState, Kernels(select_bandit, observe_bandit, wake_bandit, _defer, amount_bandit))

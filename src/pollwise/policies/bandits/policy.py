@@ -11,33 +11,29 @@ from pollwise.checks import require_generator, require_whole
 from pollwise.errors import InputError, StateError
 from pollwise.policies.arrays import (
     ABSENT,
+    READY,
     all_watched,
     check_state,
-    new_ids,
-    observed,
     seen_at,
     watched,
 )
 from pollwise.policies.bandits.kernels import (
     ARM,
-    FREE,
+    BANDIT_PAGE,
+    BANDIT_SHARED,
     NOBODY,
-    PAGE,
-    SHARED,
     BanditState,
     amount_bandit,
-    defer_pages,
     forget_pull,
-    observe_pages,
-    select_pages,
-    wake_bandit,
 )
 from pollwise.policies.base import StateDict
-from pollwise.types import Observation, Page, Selection
+from pollwise.policies.compiled import CompiledPolicy
+from pollwise.types import Page
 
 __all__ = ["MixturePolicy", "shares"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _FINEST_RESOLUTION = 1000
 _LEARNED = ("pulls", "paid", "mean")
@@ -52,7 +48,7 @@ def shares(name: str, resolution: int) -> Floats:
     return np.arange(1, resolution) / resolution
 
 
-class MixturePolicy:
+class MixturePolicy(CompiledPolicy):
     """Polls two pages by the mixture of the best score; the subclasses say which score it is.
 
     `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned is of the
@@ -73,11 +69,11 @@ class MixturePolicy:
         covariance: Floats | None = None,
         noise: float = 0.0,
     ) -> None:
-        """`score`, `length`, `noise`: see `mixture_bandit.SHARED`; `mean`, `covariance`: what is
+        """`score`, `length`, `noise`: see `BANDIT_SHARED`; `mean`, `covariance`: what is
         believed of the arms before the first pull (None: they are averaged, nothing is believed).
         """
         require_generator(self.name, generator)
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, BANDIT_SHARED)
         shared["score"] = score
         shared["noise"] = noise
         shared["length"] = length
@@ -85,17 +81,9 @@ class MixturePolicy:
         self._mean = mean
         self._covariance = np.zeros((0, 0)) if covariance is None else covariance
         arms = np.zeros(len(mean), ARM)
-        pages = np.zeros(0, PAGE)
+        pages = np.zeros(0, BANDIT_PAGE)
         self._state = BanditState(pages, shared, arms, self._covariance.copy(), generator)
         self._forget()
-
-    @property
-    def state(self) -> BanditState:
-        """The whole state: what the functions of `mixture_bandit` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return self._state
 
     def amounts(self) -> Floats:
         """The shares of polls in the arm that is played, by page id; 0 for ids that no page has.
@@ -113,51 +101,35 @@ class MixturePolicy:
 
         Whatever the order in which they come, the first page of the mixtures is that of lower id.
         """
-        if not pages:
-            return
-        page_ids = new_ids(pages, self._state.pages)
+        super().add(pages)
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Forget pages, and what was learned of their mixtures; unknown ids are ignored."""
+        super().discard(page_ids)
+
+    def _enter(self, pages: Sequence[Page], page_ids: Ints) -> None:
         both = np.concatenate([all_watched(self._state.pages), page_ids])
         if len(both) > 2:
             raise InputError(
                 f"{self.name}: page {both[2]} is a third one, and the mixtures are of two; for more"
                 " pages take another policy, such as lakg, htraa or gpoks"
             )
-        more = page_ids.max() + 1 - len(self._state.pages)
-        if more > 0:
-            room = np.append(self._state.pages, np.zeros(more, PAGE))
-            self._state = self._state._replace(pages=room)
         own = self._state.pages
         own["polled_at"][page_ids] = seen_at(pages)
         own["of_pull"][page_ids] = 0
-        own["where"][page_ids] = FREE
+        own["where"][page_ids] = READY
         self._set_pair(both)
 
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages, and what was learned of their mixtures; unknown ids are ignored."""
-        gone = watched(page_ids, self._state.pages)
-        if not len(gone):
-            return
-        self._forget()
-        self._state.pages["where"][gone] = ABSENT
-        self._set_pair(all_watched(self._state.pages))
-
-    def select(self, now: float, limit: int) -> Selection:
-        """At most `limit` pages; they are leased."""
-        page_ids = select_pages(self._state, now, limit)
-        return Selection(page_ids, float(wake_bandit(self._state)))
-
-    def observe(self, observations: Sequence[Observation]) -> None:
-        """Learn from polls and end the leases of their pages."""
-        observe_pages(self._state, *observed(observations, self._state.pages))
-
-    def defer(self, page_ids: Sequence[int], until: float) -> None:
-        """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+    def _remove(self, page_ids: Ints) -> None:
+        if len(page_ids):
+            self._forget()
+            self._state.pages["where"][page_ids] = ABSENT
+            self._set_pair(all_watched(self._state.pages))
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls, the arms and what is known of a pull under way; see `Policy`."""
         state, common = self._state, self._state.shared[0]
-        ids = all_watched(state.pages) if page_ids is None else watched(page_ids, state.pages)
+        ids = watched(page_ids, state.pages)
         # A poll whose lease is lost is dealt again.
         leased = [page != NOBODY and state.pages["of_pull"][page] for page in common["page"]]
         shared = {
@@ -217,7 +189,7 @@ class MixturePolicy:
                     " be; go back to a copy of it"
                 )
 
-    def _set_pair(self, page_ids: NDArray[np.int64]) -> None:
+    def _set_pair(self, page_ids: Ints) -> None:
         pair = self._state.shared["page"][0]
         pair[:] = NOBODY
         pair[: len(page_ids)] = np.sort(page_ids)

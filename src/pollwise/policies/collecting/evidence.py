@@ -9,10 +9,10 @@ F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.known_web import Web
 
 __all__ = ["N_EVIDENCE", "correct", "gather", "guess", "learn", "link"]
@@ -34,7 +34,7 @@ _LEARNING_RATE = 0.3
 _RELEVANT_WEIGHT = 2.0
 
 
-@numba.njit(cache=True)
+@kernel
 def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
     """Put the words of a page into `found`; how many are of the URL, and how many in all."""
     web.totals[_MARK] += 1
@@ -62,7 +62,7 @@ def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
     return of_url, count
 
 
-@numba.njit(cache=True)
+@kernel
 def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
     chain = np.empty(_MOST_DIRECTORIES, np.int64)
     directory, length = web.pages[page].directory, 0
@@ -83,7 +83,7 @@ def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
     row[6] = web.directories[chain[max(length - 2, 0)]].count
 
 
-@numba.njit(cache=True)
+@kernel
 def _of_neighbours(web: Web, link: int, hub: float) -> float:
     """The mean relevance of the fetched neighbours of a link, shrunk towards that of the hub."""
     source = web.links[link].source
@@ -99,7 +99,7 @@ def _of_neighbours(web: Web, link: int, hub: float) -> float:
     return total / weight
 
 
-@numba.njit(cache=True)
+@kernel
 def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
     n_in = web.pages[page].n_in
     row[7] = web.pages[page].in_most
@@ -133,7 +133,7 @@ def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
     row[17], row[18] = shares, least_out
 
 
-@numba.njit(cache=True)
+@kernel
 def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
     found = np.empty(_MOST_WORDS, np.int64)
     of_url, count = _words_of(web, page, found)
@@ -157,7 +157,7 @@ def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
         row[22 + kind] = total[kind] / weight[kind]
 
 
-@numba.njit(cache=True)
+@kernel
 def gather(web: Web, page: int, row: Row) -> None:
     """Put all that is known of a page into a row of N_EVIDENCE numbers."""
     mean = (web.totals[_RELEVANCE] + 0.02) / (web.totals[_FETCHES] + 1)
@@ -175,7 +175,7 @@ def gather(web: Web, page: int, row: Row) -> None:
     row[29] = web.totals[_FETCHES] - web.pages[page].discovered_at
 
 
-@numba.njit(cache=True)
+@kernel
 def guess(row: Row) -> float:
     """The value of a page as long as nothing was learned of how much each kind of evidence says."""
     linear = 1 / (1 + math.exp(-row[19]))
@@ -183,7 +183,7 @@ def guess(row: Row) -> float:
     return 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
 
 
-@numba.njit(cache=True)
+@kernel
 def learn(web: Web, page: int, relevance: float) -> None:
     """Enter the relevance of a page that was fetched for the first time.
 
@@ -222,7 +222,7 @@ def learn(web: Web, page: int, relevance: float) -> None:
     correct(web, page, relevance)
 
 
-@numba.njit(cache=True)
+@kernel
 def correct(web: Web, page: int, relevance: float) -> None:
     """Take the relevance of a page that was learned to be this; its links are told apart."""
     more = relevance - web.pages[page].relevance
@@ -242,7 +242,7 @@ def correct(web: Web, page: int, relevance: float) -> None:
         link = web.links[link].earlier
 
 
-@numba.njit(cache=True)
+@kernel
 def link(web: Web, source: int, first: int, end: int) -> None:
     """Enter the links in these places of the table, all of one fetched page."""
     relevance = web.pages[source].relevance

@@ -9,10 +9,10 @@ relevant, and for a page that comes to the top.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.evidence import N_EVIDENCE, gather, guess
 from pollwise.policies.collecting.known_web import FRINGE, Web
 from pollwise.policies.collecting.trees import Trees, predict
@@ -47,12 +47,12 @@ _TRIES = 16
 """Pages at the top that are valued anew before one of them is taken."""
 
 
-@numba.njit(cache=True)
+@kernel
 def _mean(web: Web) -> float:
     return web.totals[_RELEVANCE] / (web.totals[_FETCHES] + 1)
 
 
-@numba.njit(cache=True)
+@kernel
 def _place_host(web: Web, host: int) -> None:
     """Put a host where its best page and its bonus say."""
     root = web.hosts[host].root
@@ -70,7 +70,7 @@ def _place_host(web: Web, host: int) -> None:
         heap_push(web.host_heap, web.hosts, host, key)
 
 
-@numba.njit(cache=True)
+@kernel
 def block_host(web: Web, page: int, more: int) -> None:
     """Block the host of a page once more, or (-1) once less."""
     host = web.pages[page].host
@@ -78,7 +78,7 @@ def block_host(web: Web, page: int, more: int) -> None:
     _place_host(web, host)
 
 
-@numba.njit(cache=True)
+@kernel
 def offer(web: Web, page: int, value: float) -> None:
     """Put a page of the fringe in, with its value."""
     host = web.pages[page].host
@@ -87,7 +87,7 @@ def offer(web: Web, page: int, value: float) -> None:
     _place_host(web, host)
 
 
-@numba.njit(cache=True)
+@kernel
 def withdraw(web: Web, page: int) -> None:
     """Take a page of the fringe out."""
     host = web.pages[page].host
@@ -95,7 +95,7 @@ def withdraw(web: Web, page: int) -> None:
     _place_host(web, host)
 
 
-@numba.njit(cache=True)
+@kernel
 def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
     if not math.isnan(web.pages[page].planned):
         return web.pages[page].planned
@@ -104,7 +104,7 @@ def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
     return guess(row) + predict(trees, row) + novelty
 
 
-@numba.njit(cache=True)
+@kernel
 def revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
     """Find the value of a page of the fringe anew; leaves the evidence in `row`."""
     value = _value(web, trees, page, row)
@@ -113,7 +113,7 @@ def revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
         offer(web, page, value)
 
 
-@numba.njit(cache=True)
+@kernel
 def best(web: Web, trees: Trees, row: Row) -> int:
     """The best page of the fringe, its evidence in `row`; -1: the fringe is empty."""
     page = -1
@@ -131,7 +131,7 @@ def best(web: Web, trees: Trees, row: Row) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def value_all(web: Web, trees: Trees) -> None:
     """Find the values of the whole fringe anew."""
     row = np.zeros(N_EVIDENCE, np.float32)
@@ -147,7 +147,7 @@ def value_all(web: Web, trees: Trees) -> None:
         _place_host(web, host)
 
 
-@numba.njit(cache=True)
+@kernel
 def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
     """Find the values of so many pages anew, from an id on, round and round; the next id."""
     row = np.zeros(N_EVIDENCE, np.float32)
@@ -159,7 +159,7 @@ def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def value_new(web: Web, trees: Trees, pages: Ints) -> None:
     """Find the values of pages of the fringe that have none yet."""
     row = np.zeros(N_EVIDENCE, np.float32)
@@ -168,7 +168,7 @@ def value_new(web: Web, trees: Trees, pages: Ints) -> None:
             revalue(web, trees, page, row)
 
 
-@numba.njit(cache=True)
+@kernel
 def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> None:
     """Value the pages that these links of a page lead to, if it promises more than others."""
     row = np.zeros(N_EVIDENCE, np.float32)
@@ -183,7 +183,7 @@ def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> 
         _value_neighbours(web, trees, source, row)
 
 
-@numba.njit(cache=True)
+@kernel
 def _value_neighbours(web: Web, trees: Trees, page: int, row: Row) -> None:
     """Value the neighbours of a page in the lists of links that it stands in."""
     link, seen = web.pages[page].last_link, 0

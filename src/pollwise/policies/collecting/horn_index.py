@@ -16,10 +16,10 @@ webs of up to 7 pages 99.7 % were solved, and the others had 80 % of the optimum
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 
 __all__ = ["HornIndex", "horn_index"]
@@ -85,7 +85,7 @@ def _value(relevance: Floats, order: Ints) -> float:
     return float(relevance[order] @ np.arange(len(order), 0, -1.0))
 
 
-@numba.njit(cache=True)
+@kernel
 def _cheapest_tree(costs: Floats, offsets: Ints, targets: Ints, starts: Ints) -> tuple[Ints, Ints]:
     """The pages by the cost of the cheapest path to them, and the parent of each on that path."""
     pages = len(costs)
@@ -118,7 +118,7 @@ def _cheapest_tree(costs: Floats, offsets: Ints, targets: Ints, starts: Ints) ->
     return order[:reached].copy(), parents
 
 
-@numba.njit(cache=True)
+@kernel
 def _first_parents(order: Ints, offsets: Ints, targets: Ints, starts: Ints) -> Ints:
     """Of each page, the first in the order that links to it."""
     parents = np.full(len(offsets) - 1, _UNREACHED)
@@ -130,7 +130,7 @@ def _first_parents(order: Ints, offsets: Ints, targets: Ints, starts: Ints) -> I
     return parents
 
 
-@numba.njit(cache=True)
+@kernel
 def _block_of(blocks: Ints, page: int) -> int:
     """The first page of the block that a page is in."""
     while blocks[page] != page:
@@ -139,7 +139,7 @@ def _block_of(blocks: Ints, page: int) -> int:
     return page
 
 
-@numba.njit(cache=True)
+@kernel
 def _decompose(relevance: Floats, parents: Ints, earlier: Ints) -> tuple[Ints, Floats]:
     """The best order for a tree, and the density by page.
 

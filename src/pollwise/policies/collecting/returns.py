@@ -7,9 +7,10 @@ gates worth fetching that are not relevant themselves; J. Rennie, A. McCallum (I
 discounted return to the same end.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["subtree_densities"]
 
@@ -17,7 +18,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@numba.njit(cache=True)
+@kernel
 def _meld(density: Floats, left: Ints, right: Ints, one: int, two: int) -> int:
     """Two skew heaps as one; -1 is the empty heap."""
     if one < 0:
@@ -39,7 +40,7 @@ def _meld(density: Floats, left: Ints, right: Ints, one: int, two: int) -> int:
         one = below
 
 
-@numba.njit(cache=True)
+@kernel
 def subtree_densities(relevance: Floats, parents: Ints) -> Floats:
     """The highest relevance per page of a part of each page's subtree, itself included.
 

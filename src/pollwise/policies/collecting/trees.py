@@ -7,9 +7,10 @@ regression. All trees have the same depth.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["DEPTH", "Trees", "boosted", "no_trees", "predict"]
 
@@ -67,7 +68,7 @@ def boosted(
     return Trees(*_grow(_binned(rows, limits), residuals.copy(), weights, limits, used))
 
 
-@numba.njit(cache=True)
+@kernel
 def _binned(rows: Floats32, limits: Floats32) -> NDArray[np.uint8]:
     bins = np.empty(rows.shape, np.uint8)
     for row in range(rows.shape[0]):
@@ -76,7 +77,7 @@ def _binned(rows: Floats32, limits: Floats32) -> NDArray[np.uint8]:
     return bins
 
 
-@numba.njit(cache=True)
+@kernel
 def _best_split(sums: Floats, weights: Floats, used: Flags) -> tuple[int, int]:
     """The feature and the bin that lower the squared loss most; -1: no split is allowed."""
     total = sums[0].sum()
@@ -100,7 +101,7 @@ def _best_split(sums: Floats, weights: Floats, used: Flags) -> tuple[int, int]:
     return chosen, last
 
 
-@numba.njit(cache=True)
+@kernel
 def _grow(
     bins: NDArray[np.uint8], residuals: Floats, weights: Floats, limits: Floats32, used: Flags
 ) -> tuple[NDArray[np.int32], Floats32, Floats32]:
@@ -148,7 +149,7 @@ def _grow(
     return features, chosen, values
 
 
-@numba.njit(cache=True)
+@kernel
 def predict(trees: Trees, row: Floats32) -> float:
     """The sum of what the trees say of a row."""
     total = 0.0

@@ -1,6 +1,6 @@
 """Every page has a deadline, and the page of the earliest is polled: earliest deadline first.
 
-There are two kinds of deadlines, as of `SHARED.paced`.
+There are two kinds of deadlines, as of `DEADLINE_SHARED.paced`.
 
 A *paced* queue has deadlines in time: a page is due its interval after its latest poll, and is not
 given before.
@@ -23,35 +23,33 @@ import math
 import sys
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, all_watched
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
+    "DEADLINE_PAGE",
+    "DEADLINE_SHARED",
     "FIRST_ARRIVAL",
-    "PAGE",
-    "SHARED",
     "DeadlineState",
     "add_pages",
-    "defer_pages",
+    "all_pages",
     "next_due",
     "observe_due",
-    "observe_pages",
     "remove_pages",
     "restore_pages",
+    "select_adaptive",
     "select_due",
-    "select_pages",
     "set_intervals",
+    "wake_adaptive",
 ]
 
-QUEUED, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
-
-PAGE = np.dtype(
+DEADLINE_PAGE = np.dtype(
     [
         ("interval", "f8"),  # infinite: polled once, for a copy
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
@@ -63,7 +61,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-SHARED = np.dtype(
+DEADLINE_SHARED = np.dtype(
     [
         ("paced", "i8"),  # 1: deadlines are times, 0: they are tags
         ("clock", "f8"),  # of the tags
@@ -81,26 +79,30 @@ _LATEST = sys.float_info.max
 class DeadlineState(NamedTuple):
     """The state of a policy of deadlines. Ids of pages are indices of `pages`."""
 
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of DEADLINE_PAGE
+    shared: NDArray[Any]  # of DEADLINE_SHARED, one element
     queue: NDArray[np.int64]  # heap by deadline
     held: NDArray[np.int64]  # heap by the time to come back
 
 
-@numba.njit(cache=True)
+all_pages = kernel(all_watched)
+"""The ids of all pages, asked by kernels."""
+
+
+@kernel
 def _first_wait(state: DeadlineState, page: int) -> float:
     """How far after the clock the second poll of a page, or the first of its copy, is."""
     return state.pages[page].interval * spread(page)
 
 
-@numba.njit(cache=True)
+@kernel
 def _enqueue(state: DeadlineState, page: int) -> None:
     own = state.pages[page]
-    own.where = QUEUED
+    own.where = READY
     heap_push(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(
     state: DeadlineState, pages: NDArray[np.int64], polled_at: NDArray[np.float64]
 ) -> None:
@@ -118,7 +120,7 @@ def add_pages(
         _enqueue(state, pages[n])
 
 
-@numba.njit(cache=True)
+@kernel
 def set_intervals(
     state: DeadlineState, pages: NDArray[np.int64], intervals: NDArray[np.float64]
 ) -> None:
@@ -143,23 +145,23 @@ def set_intervals(
         else:
             ahead = max(own.deadline - common.clock, 0.0)
             own.deadline = common.clock + ahead * (interval / before)
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
         own = state.pages[page]
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_remove(state.queue, state.pages, page)
         elif own.where == HELD:
             heap_remove(state.held, state.pages, page)
         own.where = ABSENT
 
 
-@numba.njit(cache=True)
+@kernel
 def select_due(state: DeadlineState, now: float) -> int:
     """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
     common, pages = state.shared[0], state.pages
@@ -181,18 +183,7 @@ def select_due(state: DeadlineState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
-def select_pages(state: DeadlineState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those of the earliest deadlines."""
-    pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_due(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
+@kernel
 def next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -203,18 +194,14 @@ def next_due(state: DeadlineState) -> float:
     return time
 
 
-@numba.njit(cache=True)
-def observe_due(
-    state: DeadlineState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_due(state: DeadlineState, observation: Any) -> None:
     """Take in one observation: it sets the next deadline and ends the lease.
 
-    What was found makes no difference; `outcome` and `last_changed_at` are taken so that all
-    queues are told in the same way.
+    What was found makes no difference.
     """
+    page, polled_at = observation.page, observation.polled_at
     own, common = state.pages[page], state.shared[0]
-    if own.where == ABSENT:
-        return
     first = math.isnan(own.polled_at)
     newer = first or polled_at > own.polled_at
     leased = own.where == LEASED
@@ -229,34 +216,17 @@ def observe_due(
         own.deadline = (own.key if leased else common.clock) + wait
     if leased:
         _enqueue(state, page)
-    elif own.where == QUEUED:
+    elif own.where == READY:
         heap_update(state.queue, state.pages, page, own.deadline)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: DeadlineState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_due(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+@kernel
+def _defer(state: DeadlineState, page: int, until: float) -> None:
+    """It keeps its deadline."""
+    heap_push(state.held, state.pages, page, until)
 
 
-@numba.njit(cache=True)
-def defer_pages(state: DeadlineState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled; they keep their deadlines, but stay away until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            heap_push(state.held, state.pages, page, until)
-
-
-@numba.njit(cache=True)
+@kernel
 def restore_pages(
     state: DeadlineState,
     pages: NDArray[np.int64],
@@ -276,7 +246,7 @@ def restore_pages(
         if own.where == ABSENT or own.deadline < 0.0:  # in the order of arrival
             continue
         own.deadline += ahead
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, page, own.deadline)
     for n in range(len(pages)):
         own = state.pages[pages[n]]
@@ -289,5 +259,20 @@ def restore_pages(
             own.deadline = math.inf
         else:
             own.deadline = clock + _first_wait(state, pages[n])
-        if own.where == QUEUED:
+        if own.where == READY:
             heap_update(state.queue, state.pages, pages[n], own.deadline)
+
+
+@kernel
+def select_adaptive(state: Any, now: float) -> int:
+    """The same of a state that has the queue in its field `deadlines`."""
+    return select_due(state.deadlines, now)
+
+
+@kernel
+def wake_adaptive(state: Any) -> float:
+    """When a page can be selected again, if there is none now; infinite: not by time alone."""
+    return next_due(state.deadlines)
+
+
+register(DeadlineState, Kernels(select_due, observe_due, next_due, _defer))

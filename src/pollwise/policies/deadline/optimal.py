@@ -62,8 +62,8 @@ class Optimal(DeadlinePolicy):
         self._moves = 0  # pages added or discarded since the price was computed
 
     @property
-    def state(self) -> DeadlineState:
-        """The whole state, with frequencies for the pages that there are now."""
+    def deadlines(self) -> DeadlineState:
+        """With frequencies for the pages that there are now."""
         if self._moves > _FEW_MOVES * len(self._worth):
             page_ids = np.fromiter(self._worth, np.int64, len(self._worth))
             set_intervals(self._state, page_ids, self._allocate())
@@ -83,7 +83,7 @@ class Optimal(DeadlinePolicy):
         self._worth.update(zip((page.id for page in pages), new, strict=True))
         self._moves += len(pages)
         if self._price is None:
-            return np.full(len(pages), np.inf)  # until `state` is asked for
+            return np.full(len(pages), np.inf)  # until `deadlines` are asked for
         return self.objective.due(self._price, *np.array(new).T)
 
     def _allocate(self) -> NDArray[np.float64]:

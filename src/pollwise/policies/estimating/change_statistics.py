@@ -20,7 +20,7 @@ find a change, which says little of the rate anyway, and by far less elsewhere.
 import math
 from typing import Any
 
-import numba
+from pollwise.kernel_cache import kernel
 
 __all__ = ["BINS", "STATISTICS", "likeliest_rate", "mean_interval", "reduced_rate", "take_interval"]
 
@@ -41,7 +41,7 @@ _STEPS = 50
 _CLOSE = 1e-10
 
 
-@numba.njit(cache=True)
+@kernel
 def take_interval(seen: Any, interval: float, changed: bool, since_change: float) -> None:
     """Take in a poll `interval` seconds after the one before.
 
@@ -62,13 +62,13 @@ def take_interval(seen: Any, interval: float, changed: bool, since_change: float
     seen.sums[place] += interval
 
 
-@numba.njit(cache=True)
+@kernel
 def mean_interval(seen: Any) -> float:
     """The mean seconds between polls."""
     return seen.waited / seen.polls
 
 
-@numba.njit(cache=True)
+@kernel
 def likeliest_rate(seen: Any, changed: float, amount: float, quiet: float) -> float:
     """The rate of the greatest likelihood, as if more had been seen.
 
@@ -96,7 +96,7 @@ def likeliest_rate(seen: Any, changed: float, amount: float, quiet: float) -> fl
     return rate
 
 
-@numba.njit(cache=True)
+@kernel
 def reduced_rate(seen: Any) -> float:
     """The rate by the estimators of Cho and Garcia-Molina with little bias.
 

@@ -17,45 +17,43 @@ one second, 1 - e^-λ.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, LEASED, tells
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import (
-    LEASED,
     DeadlineState,
-    next_due,
+    all_pages,
     observe_due,
-    select_due,
+    select_adaptive,
     set_intervals,
+    wake_adaptive,
 )
 from pollwise.types import Outcome
 
 __all__ = [
-    "PAGE",
-    "SHARED",
+    "ESTIMATOR_PAGE",
+    "ESTIMATOR_SHARED",
     "EstimatorState",
     "amount_estimator",
     "apply_frequencies",
     "observe_estimator",
-    "observe_pages",
-    "select_estimator",
-    "wake_estimator",
 ]
 
-PAGE = np.dtype(
+ESTIMATOR_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("polls", "i8"),  # those of the first phase that told something
         ("changes", "i8"),  # how many of them found a change
         ("waited", "f8"),  # the sum of the seconds before each of them
-        ("frequency", "f8"),  # in the unit of `SHARED.frequency`
+        ("frequency", "f8"),  # in the unit of `ESTIMATOR_SHARED.frequency`
     ]
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+ESTIMATOR_SHARED = np.dtype(
     [
         ("phase_polls", "i8"),  # the length of the first phase
         ("polled", "i8"),  # how many polls of it have ended
@@ -65,25 +63,22 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 class EstimatorState(NamedTuple):
     """The state of the estimator. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of ESTIMATOR_PAGE
+    shared: NDArray[Any]  # of ESTIMATOR_SHARED, one element
 
 
-_all_watched = numba.njit(cache=True)(all_watched)
-
-
-@numba.njit(cache=True)
+@kernel
 def apply_frequencies(state: EstimatorState) -> None:
     """Have all pages polled in turn in the first phase, and then at their frequencies."""
     common, deadlines = state.shared[0], state.deadlines
-    pages = _all_watched(deadlines.pages)
+    pages = all_pages(deadlines.pages)
     common.total = state.pages["frequency"][pages].sum()
     if common.polled < common.phase_polls:
         deadlines.shared[0].tick = 1.0
@@ -95,10 +90,10 @@ def apply_frequencies(state: EstimatorState) -> None:
     set_intervals(deadlines, pages, 1.0 / state.pages["frequency"][pages])
 
 
-@numba.njit(cache=True)
+@kernel
 def _estimate(state: EstimatorState) -> None:
     """End the first phase."""
-    common, pages = state.shared[0], _all_watched(state.deadlines.pages)
+    common, pages = state.shared[0], all_pages(state.deadlines.pages)
     total, count = 0.0, 0
     for page in pages:
         own = state.pages[page]
@@ -116,60 +111,35 @@ def _estimate(state: EstimatorState) -> None:
     apply_frequencies(state)
 
 
-@numba.njit(cache=True)
-def select_estimator(state: EstimatorState, now: float) -> int:
-    """Lease the page whose turn it is and give its id; -1: there is none to poll."""
-    return select_due(state.deadlines, now)
-
-
-@numba.njit(cache=True)
-def wake_estimator(state: EstimatorState) -> float:
-    """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_due(state.deadlines)
-
-
-@numba.njit(cache=True)
-def observe_estimator(
-    state: EstimatorState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_estimator(state: EstimatorState, observation: Any) -> None:
     """Take in one observation; that of the last poll of the first phase ends it."""
-    place = state.deadlines.pages[page].where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
+    leased = state.deadlines.pages[observation.page].where == LEASED
+    own, common = state.pages[observation.page], state.shared[0]
     in_phase = common.polled < common.phase_polls
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if in_phase and not first:
-                own.polls += 1
-                own.changes += outcome == _CHANGED
-                own.waited += polled_at - own.seen_at
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if in_phase and place == LEASED:
+    if tells(observation, own.seen_at):
+        if in_phase and not math.isnan(own.seen_at):
+            own.polls += 1
+            own.changes += observation.outcome == _CHANGED
+            own.waited += observation.polled_at - own.seen_at
+        own.seen_at = observation.polled_at
+    observe_due(state.deadlines, observation)
+    if in_phase and leased:
         common.polled += 1
         if common.polled == common.phase_polls:
             _estimate(state)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: EstimatorState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_estimator(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
-
-
-@numba.njit(cache=True)
+@kernel
 def amount_estimator(state: EstimatorState, page: int) -> float:
     """The share of polls of a page."""
     there = 0 <= page < len(state.pages)
     if not there or state.deadlines.pages[page].where == ABSENT:
         return 0.0
     return state.pages[page].frequency / state.shared[0].total
+
+
+register(
+    EstimatorState,
+    Kernels(select_adaptive, observe_estimator, wake_adaptive, amount=amount_estimator),
+)

@@ -13,12 +13,20 @@ known yet are polled as often as all are on average.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due, set_intervals
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, tells
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    DeadlineState,
+    all_pages,
+    observe_due,
+    select_adaptive,
+    set_intervals,
+    wake_adaptive,
+)
 from pollwise.policies.estimating.change_statistics import (
     STATISTICS,
     likeliest_rate,
@@ -30,19 +38,18 @@ from pollwise.types import Outcome
 
 __all__ = [
     "NAIVE",
-    "PAGE",
+    "REALLOCATION_PAGE",
+    "REALLOCATION_SHARED",
     "REDUCED",
-    "SHARED",
     "SMOOTHED",
     "ReallocationState",
-    "observe_pages",
     "observe_reallocating",
 ]
 
 NAIVE, REDUCED, SMOOTHED = range(3)
 """The estimators: changes by time, of little bias, and that of Kolobov et al."""
 
-PAGE = np.dtype(
+REALLOCATION_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("weight", "f8"),
@@ -54,7 +61,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+REALLOCATION_SHARED = np.dtype(
     [
         ("estimator", "i8"),
         ("exploration", "f8"),  # share of the budget
@@ -74,20 +81,18 @@ _SHORTEST_EPOCH = 8
 _DAY = 86400.0
 _SMOOTHING = 0.5 * _DAY
 _LEAST_RATE, _MOST_RATE = 0.0005 / _DAY, 7.0 / _DAY
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
-
-_all_watched = numba.njit(cache=True)(all_watched)
+_CHANGED = int(Outcome.CHANGED)
 
 
 class ReallocationState(NamedTuple):
     """The state of such a policy. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of REALLOCATION_PAGE
+    shared: NDArray[Any]  # of REALLOCATION_SHARED, one element
 
 
-@numba.njit(cache=True)
+@kernel
 def _smoothed_rate(own: Any) -> float:
     """The rate as if half a day with a change and half a day without one had been seen, too.
 
@@ -101,7 +106,7 @@ def _smoothed_rate(own: Any) -> float:
     return min(max(rate, _LEAST_RATE), _MOST_RATE)
 
 
-@numba.njit(cache=True)
+@kernel
 def _estimate(estimator: int, own: Any) -> float:
     if estimator == NAIVE:
         # Without any change half a one counts, as little as can be seen and not be missed.
@@ -111,12 +116,12 @@ def _estimate(estimator: int, own: Any) -> float:
     return _smoothed_rate(own)
 
 
-@numba.njit(cache=True)
+@kernel
 def _reallocate(state: ReallocationState) -> None:
     """End the epoch: estimate, and share the budget out."""
     common, known = state.shared[0], state.pages
     budget = common.spent / (common.latest - common.began)
-    pages = _all_watched(state.deadlines.pages)
+    pages = all_pages(state.deadlines.pages)
     common.pages = len(pages)
     equal = budget / known["cost"][pages].sum()
     share = np.full(len(pages), equal)
@@ -143,25 +148,20 @@ def _reallocate(state: ReallocationState) -> None:
     common.began = common.latest
 
 
-@numba.njit(cache=True)
-def observe_reallocating(
-    state: ReallocationState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_reallocating(state: ReallocationState, observation: Any) -> None:
     """Take in one observation; that of the last poll of an epoch ends it."""
-    place = state.deadlines.pages[page].where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if not first:
-                since_change = polled_at - last_changed_at
-                take_interval(own, polled_at - own.seen_at, outcome == _CHANGED, since_change)
-                own.stale = 1
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if place != LEASED:
+    leased = state.deadlines.pages[observation.page].where == LEASED
+    own, common, polled_at = state.pages[observation.page], state.shared[0], observation.polled_at
+    if tells(observation, own.seen_at):
+        if not math.isnan(own.seen_at):
+            changed = observation.outcome == _CHANGED
+            since_change = polled_at - observation.last_changed_at
+            take_interval(own, polled_at - own.seen_at, changed, since_change)
+            own.stale = 1
+        own.seen_at = polled_at
+    observe_due(state.deadlines, observation)
+    if not leased:
         return
     if math.isnan(common.began):
         common.began = common.latest = polled_at
@@ -173,14 +173,4 @@ def observe_reallocating(
         _reallocate(state)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: ReallocationState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_reallocating(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+register(ReallocationState, Kernels(select_adaptive, observe_reallocating, wake_adaptive))

@@ -33,10 +33,9 @@ from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.mirrorsync_kernels import (
     MEAN_RATE,
-    PAGE,
-    SHARED,
+    MIRROR_PAGE,
+    MIRROR_SHARED,
     MirrorState,
-    observe_pages,
 )
 from pollwise.types import Page
 
@@ -68,35 +67,22 @@ class MirrorSync(AdaptivePolicy):
             raise InputError(
                 f"mirrorsync: probing={probing!r} must be a probability above 0 and at most 1"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, MIRROR_SHARED)
         shared["first_interval"] = (1.0 + probing) / MEAN_RATE
         shared["probing"] = probing
         shared["step"] = step
         self._generator = generator
-        super().__init__(shared, PAGE)
+        super().__init__(shared, MIRROR_PAGE)
 
     @property
     def state(self) -> MirrorState:
-        """The whole state: what the functions of `mirror_descent` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return MirrorState(self._turns.state, self._pages, self._shared, self._generator)
+        """The whole state; see `CompiledPolicy`."""
+        return MirrorState(self.deadlines, self._pages, self._shared, self._generator)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), MIRROR_PAGE)
         new["seen_at"] = seen_at(pages)
         new["weight"] = [page.weight for page in pages]
         new["cost"] = [page.cost for page in pages]
         new["rate"] = 1.0 / self._shared["first_interval"]
         return new
-
-    def _take_in(
-        self,
-        page_ids: NDArray[np.int64],
-        polled_at: NDArray[np.float64],
-        outcomes: NDArray[np.int64],
-        last_changed_at: NDArray[np.float64],
-        items: NDArray[np.int64],
-    ) -> None:
-        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)

@@ -8,21 +8,28 @@ next; now and then there is a probe in it.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, all_watched, typed_once
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due, set_intervals
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, tells, typed_once
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    DeadlineState,
+    all_pages,
+    observe_due,
+    select_adaptive,
+    set_intervals,
+    wake_adaptive,
+)
 from pollwise.types import Outcome
 
 __all__ = [
     "MEAN_RATE",
-    "PAGE",
-    "SHARED",
+    "MIRROR_PAGE",
+    "MIRROR_SHARED",
     "MirrorState",
     "observe_mirrorsync",
-    "observe_pages",
     "stepped_rates",
 ]
 
@@ -35,7 +42,7 @@ _HALVINGS = 60
 START, REGULAR, PROBE, PROBED = range(4)
 """What a page is waiting for: its first cycle; a regular poll; a probe; the poll after a probe."""
 
-PAGE = np.dtype(
+MIRROR_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
         ("weight", "f8"),
@@ -50,7 +57,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+MIRROR_SHARED = np.dtype(
     [
         ("first_interval", "f8"),  # of new pages
         ("probing", "f8"),  # the chance of a probe in a cycle
@@ -61,9 +68,7 @@ SHARED = np.dtype(
 )
 """What all pages share."""
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
-
-_all_watched = numba.njit(cache=True)(all_watched)
+_CHANGED = int(Outcome.CHANGED)
 
 
 @typed_once
@@ -71,12 +76,12 @@ class MirrorState(NamedTuple):
     """The state of MirrorSync. Ids of pages are indices of `pages` and of `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of MIRROR_PAGE
+    shared: NDArray[Any]  # of MIRROR_SHARED, one element
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _stepped(
     rates: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -87,7 +92,7 @@ def _stepped(
     return 1.0 / np.minimum(np.maximum(inverse, 1.0 / _MOST_RATE), 1.0 / _LEAST_RATE)
 
 
-@numba.njit(cache=True)
+@kernel
 def stepped_rates(
     rates: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -114,11 +119,11 @@ def stepped_rates(
     return _stepped(rates, slopes, costs, high)
 
 
-@numba.njit(cache=True)
+@kernel
 def _step(state: MirrorState) -> None:
     """Move the rates of the pages with whole cycles, among which their budget stays."""
     common, known = state.shared[0], state.pages
-    pages = _all_watched(state.deadlines.pages)
+    pages = all_pages(state.deadlines.pages)
     costs = known["cost"][pages]
     before = known["rate"][pages]
     # Pages that came and went have changed the mean.
@@ -142,7 +147,7 @@ def _step(state: MirrorState) -> None:
     common.until = _ROUND * MEAN_RATE * len(pages)
 
 
-@numba.njit(cache=True)
+@kernel
 def _begin_cycle(own: Any, common: Any, generator: np.random.Generator) -> float:
     """The wait for the next poll: a probe at any moment of the cycle, by chance, or its end."""
     if generator.random() < common.probing:
@@ -153,7 +158,7 @@ def _begin_cycle(own: Any, common: Any, generator: np.random.Generator) -> float
     return 1.0 / own.rate
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator) -> float:
     """Take in what a poll found; gives the wait for the next."""
     if own.waits_for == PROBE:
@@ -168,37 +173,22 @@ def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator)
     return _begin_cycle(own, common, generator)
 
 
-@numba.njit(cache=True)
-def observe_mirrorsync(
-    state: MirrorState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_mirrorsync(state: MirrorState, observation: Any) -> None:
     """Take in one observation; now and then all rates make a step."""
-    turn = state.deadlines.pages[page]
-    place = turn.where
-    if place == ABSENT:
-        return
-    own, common = state.pages[page], state.shared[0]
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        first = math.isnan(own.seen_at)
-        if first or polled_at > own.seen_at:
-            if not first:
-                turn.interval = _learn(own, common, outcome == _CHANGED, state.generator)
-            own.seen_at = polled_at
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-    if place == LEASED:
+    turn = state.deadlines.pages[observation.page]
+    leased = turn.where == LEASED
+    own, common = state.pages[observation.page], state.shared[0]
+    if tells(observation, own.seen_at):
+        if not math.isnan(own.seen_at):
+            changed = observation.outcome == _CHANGED
+            turn.interval = _learn(own, common, changed, state.generator)
+        own.seen_at = observation.polled_at
+    observe_due(state.deadlines, observation)
+    if leased:
         common.polls += 1
         if common.polls >= common.until:
             _step(state)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: MirrorState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_mirrorsync(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+register(MirrorState, Kernels(select_adaptive, observe_mirrorsync, wake_adaptive))

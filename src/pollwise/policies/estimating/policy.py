@@ -10,7 +10,11 @@ from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
-from pollwise.policies.estimating.kernels import PAGE, SHARED, ReallocationState, observe_pages
+from pollwise.policies.estimating.kernels import (
+    REALLOCATION_PAGE,
+    REALLOCATION_SHARED,
+    ReallocationState,
+)
 from pollwise.policies.estimating.price_search import worth_of
 from pollwise.types import Page
 
@@ -23,6 +27,7 @@ class ReallocatingPolicy(AdaptivePolicy):
     `pollwise.policies.estimating.kernels` has the rest. It never waits.
     """
 
+    _state_type = ReallocationState
     _learned = ("first_interval", "price")
 
     def __init__(self, estimator: int, objective: Objective, *, exploration: float) -> None:
@@ -31,45 +36,26 @@ class ReallocatingPolicy(AdaptivePolicy):
                 f"{self.name}: exploration={exploration!r} must be a share of the budget, from"
                 " 0 to 1"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, REALLOCATION_SHARED)
         shared["estimator"] = estimator
         shared["exploration"] = exploration
         shared["first_interval"] = shared["price"] = 1.0
         shared["began"] = np.nan
         shared["worth"] = worth_of(self.name, objective)
         self.objective = objective
-        super().__init__(shared, PAGE)
-
-    @property
-    def state(self) -> ReallocationState:
-        """The whole state: what the functions of `reallocation` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return ReallocationState(self._turns.state, self._pages, self._shared)
+        super().__init__(shared, REALLOCATION_PAGE)
 
     def rates(self) -> NDArray[np.float64]:
         """The change rates per second by page id, as of the latest epoch; 0: not estimated."""
         return self._pages["rate"].copy()
 
-    def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for an id that is negative or watched already."""
-        super().add(pages)
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
+        super()._enter(pages, page_ids)
         self._shared["pages"] += len(pages)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
+        new = np.zeros(len(pages), REALLOCATION_PAGE)
         new["seen_at"] = seen_at(pages)
         new["weight"] = [page.weight for page in pages]
         new["cost"] = [page.cost for page in pages]
         return new
-
-    def _take_in(
-        self,
-        page_ids: NDArray[np.int64],
-        polled_at: NDArray[np.float64],
-        outcomes: NDArray[np.int64],
-        last_changed_at: NDArray[np.float64],
-        items: NDArray[np.int64],
-    ) -> None:
-        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)

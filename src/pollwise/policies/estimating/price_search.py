@@ -8,11 +8,11 @@ price at which the budget is used up.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 from pollwise.objectives import Ephemeral, Objective
 
 __all__ = ["WORTH", "frequency_at", "spread_budget", "worth_of"]
@@ -58,7 +58,7 @@ def worth_of(owner: str, objective: Objective) -> NDArray[np.void]:
     return worth
 
 
-@numba.njit(cache=True)
+@kernel
 def _two_or_more_inverse(y: float) -> float:
     """The a at which 1 - e^-a (1 + a) = y."""
     if y >= 1.0:
@@ -76,7 +76,7 @@ def _two_or_more_inverse(y: float) -> float:
     return a
 
 
-@numba.njit(cache=True)
+@kernel
 def _age_inverse(y: float) -> float:
     """The a at which a²/2 + a e^-a - 1 + e^-a = y."""
     a = max((3.0 * y) ** (1.0 / 3.0), math.sqrt(2.0 * y))
@@ -88,7 +88,7 @@ def _age_inverse(y: float) -> float:
     return a
 
 
-@numba.njit(cache=True)
+@kernel
 def _shape_inverse(shape: int, y: float) -> float:
     if shape == _TWO_OR_MORE:
         return _two_or_more_inverse(y)
@@ -99,7 +99,7 @@ def _shape_inverse(shape: int, y: float) -> float:
     return (y + math.sqrt(y * y + 4.0 * y)) / 2.0
 
 
-@numba.njit(cache=True)
+@kernel
 def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: float) -> float:
     """How often a page is polled at a price, per second; 0: never."""
     if rate <= 0.0 or weight <= 0.0:
@@ -109,7 +109,7 @@ def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: flo
     return (worth.decay if worth.decay > 0.0 else rate) / a
 
 
-@numba.njit(cache=True)
+@kernel
 def _frequencies(
     worth: Any,
     log_price: float,
@@ -124,7 +124,7 @@ def _frequencies(
     return frequencies
 
 
-@numba.njit(cache=True)
+@kernel
 def _excess(
     worth: Any,
     log_price: float,
@@ -140,7 +140,7 @@ def _excess(
     return math.log(spent / budget + 1e-300)
 
 
-@numba.njit(cache=True)
+@kernel
 def _log_prices(
     worth: Any,
     budget: float,
@@ -185,7 +185,7 @@ def _log_prices(
     return low, high
 
 
-@numba.njit(cache=True)
+@kernel
 def spread_budget(
     worth: NDArray[Any],
     budget: float,

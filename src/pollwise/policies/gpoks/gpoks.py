@@ -39,9 +39,9 @@ added first gets the step.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,33 +56,26 @@ from pollwise.errors import InputError, StateError
 from pollwise.policies.arrays import (
     all_watched,
     check_state,
-    new_ids,
-    observed,
     seen_at,
     watched,
 )
 from pollwise.policies.base import StateDict
-from pollwise.policies.gpoks.kernels import (
-    defer_pages,
-    observe_pages,
-    select_pages,
-    wake_gpoks,
-)
+from pollwise.policies.compiled import CompiledPolicy
+from pollwise.policies.gpoks.kernels import GPOKSState
 from pollwise.policies.gpoks.state import (
     FALLING_FUNCTION,
     FUNCTION,
+    GPOKS_PAGE,
+    GPOKS_SHARED,
     MEAN,
-    PAGE,
     POINTS,
-    SHARED,
-    GPOKSState,
     enter_pages,
     remove_pages,
     restore_page,
 )
 from pollwise.rates.gaussian_process import SquaredExponential, low_rank_basis, prior_root
 from pollwise.rates.monotone import Slopes, falling_weights, slopes_of
-from pollwise.types import Observation, Page, Selection
+from pollwise.types import Page
 
 __all__ = ["GPOKS", "GPOKS_VARIANTS"]
 
@@ -105,10 +98,8 @@ _FINEST_RESOLUTION = 100_000
 _MOST_BYTES = 2**30
 """Of what is kept by page."""
 
-_BY_PAGE = ("pages", "roots", "moments", "mean", "deviation", "forms", "weights", "live")
 
-
-class GPOKS:
+class GPOKS(CompiledPolicy):
     """Polls pages in proportion to amounts that are dealt out by functions drawn from posteriors.
 
     `resolution`, from 2 to 100000, is the number of steps of the knapsack, so that ε =
@@ -125,7 +116,7 @@ class GPOKS:
     `state_dict` has what was learned of the functions, but neither the drawn functions nor the
     position of `generator`.
 
-    >>> from pollwise.types import Outcome
+    >>> from pollwise.types import Observation, Outcome
     >>> policy = GPOKS(generator=np.random.default_rng(1))
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> for now in range(1, 201):
@@ -135,6 +126,8 @@ class GPOKS:
     >>> policy.amounts().round(2)
     array([0.01, 0.99])
     """
+
+    _by_page = ("pages", "roots", "moments", "mean", "deviation", "forms", "weights", "live")
 
     def __init__(
         self,
@@ -171,14 +164,6 @@ class GPOKS:
         )
         self._state = _empty_state(variant, self._basis, slopes, self._options, generator)
 
-    @property
-    def state(self) -> GPOKSState:
-        """The whole state, which the functions of `gpoks_queue` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return self._state
-
     def amounts(self) -> NDArray[np.float64]:
         """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has.
 
@@ -193,40 +178,26 @@ class GPOKS:
 
         Also if there are more pages than steps in the knapsack, or than can be held in memory.
         """
-        if not pages:
-            return
-        page_ids = new_ids(pages, self._state.pages)
+        super().add(pages)
+
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         count, resolution = int(self._state.shared["pages"][0]) + len(pages), len(self._basis)
         if count > resolution:
             raise InputError(
                 f"gpoks: {count} pages do not fit into the {resolution} steps of the knapsack, each"
                 f" takes one at least; give a resolution of at least {count}"
             )
-        self._grow(int(page_ids.max()) + 1)
         root = prior_root(self._basis.shape[1])
         enter_pages(self._state, page_ids, seen_at(pages), root, self._start)
 
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages; unknown ids are ignored. What they had is dealt out with the next poll."""
-        remove_pages(self._state, watched(page_ids, self._state.pages))
-
-    def select(self, now: float, limit: int) -> Selection:
-        """The pages whose turn it is, the knapsack dealt out anew for each; they are leased."""
-        page_ids = select_pages(self._state, now, limit)
-        return Selection(page_ids, float(wake_gpoks(self._state)))
-
-    def observe(self, observations: Sequence[Observation]) -> None:
-        """Learn from what polls paid and end the leases of their pages."""
-        observe_pages(self._state, *observed(observations, self._state.pages))
-
-    def defer(self, page_ids: Sequence[int], until: float) -> None:
-        """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self._state, watched(page_ids, self._state.pages), until)
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        # What they had is dealt out with the next poll.
+        remove_pages(self._state, page_ids)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The roots of the posteriors, the times of the copies and the turns; see `Policy`."""
         pages = self._state.pages
-        ids = watched(np.arange(len(pages)) if page_ids is None else page_ids, pages)
+        ids = watched(page_ids, pages)
         return {
             "page_ids": ids,
             "page.root": self._state.roots[ids],
@@ -267,24 +238,15 @@ class GPOKS:
                 " -inf; go back to a copy of them"
             )
 
-    def _grow(self, pages: int) -> None:
-        """Make room for page ids below `pages`; the room doubles."""
-        old = len(self._state.pages)
-        if pages <= old:
-            return
-        by_page = [getattr(self._state, name) for name in _BY_PAGE]
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        by_page = [getattr(self._state, name) for name in self._by_page]
         most = _MOST_BYTES // sum(a.itemsize * math.prod(a.shape[1:]) for a in by_page)
         if pages > most:
             raise InputError(
                 f"gpoks: page ids up to {pages - 1} at resolution={len(self._basis)} take more than"
                 f" {_MOST_BYTES >> 30} GiB; give ids from 0 on, or a coarser resolution"
             )
-        room = min(max(pages, 2 * old, 16), most)
-        grown: dict[str, Any] = {}
-        for name, array in zip(_BY_PAGE, by_page, strict=True):
-            grown[name] = np.zeros((room, *array.shape[1:]), array.dtype)
-            grown[name][:old] = array
-        self._state = self._state._replace(**grown)
+        super()._grow(pages, most)
 
 
 @lru_cache(maxsize=8)
@@ -313,7 +275,7 @@ def _empty_state(
 ) -> GPOKSState:
     """The state without any page."""
     points, rank = basis.shape
-    shared = np.zeros(1, SHARED)
+    shared = np.zeros(1, GPOKS_SHARED)
     shared["drawing"], shared["optimistic"], shared["bonus"] = _DRAWING[variant]
     resolution, capacity, *_, noise_variance = options.tolist()
     shared["noise_deviation"] = math.sqrt(noise_variance)
@@ -323,7 +285,7 @@ def _empty_state(
     by_mean = optimistic or drawing in (MEAN, POINTS)
     guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
     return GPOKSState(
-        pages=np.zeros(0, PAGE),
+        pages=np.zeros(0, GPOKS_PAGE),
         roots=np.zeros((0, rank, rank + 1)),
         moments=np.zeros((0, rank, rank + 1)),
         mean=np.zeros((0, points if by_mean else 1)),

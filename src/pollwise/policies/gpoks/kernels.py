@@ -11,20 +11,19 @@ given back is the next one to be taken, and is not shared out twice.
 """
 
 import math
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import HELD, LEASED, READY, tells
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.gpoks.state import (
     FALLING_FUNCTION,
     FUNCTION,
-    HELD,
-    LEASED,
     MEAN,
     POINTS,
-    READY,
     GPOKSState,
     learn_reward,
 )
@@ -34,22 +33,20 @@ from pollwise.rates.monotone import draw_falling
 from pollwise.types import Outcome
 
 __all__ = [
+    "GPOKSState",
     "amount_gpoks",
-    "defer_pages",
     "observe_gpoks",
-    "observe_pages",
     "select_gpoks",
-    "select_pages",
     "wake_gpoks",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _draw_functions(state: GPOKSState) -> None:
     """Draw the functions of all pages, if it is functions that are drawn."""
     common = state.shared[0]
@@ -64,7 +61,7 @@ def _draw_functions(state: GPOKSState) -> None:
             )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@kernel
 def _value(state: GPOKSState, page: int, steps: int) -> float:
     """The value, as drawn, of a page in the amount of so many steps."""
     common = state.shared[0]
@@ -83,7 +80,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
     return max(drawn, mean) if common.optimistic else drawn
 
 
-@numba.njit(cache=True)
+@kernel
 def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
     """Put a bid where it belongs in a heap: the highest first, of equals the first bidder."""
     count = len(bids)
@@ -105,7 +102,7 @@ def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
     bids[spot], bidders[spot] = bid, bidder
 
 
-@numba.njit(cache=True)
+@kernel
 def _deal(state: GPOKSState) -> None:
     """Draw, and deal the steps of the knapsack out: DET-KS, as `pollwise.knapsack.det_ks`.
 
@@ -128,7 +125,7 @@ def _deal(state: GPOKSState) -> None:
             _sink(bids, bidders, 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _ready_pages(state: GPOKSState, now: float) -> int:
     """How many pages can be selected, those included whose time to come back has come."""
     ready = 0
@@ -141,7 +138,7 @@ def _ready_pages(state: GPOKSState, now: float) -> int:
     return ready
 
 
-@numba.njit(cache=True)
+@kernel
 def _share_out(state: GPOKSState) -> None:
     """Share out a poll, as a credit in proportion to amounts."""
     common = state.shared[0]
@@ -156,7 +153,7 @@ def _share_out(state: GPOKSState) -> None:
             own.credit += own.steps / total
 
 
-@numba.njit(cache=True)
+@kernel
 def _next_turn(state: GPOKSState) -> int:
     """Give the page that is the first to have a whole poll, of which one more is shared out."""
     common = state.shared[0]
@@ -174,7 +171,7 @@ def _next_turn(state: GPOKSState) -> int:
     return first
 
 
-@numba.njit(cache=True)
+@kernel
 def select_gpoks(state: GPOKSState, now: float) -> int:
     """Deal the knapsack anew and lease the page whose turn it is; -1: there is none to poll."""
     if _ready_pages(state, now) == 0:
@@ -188,18 +185,7 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
-def select_pages(state: GPOKSState, now: float, limit: int) -> Ints:
-    """Lease at most `limit` pages, in turn."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_gpoks(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
-
-
-@numba.njit(cache=True)
+@kernel
 def wake_gpoks(state: GPOKSState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
@@ -210,7 +196,7 @@ def wake_gpoks(state: GPOKSState) -> float:
     return time
 
 
-@numba.njit(cache=True)
+@kernel
 def amount_gpoks(state: GPOKSState, page: int) -> float:
     """The amount in which a page is offered now; 0 if there is no such page."""
     if not 0 <= page < len(state.pages):
@@ -218,47 +204,29 @@ def amount_gpoks(state: GPOKSState, page: int) -> float:
     return state.pages[page].steps * state.shared[0].step
 
 
-@numba.njit(cache=True)
-def observe_gpoks(
-    state: GPOKSState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation: what it paid teaches, and the lease ends.
-
-    `last_changed_at` makes no difference: the game knows rewards and penalties only.
-    """
+@kernel
+def observe_gpoks(state: GPOKSState, observation: Any) -> None:
+    """Take in one observation: what it paid teaches, and the lease ends."""
+    page = observation.page
     own = state.pages[page]
-    if own.where == ABSENT:
-        return
     if own.where == LEASED:
         own.where = READY
-    if outcome != _CHANGED and outcome != _UNCHANGED:
+    if not tells(observation, own.seen_at):
         return
     if math.isnan(own.seen_at):
         own.credit = spread(page)
-    elif polled_at <= own.seen_at:
-        return
     elif own.offered > 0:
-        learn_reward(state, page, 1.0 if outcome == _CHANGED else 0.0)
-    own.seen_at = polled_at
+        learn_reward(state, page, 1.0 if observation.outcome == _CHANGED else 0.0)
+    own.seen_at = observation.polled_at
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: GPOKSState, pages: Ints, polled_at: Floats, outcome: Ints, last_changed_at: Floats
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_gpoks(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+@kernel
+def _defer(state: GPOKSState, page: int, until: float) -> None:
+    """It gets its credit back."""
+    own = state.pages[page]
+    own.until = until
+    own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
+    state.shared[0].returned += 1
 
 
-@numba.njit(cache=True)
-def defer_pages(state: GPOKSState, pages: Ints, until: float) -> None:
-    """Give leased pages back unpolled, and their credit; they stay away until then."""
-    common = state.shared[0]
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            own.where = HELD
-            own.until = until
-            own.credit = math.inf if math.isnan(own.seen_at) else own.credit + 1.0
-            common.returned += 1
+register(GPOKSState, Kernels(select_gpoks, observe_gpoks, wake_gpoks, _defer, amount_gpoks))

@@ -9,11 +9,11 @@ kept because pages are drawn far more often than they learn.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT, typed_once
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, READY, typed_once
 from pollwise.policies.structures.spreading import spread
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
 from pollwise.rates.monotone import Slopes, whiten_guards
@@ -21,13 +21,10 @@ from pollwise.rates.monotone import Slopes, whiten_guards
 __all__ = [
     "FALLING_FUNCTION",
     "FUNCTION",
-    "HELD",
-    "LEASED",
+    "GPOKS_PAGE",
+    "GPOKS_SHARED",
     "MEAN",
-    "PAGE",
     "POINTS",
-    "READY",
-    "SHARED",
     "GPOKSState",
     "enter_pages",
     "learn_reward",
@@ -37,14 +34,11 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-READY, HELD, LEASED = range(ABSENT + 1, ABSENT + 4)
-"""Where a page is, if it is not `ABSENT`."""
-
 MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
 """What a page's values are taken from: the posterior mean, the marginal posterior of each amount
 on its own, a function drawn from the posterior, one that is known never to rise."""
 
-PAGE = np.dtype(
+GPOKS_PAGE = np.dtype(
     [
         ("steps", "i8"),  # the amount offered now
         ("offered", "i8"),  # the amount when it was selected last; 0: it never was
@@ -56,7 +50,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its function."""
 
-SHARED = np.dtype(
+GPOKS_SHARED = np.dtype(
     [
         ("drawing", "i8"),  # MEAN ... FALLING_FUNCTION
         ("optimistic", "i8"),  # 1: a value is at least the posterior mean
@@ -74,7 +68,7 @@ SHARED = np.dtype(
 class GPOKSState(NamedTuple):
     """The state of a GPOKS policy. Ids of pages are the first indices of `pages` to `weights`."""
 
-    pages: NDArray[Any]  # of PAGE
+    pages: NDArray[Any]  # of GPOKS_PAGE
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
     mean: Floats  # (ids, points), or (ids, 1) where it is of no use
@@ -82,14 +76,14 @@ class GPOKSState(NamedTuple):
     forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
-    shared: NDArray[Any]  # of SHARED, one element
+    shared: NDArray[Any]  # of GPOKS_SHARED, one element
     basis: Floats  # (points, rank)
     columns: Floats  # (rank, points)
     slopes: Slopes
     generator: np.random.Generator
 
 
-@numba.njit(cache=True)
+@kernel
 def _conclude(state: GPOKSState, page: int) -> None:
     """Bring all that follows from a page's root up to date."""
     solve(state.roots[page], state.moments[page])
@@ -101,7 +95,7 @@ def _conclude(state: GPOKSState, page: int) -> None:
         whiten_guards(state.slopes, state.moments[page], state.forms[page])
 
 
-@numba.njit(cache=True)
+@kernel
 def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
     """Take in what a poll paid, at the amount that the page was offered in."""
     own = state.pages[page]
@@ -110,7 +104,7 @@ def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
     _conclude(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def enter_pages(
     state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats, weights: Floats
 ) -> None:
@@ -132,14 +126,14 @@ def enter_pages(
         restore_page(state, pages[n], root)
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_page(state: GPOKSState, page: int, root: Floats) -> None:
     """Set what is known of a page's function."""
     state.roots[page] = root
     _conclude(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: GPOKSState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     common = state.shared[0]

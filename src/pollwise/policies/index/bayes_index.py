@@ -23,13 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 from pollwise.checks import require_share
 from pollwise.errors import InputError
 from pollwise.objectives import Detection, Objective
-from pollwise.policies.arrays import ABSENT, watched
+from pollwise.policies.arrays import ABSENT, LEASED, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import slow_hope
 from pollwise.policies.index.state import (
-    LEASED,
     SURELY,
     TILTS,
     index_of,

@@ -13,10 +13,10 @@ compiled.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.prior import burst_share, steady_model
 from pollwise.policies.index.sites import look_at_site
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
@@ -30,7 +30,7 @@ _COMMON_SPELLS = 2.0
 Floats = NDArray[np.float32]
 
 
-@numba.njit(cache=True)
+@kernel
 def burst_model(state: IndexState, page: int) -> Floats:
     """The probability of each rate of the spell that goes on, as of the copy at hand."""
     own, common = state.pages[page], state.shared[0]
@@ -44,7 +44,7 @@ def burst_model(state: IndexState, page: int) -> Floats:
     return weights
 
 
-@numba.njit(cache=True)
+@kernel
 def form_belief(state: IndexState, page: int) -> None:
     """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
     own = state.pages[page]
@@ -59,7 +59,7 @@ def form_belief(state: IndexState, page: int) -> None:
     own.round = state.shared[0].round
 
 
-@numba.njit(cache=True)
+@kernel
 def refresh_belief(state: IndexState, page: int) -> None:
     """Work out what other pages have taught about this one since, if they have."""
     own = state.pages[page]

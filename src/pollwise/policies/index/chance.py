@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.prior import prior_of, steady_model
@@ -17,7 +17,7 @@ from pollwise.rates.recalibration import recalibrated, take_in_outcome
 __all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
 
 
-@numba.njit(cache=True)
+@kernel
 def _modelled(state: IndexState, page: int, now: float) -> float:
     """The mean of 1 - e^(-λτ) over the belief, in operational time.
 
@@ -32,7 +32,7 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
     return chance_after(state.pages, state.shared, page, operational_time(state, page, now))
 
 
-@numba.njit(cache=True)
+@kernel
 def chance_of(state: IndexState, page: int, now: float) -> float:
     """The probability that a poll of a page at `now` finds a change.
 
@@ -41,7 +41,7 @@ def chance_of(state: IndexState, page: int, now: float) -> float:
     return recalibrated(state.shared[0].recalibration, _modelled(state, page, now))
 
 
-@numba.njit(cache=True)
+@kernel
 def chances_of(state: Any, page_ids: NDArray[np.int64], now: float) -> NDArray[np.float64]:
     """`chance_of` of some pages."""
     chances = np.empty(len(page_ids))
@@ -50,7 +50,7 @@ def chances_of(state: Any, page_ids: NDArray[np.int64], now: float) -> NDArray[n
     return chances
 
 
-@numba.njit(cache=True)
+@kernel
 def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """The probability of each rate over the long run, for some pages."""
     posteriors = np.empty((len(page_ids), RATE_COUNT))
@@ -60,7 +60,7 @@ def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64
     return posteriors
 
 
-@numba.njit(cache=True)
+@kernel
 def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """The probability of each rate for some pages, before their own polls are looked at."""
     priors = np.empty((len(page_ids), RATE_COUNT))
@@ -70,7 +70,7 @@ def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     return priors
 
 
-@numba.njit(cache=True)
+@kernel
 def note_outcome(state: IndexState, page: int, now: float, changed: bool) -> None:
     """Compare what a poll found with what the model said, before it learns from it."""
     modelled = _modelled(state, page, now)

@@ -13,8 +13,7 @@ clock and rate have predicted whether it finds a change. The functions are compi
 import math
 from typing import Any
 
-import numba
-
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import (
     DAY,
     IndexState,
@@ -37,7 +36,7 @@ _TELLING = math.log(29.0)
 _LEAST_CHANCE = 0.03
 
 
-@numba.njit(cache=True)
+@kernel
 def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
     """Compare the time of a change, as told, with the tick of a page."""
     time = (changed_at + _MARGIN) % DAY
@@ -56,7 +55,7 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
     own.dates += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
     """How often a page by the clock has not changed since its last change, as told.
 
@@ -65,7 +64,7 @@ def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
     return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
 
 
-@numba.njit(cache=True)
+@kernel
 def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Compare what clock and rate said of a poll with what it found."""
     own = state.pages[page]

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
 from pollwise.policies.arrays import check_state, watched
-from pollwise.policies.index.ephemeral_kernels import LATER, SourceQueue
+from pollwise.policies.index.source_queue import LATER, SourceQueue
 from pollwise.types import Observation, Outcome, Page, Selection, StateDict
 
 __all__ = ["EphemeralIndex", "SourceEstimate"]

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import burst_model, form_belief, refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.prior import count_pages, steady_model
@@ -21,22 +21,24 @@ from pollwise.policies.index.state import (
 )
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.posterior import forget, learn_last_change, learn_poll
+from pollwise.types import Outcome
 
 __all__ = ["learn", "operational_time", "worth_after"]
 
+_CHANGED = int(Outcome.CHANGED)
 _MOST_ODDS = 8.0
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
 """Changes that a page is taken to have had before, none of them a reversion."""
 
 
-@numba.njit(cache=True)
+@kernel
 def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
     """What a change of a page is worth after so many, of which so many went back (or arrays)."""
     return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
-@numba.njit(cache=True)
+@kernel
 def operational_time(state: IndexState, page: int, now: float) -> float:
     """The seconds since the copy was made as far as changes are concerned.
 
@@ -48,7 +50,7 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
     return now - own.seen_at + own.surge
 
 
-@numba.njit(cache=True)
+@kernel
 def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
     """Count a spell that ended within `lasted` seconds after the copy was made."""
     own, common = state.pages[page], state.shared[0]
@@ -61,7 +63,7 @@ def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted
         common.spells[j] += bursts[j]
 
 
-@numba.njit(cache=True)
+@kernel
 def _learn_change(
     state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
 ) -> None:
@@ -79,7 +81,7 @@ def _learn_change(
         learn_last_change(own.likelihood, polled_at - told, unchanged)
 
 
-@numba.njit(cache=True)
+@kernel
 def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
     """Take in the first copy: nothing changed since the time that was told.
 
@@ -97,16 +99,11 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         state.shared[0].learned += 1
 
 
-@numba.njit(cache=True)
-def learn(
-    state: IndexState,
-    page: int,
-    polled_at: float,
-    changed: bool,
-    reverted: bool,
-    last_changed_at: float,
-) -> None:
-    """Take in a poll that is newer than the copy of a page, and make it the time of the copy."""
+@kernel
+def learn(state: IndexState, observation: Any) -> None:
+    """Take in a poll that tells something of a page, and make it the time of the copy."""
+    page, polled_at = observation.page, observation.polled_at
+    changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
     dated = (changed or first) and last_changed_at <= polled_at
@@ -133,7 +130,7 @@ def learn(
             _end_spell(state, page, bursts, spell)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
-            own.reverts += reverted
+            own.reverts += observation.reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if dated else polled_at
             if not by_clock(own, common):  # a change at the usual hour says nothing of others

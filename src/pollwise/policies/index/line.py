@@ -1,15 +1,15 @@
 """The line of pages never observed: compiled functions on a ring with gaps."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import NEW, IndexState
 
 __all__ = ["head_of_line", "join_line", "straighten_line"]
 
 
-@numba.njit(cache=True)
+@kernel
 def straighten_line(state: IndexState, line: NDArray[np.int64]) -> None:
     """Move the line, without its gaps, to the begin of another ring."""
     common = state.shared[0]
@@ -24,7 +24,7 @@ def straighten_line(state: IndexState, line: NDArray[np.int64]) -> None:
     common.new_size = size
 
 
-@numba.njit(cache=True)
+@kernel
 def join_line(state: IndexState, page: int) -> None:
     """Put a page that is nowhere at the end of the line."""
     common = state.shared[0]
@@ -39,7 +39,7 @@ def join_line(state: IndexState, page: int) -> None:
     common.new_size += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def head_of_line(state: IndexState) -> int:
     """The page never observed that is next; -1: none. Drops those that have left the line."""
     common = state.shared[0]

@@ -1,6 +1,7 @@
 """What the policies that poll the page of the largest index have in common."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,42 +11,33 @@ from numpy.typing import NDArray
 
 from pollwise.objectives import Detection, Objective
 from pollwise.policies.arrays import (
+    HELD,
+    LEASED,
     all_watched,
     check_state,
-    new_ids,
-    observed,
     seen_at,
     watched,
 )
 from pollwise.policies.base import StateDict
+from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index.learning import worth_after
 from pollwise.policies.index.line import straighten_line
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
-from pollwise.policies.index.queue import (
-    REVERTED,
-    add_pages,
-    defer_pages,
-    observe_pages,
-    remove_pages,
-    select_pages,
-    weigh_page,
-)
+from pollwise.policies.index.queue import add_pages, remove_pages, weigh_page
 from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
-    COUNTS,
-    HELD,
-    HOST,
-    LEASED,
-    PAGE,
-    SHARED,
-    SITE,
+    INDEX_HOST,
+    INDEX_PAGE,
+    INDEX_SHARED,
+    INDEX_SITE,
+    PAGES_BY_RATE,
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import tabulate
 from pollwise.rates.posterior import changed_table, unchanged_table
-from pollwise.types import Observation, Outcome, Page, Selection
+from pollwise.types import Page
 
 __all__ = ["IndexPolicy"]
 
@@ -91,7 +83,7 @@ class Learning:
     """How rates are learned.
 
     `tilt`: what beliefs are multiplied with in the index, a row for each number of polls.
-    The others: see `index_state.SHARED`.
+    The others: see `INDEX_SHARED`.
     """
 
     tilt: NDArray[np.float64]
@@ -100,12 +92,10 @@ class Learning:
     revert_worth: float
 
 
-class IndexPolicy:
-    """Polls the page of the largest Whittle index; the subclasses say what is known of rates.
+class IndexPolicy(CompiledPolicy):
+    """Polls the page of the largest Whittle index; the subclasses say what is known of rates."""
 
-    `state` is the whole state: arrays that the compiled functions of `index_queue` work on (and
-    the compiled loop of the simulator).
-    """
+    _by_page = ("pages", "calendar", "held")
 
     def __init__(self, *, objective: Objective | None, learning: Learning | None = None) -> None:
         """`learning`: how rates are learned; None: they are known."""
@@ -114,7 +104,7 @@ class IndexPolicy:
         self._scopes: dict[str, int] = {}
         self._sites: dict[str, int] = {}
         self._kinds: dict[tuple[str, str], int] = {}
-        self.state = _empty_state(self.objective, learning)
+        self._state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The change rates of pages; only asked where rates are known."""
@@ -122,14 +112,13 @@ class IndexPolicy:
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; of those never polled, larger weights and older copies are tried first."""
-        if not pages:
-            return
-        pages = sorted(pages, key=_urgency)
-        page_ids = new_ids(pages, self.state.pages)
+        super().add(sorted(pages, key=_urgency))
+
+    def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
         sites, kinds = self._groups(pages)
-        self._grow(int(page_ids.max()) + 1)
-        state = self.state
+        self._make_room_for_groups()
+        state = self._state
         state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
         state.pages["seen_at"][page_ids] = seen_at(pages)
         state.pages["scope"][page_ids] = scopes
@@ -145,45 +134,26 @@ class IndexPolicy:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
 
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages; unknown ids are ignored."""
-        remove_pages(self.state, watched(page_ids, self.state.pages))
-
-    def select(self, now: float, limit: int) -> Selection:
-        """The pages of the largest indices; they are leased."""
-        page_ids = select_pages(self.state, now, limit)
-        held = self.state.held
-        wake_at = float(self.state.pages[held[1]]["key"]) if held[0] > 0 else math.inf
-        return Selection(page_ids, wake_at)
-
-    def observe(self, observations: Sequence[Observation]) -> None:
-        """Learn from polls and end the leases of their pages."""
-        page_ids, polled_at, outcomes, last_changed_at = observed(observations, self.state.pages)
-        reverted = [o.reverted for o in observations if 0 <= o.page_id < len(self.state.pages)]
-        outcomes[(outcomes == Outcome.CHANGED) & np.array(reverted, np.bool_)] = REVERTED
-        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at)
-
-    def defer(self, page_ids: Sequence[int], until: float) -> None:
-        """Give leased pages back unpolled; they are not selected before `until`."""
-        defer_pages(self.state, watched(page_ids, self.state.pages), until)
+    def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        remove_pages(self._state, page_ids)
 
     def block(self, scope: str, until: float) -> None:
         """Have `best_page` pass over all pages of a politeness scope before `until`."""
         number = self._scopes.setdefault(scope, len(self._scopes))
-        self._grow(0)
-        host = self.state.hosts[number : number + 1]
+        self._make_room_for_groups()
+        host = self._state.hosts[number : number + 1]
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
         """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""
         for page_id, weight in zip(page_ids, weights, strict=True):
-            if 0 <= page_id < len(self.state.pages):
-                weigh_page(self.state, page_id, weight)
+            if 0 <= page_id < len(self._state.pages):
+                weigh_page(self._state, page_id, weight)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """What was learned; see `Policy`."""
-        state = self.state
-        ids = watched(range(len(state.pages)) if page_ids is None else page_ids, state.pages)
+        state = self._state
+        ids = watched(page_ids, state.pages)
         learned: StateDict = {
             "page_ids": ids,
             "page.seen_at": state.pages["seen_at"][ids],
@@ -201,30 +171,30 @@ class IndexPolicy:
         """Put learned state back; `StateError` if it does not fit."""
         check_state(state, self.state_dict([]))
         ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
-        known = np.isin(ids, watched(ids, self.state.pages))
+        known = np.isin(ids, watched(ids, self._state.pages))
         ids, rows = ids[known], first[known]
         # Leased and held pages stay so; the others wait at places that depend on what is learned.
-        waiting = ids[~np.isin(self.state.pages["where"][ids], (HELD, LEASED))]
-        everyone = all_watched(self.state.pages)
-        remove_pages(self.state, waiting)
-        self.state.pages["seen_at"][ids] = state["page.seen_at"][rows]
-        self.state.pages["polls"][ids] = state["page.polls"][rows]
+        waiting = ids[~np.isin(self._state.pages["where"][ids], (HELD, LEASED))]
+        everyone = all_watched(self._state.pages)
+        remove_pages(self._state, waiting)
+        self._state.pages["seen_at"][ids] = state["page.seen_at"][rows]
+        self._state.pages["polls"][ids] = state["page.polls"][rows]
         # Of another objective everything is of use but the price, which is in other units.
         same = np.array_equal(state["objective"], self._objective_identity())
         for name in _SHARED_LEARNED:
             if same or name not in _PRICE:
-                self.state.shared[name] = state[name]
+                self._state.shared[name] = state[name]
         if self._learning:
             for name in _PAGE_LEARNED:
-                self.state.pages[name][ids] = state[f"page.{name}"][rows]
+                self._state.pages[name][ids] = state[f"page.{name}"][rows]
             # Not kept: what reverts are worth may have been something else.
-            self.state.pages["worth"][ids] = worth_after(
-                self.state.pages["reverts"][ids],
-                self.state.pages["changes"][ids],
-                self.state.shared[0]["revert_worth"],
+            self._state.pages["worth"][ids] = worth_after(
+                self._state.pages["reverts"][ids],
+                self._state.pages["changes"][ids],
+                self._state.shared[0]["revert_worth"],
             )
-            recount(self.state, everyone)
-        add_pages(self.state, waiting)
+            recount(self._state, everyone)
+        add_pages(self._state, waiting)
 
     def _objective_identity(self) -> NDArray[np.float64]:
         """Numbers that no two objectives share."""
@@ -243,26 +213,21 @@ class IndexPolicy:
             kinds.append(kind)
         return sites, kinds
 
-    def _grow(self, pages: int) -> None:
-        """Make room for page ids below `pages`, scopes, sites and kinds; rooms double."""
-        state = self.state._replace(
-            hosts=_with_room(self.state.hosts, len(self._scopes), price=1.0),
-            sites=_with_room(self.state.sites, len(self._sites), page=-1),
-            kinds=_with_room(self.state.kinds, len(self._kinds)),
+    def _make_room_for_groups(self) -> None:
+        """Have records for all scopes, sites and kinds; rooms double."""
+        self._state = self._state._replace(
+            hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
+            sites=_with_room(self._state.sites, len(self._sites), page=-1),
+            kinds=_with_room(self._state.kinds, len(self._kinds)),
         )
-        old = len(state.pages)
-        if pages > old:
-            room = max(pages, 2 * old, 16)
-            line = np.full(2 * room, -1, np.int64)
-            straighten_line(state, line)
-            grown: dict[str, NDArray[Any]] = {"line": line}
-            for name in ("pages", "calendar", "held"):
-                array = getattr(state, name)
-                # A heap has one place more than there are pages.
-                grown[name] = np.zeros(room + len(array) - old, array.dtype)
-                grown[name][: len(array)] = array
-            state = state._replace(**grown)
-        self.state = state
+
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        super()._grow(pages, most)
+        room = 2 * len(self._state.pages)
+        if room > len(self._state.line):
+            line = np.full(room, -1, np.int64)
+            straighten_line(self._state, line)
+            self._state = self._state._replace(line=line)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
@@ -288,7 +253,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     else:
         index_table = tabulate(lambda a: a**-objective.power)
         decay_table = tabulate(objective.shape)
-    shared = np.zeros(1, SHARED)
+    shared = np.zeros(1, INDEX_SHARED)
     shared["power"] = objective.power
     shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
@@ -308,12 +273,12 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["share"] = FIRST_CHANGES
         shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
     return IndexState(
-        pages=np.zeros(0, PAGE),
+        pages=np.zeros(0, INDEX_PAGE),
         shared=shared,
         calendar=np.zeros(1, np.int64),
         held=np.zeros(1, np.int64),
         line=np.zeros(0, np.int64),
-        hosts=np.zeros(0, HOST),
-        sites=np.zeros(0, SITE),
-        kinds=np.zeros(0, COUNTS),
+        hosts=np.zeros(0, INDEX_HOST),
+        sites=np.zeros(0, INDEX_SITE),
+        kinds=np.zeros(0, PAGES_BY_RATE),
     )

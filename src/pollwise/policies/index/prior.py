@@ -15,11 +15,12 @@ each centred on the level above. The functions are compiled.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.index.state import ABSENT, IndexState
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT
+from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
 __all__ = [
@@ -48,7 +49,7 @@ is a handful of spikes."""
 Floats = NDArray[np.float32]
 
 
-@numba.njit(cache=True)
+@kernel
 def base_prior(round_time: float) -> NDArray[np.float64]:
     """The probability of each rate for a page of which nothing is known.
 
@@ -63,7 +64,7 @@ def base_prior(round_time: float) -> NDArray[np.float64]:
     return weights / weights.sum()
 
 
-@numba.njit(cache=True)
+@kernel
 def _start_round(state: IndexState) -> None:
     """Begin a new round: what was counted in the one before becomes the prior."""
     common = state.shared[0]
@@ -83,7 +84,7 @@ def _start_round(state: IndexState) -> None:
     _set_hope(common)
 
 
-@numba.njit(cache=True)
+@kernel
 def slow_hope(round_time: float) -> NDArray[np.float64]:
     """What beliefs are multiplied with where slow rates are the hopeful ones (see `bayes_index`).
 
@@ -92,13 +93,13 @@ def slow_hope(round_time: float) -> NDArray[np.float64]:
     return 1.0 / (1.0 + RATES * round_time / 2.0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _set_hope(common: Any) -> None:
     if common.slow_is_hopeful:
         common.tilt[0] = slow_hope(common.round_time)
 
 
-@numba.njit(cache=True)
+@kernel
 def _turn(counts: Any, now: int) -> None:
     """Make counts ready for the round `now`: those of the round before are complete, older void."""
     behind = now - counts.round
@@ -109,7 +110,7 @@ def _turn(counts: Any, now: int) -> None:
         counts.round = now
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _narrow(prior: Floats, counts: Any, now: int) -> None:
     """Make the prior of a level that of the level below, whose counts are given (in place)."""
     _turn(counts, now)
@@ -119,7 +120,7 @@ def _narrow(prior: Floats, counts: Any, now: int) -> None:
     normalise(prior)
 
 
-@numba.njit(cache=True)
+@kernel
 def prior_of(state: IndexState, page: int) -> Floats:
     """The prior of a page."""
     own, common = state.pages[page], state.shared[0]
@@ -131,7 +132,7 @@ def prior_of(state: IndexState, page: int) -> Floats:
     return prior
 
 
-@numba.njit(cache=True)
+@kernel
 def steady_model(state: IndexState, page: int) -> Floats:
     """The probability of each rate if the page has one for good."""
     own = state.pages[page]
@@ -142,7 +143,7 @@ def steady_model(state: IndexState, page: int) -> Floats:
     return weights
 
 
-@numba.njit(cache=True)
+@kernel
 def burst_share(state: IndexState, page: int) -> float:
     """The probability that a page changes in bursts (see `index_belief`).
 
@@ -152,7 +153,7 @@ def burst_share(state: IndexState, page: int) -> float:
     return 1.0 / (1.0 + math.exp(-odds))
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _add(counts: Any, posterior: Floats, now: int) -> None:
     _turn(counts, now)
     here = counts.pages[now % 2]
@@ -163,7 +164,7 @@ def _add(counts: Any, posterior: Floats, now: int) -> None:
         here[j] += middle + np.float32(_SMOOTHING) * (left + right)
 
 
-@numba.njit(cache=True)
+@kernel
 def _count_page(state: IndexState, page: int) -> None:
     """Count one page, by what is known of its rate over the long run."""
     own, common = state.pages[page], state.shared[0]
@@ -177,7 +178,7 @@ def _count_page(state: IndexState, page: int) -> None:
             _add(state.kinds[own.kind], posterior, common.round)
 
 
-@numba.njit(cache=True)
+@kernel
 def count_pages(state: IndexState) -> None:
     """Count the next few pages; after the last one, a new round begins."""
     common = state.shared[0]
@@ -191,7 +192,7 @@ def count_pages(state: IndexState) -> None:
             _start_round(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Count all pages by site and kind anew; the prior of all pages stays as it is."""
     common = state.shared[0]

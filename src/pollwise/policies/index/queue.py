@@ -21,21 +21,21 @@ The functions are compiled.
 """
 
 import math
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.learning import learn
 from pollwise.policies.index.line import head_of_line, join_line
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import (
-    ABSENT,
     CALENDAR,
-    HELD,
-    LEASED,
     NEW,
     POOL,
     POOL_CAPACITY,
@@ -49,16 +49,13 @@ from pollwise.policies.structures.heap import heap_push, heap_remove, heap_updat
 from pollwise.types import Outcome
 
 __all__ = [
-    "REVERTED",
     "add_pages",
     "best_page",
-    "defer_pages",
     "lease_page",
+    "next_return",
     "observe_page",
-    "observe_pages",
     "remove_pages",
     "select_page",
-    "select_pages",
     "weigh_page",
 ]
 
@@ -78,14 +75,10 @@ _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
 _HIGHEST_HOST_PRICE = 1e6
 
-REVERTED = 4
-"""The code of an outcome that is CHANGED, to a version that was seen before."""
-_GONE = int(Outcome.GONE)
-_FAILED = int(Outcome.FAILED)
-_UNCHANGED = int(Outcome.UNCHANGED)
+_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
-@numba.njit(cache=True)
+@kernel
 def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy belongs into the pool."""
     common, own = state.shared[0], state.pages[page]
@@ -96,7 +89,7 @@ def _entry(state: IndexState, page: int) -> float:
     return own.seen_at + min(wait, floor) - POOL_TARGET * common.gap
 
 
-@numba.njit(cache=True)
+@kernel
 def _bid(state: IndexState, page: int, now: float) -> float:
     """What a page competes with: its index, at the price of its host."""
     host = state.hosts[state.pages[page].scope]
@@ -104,13 +97,13 @@ def _bid(state: IndexState, page: int, now: float) -> float:
     return index_of(state.pages, state.shared, page, now) / host.price
 
 
-@numba.njit(cache=True)
+@kernel
 def _enter_calendar(state: IndexState, page: int, time: float) -> None:
     state.pages[page].where = CALENDAR
     heap_push(state.calendar, state.pages, page, time)
 
 
-@numba.njit(cache=True)
+@kernel
 def _enter_pool(state: IndexState, page: int) -> None:
     own, common = state.pages[page], state.shared[0]
     common.pool[common.pool_size] = page
@@ -119,7 +112,7 @@ def _enter_pool(state: IndexState, page: int) -> None:
     common.pool_size += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _leave_pool(state: IndexState, page: int) -> None:
     common = state.shared[0]
     common.pool_size -= 1
@@ -129,7 +122,7 @@ def _leave_pool(state: IndexState, page: int) -> None:
     state.pages[last].place = spot
 
 
-@numba.njit(cache=True)
+@kernel
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
@@ -139,7 +132,7 @@ def _wait(state: IndexState, page: int) -> None:
         _enter_calendar(state, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def _leave(state: IndexState, page: int) -> None:
     """Take a page from where it is."""
     where = state.pages[page].where
@@ -153,7 +146,7 @@ def _leave(state: IndexState, page: int) -> None:
         state.line[state.pages[page].place] = -1
 
 
-@numba.njit(cache=True)
+@kernel
 def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Take up pages whose fields (weight, seen_at ...) have been set."""
     for page in pages:
@@ -163,7 +156,7 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         _wait(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def weigh_page(state: IndexState, page: int, weight: float) -> None:
     """Take the weight of a page to be another."""
     if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
@@ -172,7 +165,7 @@ def weigh_page(state: IndexState, page: int, weight: float) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -183,7 +176,7 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
             state.pages[page].where = ABSENT
 
 
-@numba.njit(cache=True)
+@kernel
 def _shrink_pool(state: IndexState, now: float) -> None:
     """Keep the best POOL_TARGET pages of a full pool, at the price of the least of them."""
     common = state.shared[0]
@@ -201,7 +194,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         _enter_calendar(state, pages[n], max(_entry(state, pages[n]), soon))
 
 
-@numba.njit(cache=True)
+@kernel
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool."""
     common, pages = state.shared[0], state.pages
@@ -221,7 +214,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
         _enter_pool(state, page)
 
 
-@numba.njit(cache=True)
+@kernel
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
@@ -239,7 +232,7 @@ def _sweep(state: IndexState) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@numba.njit(cache=True)
+@kernel
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
@@ -262,7 +255,7 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
     common.latest = now
 
 
-@numba.njit(cache=True)
+@kernel
 def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """The page of the largest index, its bid, and the largest that loses (below 0: none does).
 
@@ -287,7 +280,7 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     return chosen, largest, second
 
 
-@numba.njit(cache=True)
+@kernel
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
     _leave(state, page)
@@ -297,7 +290,7 @@ def lease_page(state: IndexState, page: int, now: float, largest: float, second:
     _sweep(state)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_page(state: IndexState, now: float) -> int:
     """Lease the page of the largest index and give its id; -1: there is none to poll."""
     page, largest, second = best_page(state, now)
@@ -306,32 +299,23 @@ def select_page(state: IndexState, now: float) -> int:
     return int(page)
 
 
-@numba.njit(cache=True)
-def select_pages(state: IndexState, now: float, limit: int) -> NDArray[np.int64]:
-    """Lease at most `limit` pages, those of the largest indices."""
-    pages = np.empty(max(0, min(limit, state.shared[0].pages)), np.int64)
-    for n in range(len(pages)):
-        pages[n] = select_page(state, now)
-        if pages[n] < 0:
-            return pages[:n]
-    return pages
+@kernel
+def next_return(state: IndexState) -> float:
+    """When the next page that is held comes back; infinite: there is none."""
+    return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
-@numba.njit(cache=True)
-def defer_pages(state: IndexState, pages: NDArray[np.int64], until: float) -> None:
-    """Give leased pages back unpolled, because their host is busy until then."""
-    for page in pages:
-        own = state.pages[page]
-        if own.where == LEASED:
-            host = state.hosts[own.scope]
-            if not host.raised:
-                host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
-                host.raised = 1
-            own.where = HELD
-            heap_push(state.held, state.pages, page, until)
+@kernel
+def _defer(state: IndexState, page: int, until: float) -> None:
+    """Its host is busy until then."""
+    host = state.hosts[state.pages[page].scope]
+    if not host.raised:
+        host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
+        host.raised = 1
+    heap_push(state.held, state.pages, page, until)
 
 
-@numba.njit(cache=True)
+@kernel
 def _alert_siblings(state: IndexState, page: int) -> None:
     """Put some pages of the site of a changed page where they belong now; the sweep sees to the
     others."""
@@ -344,42 +328,27 @@ def _alert_siblings(state: IndexState, page: int) -> None:
         sibling = state.pages[sibling].after
 
 
-@numba.njit(cache=True)
-def observe_page(
-    state: IndexState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
-    """Take in one observation (`last_changed_at` NaN: not told) and end the lease."""
+@kernel
+def observe_page(state: IndexState, observation: Any) -> None:
+    """Take in one observation and end the lease."""
+    page, outcome = observation.page, observation.outcome
     own = state.pages[page]
-    where = own.where
-    if where == ABSENT:
-        return
-    host = state.hosts[own.scope]
+    where, host = own.where, state.hosts[own.scope]
     host.raised = 0
-    if outcome != _GONE and outcome != _FAILED:
+    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
-        if math.isnan(own.seen_at) or polled_at > own.seen_at:
-            if state.shared[0].learning:
-                changed, reverted = outcome != _UNCHANGED, outcome == REVERTED
-                note_outcome(state, page, polled_at, changed)
-                learn(state, page, polled_at, changed, reverted, last_changed_at)
-                if changed:
-                    _alert_siblings(state, page)
-            own.seen_at = polled_at
-            if where in (CALENDAR, NEW):
-                _leave(state, page)
-                _wait(state, page)
+    if tells(observation, own.seen_at):
+        if state.shared[0].learning:
+            note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
+            learn(state, observation)
+            if outcome == _CHANGED:
+                _alert_siblings(state, page)
+        own.seen_at = observation.polled_at
+        if where in (CALENDAR, NEW):
+            _leave(state, page)
+            _wait(state, page)
     if where == LEASED:
         _wait(state, page)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: IndexState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-) -> None:
-    """Take in observations, in the order given."""
-    for n in range(len(pages)):
-        observe_page(state, pages[n], polled_at[n], outcome[n], last_changed_at[n])
+register(IndexState, Kernels(select_page, observe_page, next_return, _defer))

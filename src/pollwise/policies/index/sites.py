@@ -16,8 +16,7 @@ its latest changes, and its pages form a ring, so that neither takes a look at a
 functions are compiled.
 """
 
-import numba
-
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import SURGES, IndexState, chance_after
 
 __all__ = [
@@ -36,7 +35,7 @@ FIRST_CHANGES = 5.0
 """How many changes that counts as."""
 
 
-@numba.njit(cache=True)
+@kernel
 def join_site(state: IndexState, page: int) -> None:
     """Put a page into the ring of its site."""
     own = state.pages[page]
@@ -53,7 +52,7 @@ def join_site(state: IndexState, page: int) -> None:
         site.page = page
 
 
-@numba.njit(cache=True)
+@kernel
 def leave_site(state: IndexState, page: int) -> None:
     """Take a page out of the ring of its site."""
     own = state.pages[page]
@@ -66,7 +65,7 @@ def leave_site(state: IndexState, page: int) -> None:
     state.pages[own.after].before = own.before
 
 
-@numba.njit(cache=True)
+@kernel
 def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
     """Tell the site of a page that the page changed between two times."""
     if state.pages[page].site >= 0:
@@ -76,7 +75,7 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
         site.surges += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def look_at_site(state: IndexState, page: int) -> None:
     """Work out the surge of a page."""
     own, common = state.pages[page], state.shared[0]
@@ -94,7 +93,7 @@ def look_at_site(state: IndexState, page: int) -> None:
     own.overlap, own.surge, own.surges = overlap, seconds * overlap, site.surges
 
 
-@numba.njit(cache=True)
+@kernel
 def note_poll(state: IndexState, page: int, elapsed: float, changed: bool) -> None:
     """Learn what surges count as from a poll, `elapsed` seconds after the one before."""
     own, common = state.pages[page], state.shared[0]

@@ -7,10 +7,11 @@ index); ids of pages are indices of the arrays. The functions are compiled.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, READY
 from pollwise.rates.lattice import (
     COLUMNS,
     RATE_COUNT,
@@ -27,23 +28,20 @@ from pollwise.rates.posterior import expectation
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 
 __all__ = [
-    "ABSENT",
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_TICKS",
-    "COUNTS",
     "DAY",
-    "HELD",
-    "HOST",
-    "LEASED",
+    "INDEX_HOST",
+    "INDEX_PAGE",
+    "INDEX_SHARED",
+    "INDEX_SITE",
     "NEW",
     "NO_SURGE",
-    "PAGE",
+    "PAGES_BY_RATE",
     "POOL",
     "POOL_CAPACITY",
     "SEEN_SURGE",
-    "SHARED",
-    "SITE",
     "STALE_SURGE",
     "SURELY",
     "SURGES",
@@ -61,13 +59,13 @@ __all__ = [
     "time_to_reach",
 ]
 
-ABSENT, NEW, CALENDAR, HELD, POOL, LEASED = range(6)
-"""Where a page is."""
+NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
+"""Where a page waits: in line, in the calendar or in the pool."""
 
 POOL_CAPACITY = 64
 TILTS = 128
 
-PAGE = np.dtype(
+INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f8"),  # weight / cost
@@ -101,20 +99,20 @@ PAGE = np.dtype(
 )
 """What is kept of each page."""
 
-COUNTS = np.dtype(
+PAGES_BY_RATE = np.dtype(
     [
         ("round", "i8"),  # that is being counted
         ("pages", "f4", (2, RATE_COUNT)),  # by rate: of this round and, complete, of the one before
     ]
 )
-"""How many pages there are at each rate, of a kind or a site (`index_prior`)."""
+"""How many pages there are at each rate, of a kind or a site (`prior`)."""
 
 SURGES = 32
 """Changes of a site that are remembered."""
 
-SITE = np.dtype(
+INDEX_SITE = np.dtype(
     [
-        ("counts", COUNTS),
+        ("counts", PAGES_BY_RATE),
         ("surges", "i8"),  # changes seen
         ("begin", "f8", (SURGES,)),  # between which times each of the latest of them was
         ("end", "f8", (SURGES,)),
@@ -123,9 +121,9 @@ SITE = np.dtype(
         ("page", "i8"),  # one of its pages; -1: there is none
     ]
 )
-"""What is kept of each site (`index_sites`)."""
+"""What is kept of each site (`sites`)."""
 
-HOST = np.dtype(
+INDEX_HOST = np.dtype(
     [
         ("price", "f8"),  # what the price of its polls is multiplied with
         ("raised", "i8"),  # 1: the price was raised since its latest poll
@@ -144,7 +142,7 @@ INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
 """shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
 decay; 1 - e^-a; e^-a."""
 
-SHARED = np.dtype(
+INDEX_SHARED = np.dtype(
     [
         ("learning", "i8"),  # 1: rates are learned, 0: they are known
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
@@ -163,12 +161,12 @@ SHARED = np.dtype(
         ("round", "i8"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
         ("next", "i8"),  # the page to be counted next
-        ("counts", COUNTS),  # of all pages
+        ("counts", PAGES_BY_RATE),  # of all pages
         ("bursty", "f8"),  # how many of the pages counted in this round change in bursts
         ("all", "f8"),  # how many were counted
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
-        ("share", "f8"),  # see SITE
+        ("share", "f8"),  # see INDEX_SITE
         ("exposure", "f8"),
         ("pool_size", "i8"),
         ("first_new", "i8"),
@@ -195,14 +193,14 @@ Shared = NDArray[Any]
 class IndexState(NamedTuple):
     """The state of an index policy."""
 
-    pages: Pages  # of PAGE
-    shared: Shared  # of SHARED, one element
+    pages: Pages  # of INDEX_PAGE
+    shared: Shared  # of INDEX_SHARED, one element
     calendar: NDArray[np.int64]
     held: NDArray[np.int64]
     line: NDArray[np.int64]  # ring; -1: has left
-    hosts: NDArray[Any]  # of HOST, one for each scope
-    sites: NDArray[Any]  # of SITE
-    kinds: NDArray[Any]  # of COUNTS
+    hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
+    sites: NDArray[Any]  # of INDEX_SITE
+    kinds: NDArray[Any]  # of PAGES_BY_RATE
 
 
 DAY = 86_400.0
@@ -210,13 +208,13 @@ SURELY = 0.8
 """The chance of a change from which on patience ends, where it is for those that have changed."""
 
 
-@numba.njit(cache=True)
+@kernel
 def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
     """What the belief in the rate of a page is multiplied with in its index."""
     return common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
 
 
-@numba.njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) -> float:
     """What a surge of changes on the site of a page adds to its index."""
     time, kind = time_at(step), common.surge_kind
@@ -235,7 +233,7 @@ def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) ->
     return float(time * own.surge * rates / mass)
 
 
-@numba.njit(cache=True)
+@kernel
 def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
     """The index of a page as of the lattice time `step` after its copy was made."""
     own, common = pages[page], shared[0]
@@ -257,26 +255,26 @@ def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
     return mean * own.weight * own.worth
 
 
-@numba.njit(cache=True)
+@kernel
 def by_clock(own: Any, common: Any) -> bool:
     """Whether a page is taken to change by the clock, and the objective has an index for that."""
     return own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
 
 
-@numba.njit(cache=True)
+@kernel
 def ticks_between(own: Any, begin: float, end: float) -> int:
     """How often a page that changes by the clock may have changed between two times."""
     return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
 
 
-@numba.njit(cache=True)
+@kernel
 def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> float:
     """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
     own, common = pages[page], shared[0]
     return mean_over(own.belief, common.clock[min(ticks, CLOCK_TICKS)]) * own.weight * own.worth
 
 
-@numba.njit(cache=True)
+@kernel
 def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     """The elapsed time at which a page is polled whatever its index is; infinite: never."""
     common = shared[0]
@@ -288,14 +286,14 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     return floor
 
 
-@numba.njit(cache=True)
+@kernel
 def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
     """The probability of a change within `elapsed` seconds, as of the belief in rates."""
     changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
     return min(mean_over(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
 
 
-@numba.njit(cache=True)
+@kernel
 def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
     own, common = pages[page], shared[0]
@@ -317,7 +315,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     return _index_at(pages, shared, page, time_step(elapsed))
 
 
-@numba.njit(cache=True)
+@kernel
 def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> float:
     """Seconds after its copy was made at which the index of a page reaches `price`.
 

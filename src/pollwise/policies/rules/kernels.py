@@ -22,30 +22,35 @@ change is one.
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.arrays import ABSENT
-from pollwise.policies.deadline.kernels import LEASED, DeadlineState, observe_due
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED, tells
+from pollwise.policies.compiled import Kernels, register
+from pollwise.policies.deadline.kernels import (
+    DeadlineState,
+    observe_due,
+    select_adaptive,
+    wake_adaptive,
+)
 from pollwise.types import Outcome
 
 __all__ = [
     "ADAPT",
     "COUNT",
-    "PAGE",
     "PARTS",
-    "SHARED",
+    "RULE_PAGE",
+    "RULE_SHARED",
     "TIERS",
     "IntervalRuleState",
     "observe_interval_rule",
-    "observe_pages",
 ]
 
 ADAPT, COUNT, TIERS = range(3)
 PARTS = 30
 
-PAGE = np.dtype(
+RULE_PAGE = np.dtype(
     [
         ("interval", "f8"),  # of the rule, in seconds of its clock
         ("seen_at", "f8"),  # time of the latest copy; NaN: there is none
@@ -58,7 +63,7 @@ PAGE = np.dtype(
 )
 """What is kept of each page, besides its deadline."""
 
-SHARED = np.dtype(
+RULE_SHARED = np.dtype(
     [
         ("kind", "i8"),
         ("first_interval", "f8"),  # of new pages, in seconds of time
@@ -78,18 +83,18 @@ SHARED = np.dtype(
 
 _DAY = 86400.0
 _MONTH = 30 * _DAY
-_CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
+_CHANGED = int(Outcome.CHANGED)
 
 
 class IntervalRuleState(NamedTuple):
     """The state of an interval rule. Ids of pages are indices of `pages`, `deadlines.pages`."""
 
     deadlines: DeadlineState
-    pages: NDArray[Any]  # of PAGE
-    shared: NDArray[Any]  # of SHARED, one element
+    pages: NDArray[Any]  # of RULE_PAGE
+    shared: NDArray[Any]  # of RULE_SHARED, one element
 
 
-@numba.njit(cache=True)
+@kernel
 def _adapted(own: Any, rule: Any, changed: bool) -> float:
     """The wait after a poll, by the clock; it adapts the interval.
 
@@ -107,7 +112,7 @@ def _adapted(own: Any, rule: Any, changed: bool) -> float:
     return own.interval - rule.synchronise * min(since, own.interval)
 
 
-@numba.njit(cache=True)
+@kernel
 def _by_count(rule: Any, items: int) -> float:
     """The window divided by the items in it, within bounds."""
     if items == 0:
@@ -115,7 +120,7 @@ def _by_count(rule: Any, items: int) -> float:
     return max(min(rule.window / (items * rule.factor), rule.maximum), rule.minimum)
 
 
-@numba.njit(cache=True)
+@kernel
 def _by_tier(rule: Any, items: int, since: float) -> float:
     """NewsBlur's minutes between polls; `since`: seconds since the latest item."""
     readers = rule.subscribers
@@ -130,7 +135,7 @@ def _by_tier(rule: Any, items: int, since: float) -> float:
     return 60.0 * min(minutes, 720.0 if readers >= 1.0 else 2880.0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _count(own: Any, rule: Any, polled_at: float, items: int) -> int:
     """Add new items; gives how many there were in the window."""
     part = math.floor(polled_at / (rule.window / (PARTS - 0.5)))
@@ -141,7 +146,7 @@ def _count(own: Any, rule: Any, polled_at: float, items: int) -> int:
     return int(own.items.sum())
 
 
-@numba.njit(cache=True)
+@kernel
 def _wait(own: Any, rule: Any, polled_at: float, changed: bool, items: int) -> float:
     """Until the next poll, by the clock of the rule."""
     if rule.kind == ADAPT:
@@ -152,16 +157,12 @@ def _wait(own: Any, rule: Any, polled_at: float, changed: bool, items: int) -> f
     return _by_tier(rule, count, polled_at - own.changed_at)
 
 
-@numba.njit(cache=True)
-def _learn(
-    state: IntervalRuleState,
-    page: int,
-    polled_at: float,
-    changed: bool,
-    last_changed_at: float,
-    items: int,
-) -> None:
+@kernel
+def _learn(state: IntervalRuleState, observation: Any) -> None:
     """Take in what a poll found, and set the interval of the page."""
+    page, polled_at = observation.page, observation.polled_at
+    changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
+    items = observation.n_items if observation.n_items >= 0 else int(changed)
     own, rule = state.pages[page], state.shared[0]
     turn, queue = state.deadlines.pages[page], state.deadlines.shared[0]
     if queue.paced:
@@ -182,43 +183,12 @@ def _learn(
     turn.interval = _wait(own, rule, polled_at, changed, items) * rule.scale
 
 
-@numba.njit(cache=True)
-def _take_in(
-    state: IntervalRuleState,
-    page: int,
-    polled_at: float,
-    outcome: int,
-    last_changed_at: float,
-    items: int,
-) -> None:
-    """Take in one observation; `items`: how many were new, -1 if that is not told."""
-    if state.deadlines.pages[page].where == ABSENT:
-        return
-    changed = outcome == _CHANGED
-    newer = not polled_at <= state.pages[page].seen_at
-    if newer and (changed or outcome == _UNCHANGED):
-        count = items if items >= 0 else int(changed)
-        _learn(state, page, polled_at, changed, last_changed_at, count)
-    observe_due(state.deadlines, page, polled_at, outcome, last_changed_at)
-
-
-@numba.njit(cache=True)
-def observe_interval_rule(
-    state: IntervalRuleState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_interval_rule(state: IntervalRuleState, observation: Any) -> None:
     """Take in one observation: it sets the interval and the deadline, and ends the lease."""
-    _take_in(state, page, polled_at, outcome, last_changed_at, -1)
+    if tells(observation, state.pages[observation.page].seen_at):
+        _learn(state, observation)
+    observe_due(state.deadlines, observation)
 
 
-@numba.njit(cache=True)
-def observe_pages(
-    state: IntervalRuleState,
-    pages: NDArray[np.int64],
-    polled_at: NDArray[np.float64],
-    outcome: NDArray[np.int64],
-    last_changed_at: NDArray[np.float64],
-    items: NDArray[np.int64],
-) -> None:
-    """Take in observations, in the order given; `items`: how many were new, -1 if not told."""
-    for n in range(len(pages)):
-        _take_in(state, pages[n], polled_at[n], outcome[n], last_changed_at[n], items[n])
+register(IntervalRuleState, Kernels(select_adaptive, observe_interval_rule, wake_adaptive))

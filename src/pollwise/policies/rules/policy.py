@@ -10,7 +10,7 @@ from pollwise.errors import InputError
 from pollwise.policies.arrays import all_watched, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
-from pollwise.policies.rules.kernels import PAGE, SHARED, IntervalRuleState, observe_pages
+from pollwise.policies.rules.kernels import RULE_PAGE, RULE_SHARED, IntervalRuleState
 from pollwise.types import Page
 
 __all__ = ["DAY", "HOUR", "MINUTE", "IntervalRule"]
@@ -26,6 +26,8 @@ class IntervalRule(AdaptivePolicy):
     that uses them up. Otherwise its times are multiplied with `scale`, and it may leave polls
     unused, or be late where they do not suffice.
     """
+
+    _state_type = IntervalRuleState
 
     def __init__(
         self,
@@ -45,26 +47,18 @@ class IntervalRule(AdaptivePolicy):
                 f"{self.name}: minimum={minimum!r} is above maximum={maximum!r} (seconds between"
                 " two polls); give them in order"
             )
-        shared = np.zeros(1, SHARED)
+        shared = np.zeros(1, RULE_SHARED)
         values = {"kind": kind, "minimum": minimum, "maximum": maximum, **rule}
         for name, value in values.items():
             shared[name] = value
         self._initial = min(max(initial, minimum), maximum)
         shared["scale"] = 1.0 if scale is None else scale
         shared["first_interval"] = self._initial * shared["scale"]
-        super().__init__(shared, PAGE, paced=scale is not None)
-
-    @property
-    def state(self) -> IntervalRuleState:
-        """The whole state: what the functions of `interval_rules` work on.
-
-        To be asked for anew after every `add`, which may need larger arrays.
-        """
-        return IntervalRuleState(self._turns.state, self._pages, self._shared)
+        super().__init__(shared, RULE_PAGE, paced=scale is not None)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), PAGE)
-        queue = self._turns.state.shared[0]
+        new = np.zeros(len(pages), RULE_PAGE)
+        queue = self._state.shared[0]
         new["interval"] = self._initial
         new["seen_at"] = new["changed_at"] = seen_at(pages)
         clock = new["seen_at"] / self._shared["scale"] if queue["paced"] else queue["clock"]
@@ -74,20 +68,10 @@ class IntervalRule(AdaptivePolicy):
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put what was learned back; `StateError` if it does not fit or cannot be."""
-        before = self._turns.state.shared["clock"].copy()
+        before = self._state.shared["clock"].copy()
         super().load_state_dict(state)
-        others = np.setdiff1d(all_watched(self._turns.state.pages), state["page_ids"])
-        if not self._turns.state.shared["paced"]:
+        others = np.setdiff1d(all_watched(self._state.pages), state["page_ids"])
+        if not self._state.shared["paced"]:
             # The clock is another now; to pages that it told nothing of as much has passed.
             for name in ("seen_clock", "changed_clock"):
-                self._pages[name][others] += self._turns.state.shared["clock"] - before
-
-    def _take_in(
-        self,
-        page_ids: NDArray[np.int64],
-        polled_at: NDArray[np.float64],
-        outcomes: NDArray[np.int64],
-        last_changed_at: NDArray[np.float64],
-        items: NDArray[np.int64],
-    ) -> None:
-        observe_pages(self.state, page_ids, polled_at, outcomes, last_changed_at, items)
+                self._pages[name][others] += self._state.shared["clock"] - before

@@ -7,9 +7,10 @@ only. Four children to a node: fewer cache misses than with two.
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["heap_push", "heap_remove", "heap_update"]
 
@@ -18,7 +19,7 @@ Pages = NDArray[Any]
 """A structured array with the fields `key` (float64) and `place` (int64)."""
 
 
-@numba.njit(cache=True)
+@kernel
 def _rise(heap: Heap, pages: Pages, spot: int) -> None:
     page = heap[spot]
     while spot > 1:
@@ -32,7 +33,7 @@ def _rise(heap: Heap, pages: Pages, spot: int) -> None:
     pages[page].place = spot
 
 
-@numba.njit(cache=True)
+@kernel
 def _sink(heap: Heap, pages: Pages, spot: int) -> None:
     page = heap[spot]
     end = heap[0] + 1
@@ -53,7 +54,7 @@ def _sink(heap: Heap, pages: Pages, spot: int) -> None:
     pages[page].place = spot
 
 
-@numba.njit(cache=True)
+@kernel
 def heap_push(heap: Heap, pages: Pages, page: int, time: float) -> None:
     """Put a page in, with its time."""
     pages[page].key = time
@@ -62,7 +63,7 @@ def heap_push(heap: Heap, pages: Pages, page: int, time: float) -> None:
     _rise(heap, pages, heap[0])
 
 
-@numba.njit(cache=True)
+@kernel
 def heap_update(heap: Heap, pages: Pages, page: int, time: float) -> None:
     """Give a page of the heap another time."""
     earlier = time < pages[page].key
@@ -73,7 +74,7 @@ def heap_update(heap: Heap, pages: Pages, page: int, time: float) -> None:
         _sink(heap, pages, pages[page].place)
 
 
-@numba.njit(cache=True)
+@kernel
 def heap_remove(heap: Heap, pages: Pages, page: int) -> None:
     """Take a page out, wherever it stands."""
     spot = pages[page].place

@@ -8,15 +8,16 @@ highest.
 
 from typing import Any
 
-import numba
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["meld", "taken_out"]
 
 Pages = NDArray[Any]
 
 
-@numba.njit(cache=True)
+@kernel
 def meld(pages: Pages, one: int, two: int) -> int:
     """The root of two heaps put together; -1 is an empty heap."""
     if one < 0:
@@ -33,7 +34,7 @@ def meld(pages: Pages, one: int, two: int) -> int:
     return one
 
 
-@numba.njit(cache=True)
+@kernel
 def _in_pairs(pages: Pages, first: int) -> int:
     """The root of the heaps of a page and its siblings put together."""
     done = -1
@@ -56,7 +57,7 @@ def _in_pairs(pages: Pages, first: int) -> int:
     return root
 
 
-@numba.njit(cache=True)
+@kernel
 def taken_out(pages: Pages, root: int, page: int) -> int:
     """The root of the heap without one of its pages."""
     below = _in_pairs(pages, pages[page].child)

@@ -1,13 +1,13 @@
 """Spreads pages that begin together over their first intervals: no bursts, nobody starves."""
 
-import numba
+from pollwise.kernel_cache import kernel
 
 __all__ = ["spread"]
 
 _GOLDEN_RATIO = 0.6180339887498949
 
 
-@numba.njit(cache=True)
+@kernel
 def spread(number: int) -> float:
     """A fraction between 0 and 1 for the pages of number 0, 1, 2, ...
 

@@ -12,16 +12,17 @@ functions costs more than all the rest.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
 
 __all__ = ["Tournament", "grown_tournament", "set_key", "winner"]
 
 Tournament = NDArray[np.float64]
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def set_key(tree: Tournament, page: int, key: float) -> None:
     """Give a page a key; infinity: it takes no part."""
     node = len(tree) // 2 + page
@@ -34,7 +35,7 @@ def set_key(tree: Tournament, page: int, key: float) -> None:
         tree[node] = least
 
 
-@numba.njit(cache=True, inline="always")
+@kernel(inline="always")
 def winner(tree: Tournament) -> int:
     """The page of the smallest key, which is `tree[1]`; any id if that is infinite."""
     least = tree[1]

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
+from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.chance import chance_of
 from pollwise.policies.index.queue import observe_page, select_page
@@ -25,6 +26,8 @@ WITNESSED = np.dtype(
     ]
 )
 """What is kept of each poll."""
+
+_UNCHANGED = int(Outcome.UNCHANGED)
 
 
 class WitnessedState(NamedTuple):
@@ -65,7 +68,7 @@ class Witness:
         self.policy.discard(page_ids)
 
 
-@numba.njit(cache=True)
+@kernel
 def select_witnessed(state: WitnessedState, now: float) -> int:
     """Lease the next page, and note what is expected of its poll."""
     page = select_page(state.inner, now)
@@ -80,15 +83,13 @@ def select_witnessed(state: WitnessedState, now: float) -> int:
     return page
 
 
-@numba.njit(cache=True)
-def observe_witnessed(
-    state: WitnessedState, page: int, polled_at: float, outcome: int, last_changed_at: float
-) -> None:
+@kernel
+def observe_witnessed(state: WitnessedState, observation: Any) -> None:
     """Take in the poll of the page that was selected last, and note what it found."""
     poll = state.polls[state.recorded[0] - 1]
-    if poll.page == page and poll.time == polled_at:
-        poll.changed = outcome != _UNCHANGED
-    observe_page(state.inner, page, polled_at, outcome, last_changed_at)
+    if poll.page == observation.page and poll.time == observation.polled_at:
+        poll.changed = observation.outcome != _UNCHANGED
+    observe_page(state.inner, observation)
 
 
-_UNCHANGED = int(Outcome.UNCHANGED)
+register(WitnessedState, Kernels(select_witnessed, observe_witnessed))

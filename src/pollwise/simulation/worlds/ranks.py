@@ -2,12 +2,12 @@
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.checks import is_real, is_whole
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 
 __all__ = ["RankedPages"]
 
@@ -74,7 +74,7 @@ class RankedPages:
         return rng.choice(len(share), size=swaps, p=share)
 
 
-@numba.njit(cache=True)
+@kernel
 def _swap(order: Ints, ranks: Ints) -> None:
     for rank in ranks:
         if rank + 1 < len(order):

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_whole
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
 from pollwise.policies.compiled import amount, compiled_state, observe, select
 from pollwise.simulation.worlds.ranks import RankedPages
@@ -194,7 +195,7 @@ def play(
     marks = np.array(sorted({n for n in checkpoints if 0 < n <= polls}), np.int64)
     run = _Run(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
-        marks, np.full(len(marks), math.nan),
+        marks, np.full(len(marks), math.nan), blank_observation(),
     )  # fmt: skip
     offer = _offer_called if compiled_state(policy) is None else _offer_compiled
     every = knapsack.swap_every or polls
@@ -226,6 +227,7 @@ class _Run(NamedTuple):
     expected: Floats
     marks: NDArray[np.int64]
     scores: Floats
+    observation: NDArray[Any]  # of OBSERVATION, one element: the latest poll
 
 
 def recent_mean(expected: Floats) -> float:
@@ -287,7 +289,7 @@ def _offer_called(
     return end
 
 
-@numba.njit(cache=True)
+@kernel
 def _draw(
     hazard: float, steps: float, noise: float, rng: np.random.Generator
 ) -> tuple[float, bool]:
@@ -298,20 +300,20 @@ def _draw(
     return _noisy(chance, noise), rng.random() < chance + noise * rng.standard_normal()
 
 
-@numba.njit(cache=True)
+@kernel
 def _noisy(chance: float, noise: float) -> float:
     """The mean of chance + N(0, noise²) where it is cut off at 0 and 1."""
     return noise * (_mean_above(chance / noise) - _mean_above((chance - 1.0) / noise))
 
 
-@numba.njit(cache=True)
+@kernel
 def _mean_above(z: float) -> float:
     """E[max(0, z + N(0, 1))] = zΦ(z) + φ(z)."""
     below = 0.5 * math.erfc(-z / math.sqrt(2.0))
     return z * below + math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
 
 
-@numba.njit(cache=True)
+@kernel
 def _score(shares: Floats, hazards: Floats, noise: float) -> float:
     """The expected reward of an access in proportion to shares that sum to 1."""
     score = 0.0
@@ -322,7 +324,7 @@ def _score(shares: Floats, hazards: Floats, noise: float) -> float:
     return score
 
 
-@numba.njit(cache=True)
+@kernel
 def _offer(
     state: Any,
     hazards: Floats,
@@ -333,7 +335,7 @@ def _offer(
     begin: int,
     end: int,
 ) -> int:
-    page_ids, paid, expected, marks, scores = run
+    page_ids, paid, expected, marks, scores, observations = run
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):
@@ -344,7 +346,9 @@ def _offer(
         offered = amount(state, page)
         steps = now - last[page] if math.isnan(offered) else 1.0 / offered
         chance, pays = _draw(hazards[page], steps, noise, rng)
-        observe(state, page, now, _CHANGED if pays else _UNCHANGED, np.nan)
+        observation = observations[0]
+        write_observation(observation, page, now, _CHANGED if pays else _UNCHANGED)
+        observe(state, observation)
         last[page] = now
         page_ids[n], paid[n], expected[n] = page, pays, chance
         if n + 1 == next_mark:

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import ABSENT
+from pollwise.policies.arrays import ABSENT, READY
 from pollwise.policies.automata.htraa import HTRAA, Schedule, Update
 from pollwise.policies.automata.htraa_kernels import amount_htraa
-from pollwise.policies.automata.share_tree import READY
 from pollwise.types import Observation, Outcome, Page
 
 CHANGED, UNCHANGED, FAILED = Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED

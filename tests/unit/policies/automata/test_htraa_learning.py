@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.automata.htraa import HTRAA, Update
 from pollwise.policies.automata.htraa_kernels import (
     HTRAAState,
@@ -50,6 +51,7 @@ def found_per_poll(amounts: Floats, unchanged: Floats) -> float:
 @numba.njit
 def poll(
     state: HTRAAState,
+    observations: np.ndarray,
     unchanged: Floats,
     rng: np.random.Generator,
     begin: int,
@@ -65,7 +67,8 @@ def poll(
     for n in range(begin, end):
         page = select_htraa(state, float(n))
         changed = rng.random() < 1.0 - unchanged[page] ** (1.0 / amount_htraa(state, page))
-        observe_htraa(state, page, float(n), 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, float(n), 1 if changed else 0)
+        observe_htraa(state, observations[0])
         reward += changed
         polled[n - begin] = page
         states[state.nodes[1].state] += 1
@@ -75,9 +78,10 @@ def poll(
 def run(policy: HTRAA, unchanged: Floats, seed: int, *ends: int) -> list[tuple[int, Floats]]:
     """Reward so far and amounts after so many polls."""
     rng, begin, reward, results = np.random.default_rng(seed), 0, 0, []
+    blank = blank_observation()
     for end in ends:
         polled, states = np.empty(end - begin, np.int64), np.zeros(10**4, np.int64)
-        reward += poll(policy.state, unchanged, rng, begin, end, polled, states)
+        reward += poll(policy.state, blank, unchanged, rng, begin, end, polled, states)
         results.append((reward, policy.amounts()))
         begin = end
     return results
@@ -104,7 +108,8 @@ def stationary(resolution: int, unchanged: Floats, update: Update) -> Floats:
 def test_one_automaton_visits_its_states_as_the_chain_of_births_and_deaths(update):
     policy = make(2, 1, resolution=8, update=update, schedule="random")
     polls, states = 400_000, np.zeros(10, np.int64)
-    poll(policy.state, TWO_PAGES, np.random.default_rng(2), 0, polls, np.empty(polls, int), states)
+    rng, polled = np.random.default_rng(2), np.empty(polls, int)
+    poll(policy.state, blank_observation(), TWO_PAGES, rng, 0, polls, polled, states)
     expected = stationary(8, TWO_PAGES, update)
     assert np.abs(states[1:9] / polls - expected).sum() < 0.02
     assert states[[0, 9]].sum() == 0
@@ -125,12 +130,16 @@ def test_the_finer_the_automaton_the_nearer_to_the_optimum(update):
 
 
 @numba.njit
-def drift(state: HTRAAState, pays: Floats, rng: np.random.Generator, polls: int) -> float:
+def drift(
+    state: HTRAAState, observations: np.ndarray, pays: Floats, rng: np.random.Generator, polls: int
+) -> float:
     """The mean move of the root per poll, from where it is, with rewards of fixed probability."""
     begin, moved = state.nodes[1].state, 0
     for n in range(polls):
         page = select_htraa(state, float(n))
-        observe_htraa(state, page, float(n), 1 if rng.random() < pays[page] else 0, np.nan)
+        outcome = 1 if rng.random() < pays[page] else 0
+        write_observation(observations[0], page, float(n), outcome)
+        observe_htraa(state, observations[0])
         moved += state.nodes[1].state - begin
         state.nodes[1].state = begin
     return moved / polls
@@ -150,7 +159,8 @@ def test_an_automaton_moves_to_the_part_that_pays_more(update, schedule, pays, b
         1.0 - pays[0] if update != "reward-inaction" else 0.0
     )
     expected = r * (1 - r) * (rules * (pays[0] - pays[1]) + (down if begin == 1 else 0.0))
-    moved = drift(policy.state, np.array(pays), np.random.default_rng(4), polls)
+    rng = np.random.default_rng(4)
+    moved = drift(policy.state, blank_observation(), np.array(pays), rng, polls)
     assert moved == pytest.approx(expected, abs=4.0 / math.sqrt(polls))
 
 
@@ -193,7 +203,8 @@ def test_compiled_and_called_it_polls_the_same(schedule):
     unchanged = ranked(37, 0.9, 1.5)
     compiled, called = (make(37, 8, resolution=50, schedule=schedule) for _ in range(2))
     polled, rng = np.empty(2000, np.int64), np.random.default_rng(9)
-    poll(compiled.state, unchanged, rng, 0, 2000, polled, np.zeros(100, np.int64))
+    states = np.zeros(100, np.int64)
+    poll(compiled.state, blank_observation(), unchanged, rng, 0, 2000, polled, states)
     rng = np.random.default_rng(9)
     for n, expected in enumerate(polled.tolist()):
         assert called.select(float(n), 1).page_ids.tolist() == [expected]
@@ -205,7 +216,12 @@ def test_compiled_and_called_it_polls_the_same(schedule):
 
 @numba.njit
 def found_with_fixed_deadlines(
-    state: HTRAAState, unchanged: Floats, rng: np.random.Generator, deadlines: Floats, polls: int
+    state: HTRAAState,
+    observations: np.ndarray,
+    unchanged: Floats,
+    rng: np.random.Generator,
+    deadlines: Floats,
+    polls: int,
 ) -> int:
     """Changes found in the last tenth of polls of pages that change whether polled or not.
 
@@ -215,7 +231,8 @@ def found_with_fixed_deadlines(
     for n in range(1, polls + 1):
         page = np.argmin(deadlines)
         changed = rng.random() < 1.0 - unchanged[page] ** (n - latest[page])
-        observe_htraa(state, page, float(n), 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, float(n), 1 if changed else 0)
+        observe_htraa(state, observations[0])
         latest[page] = n
         deadlines[page] = n + 1.0 / amount_htraa(state, page)
         found += changed and n > 0.9 * polls
@@ -224,14 +241,19 @@ def found_with_fixed_deadlines(
 
 @numba.njit
 def found_with_current_deadlines(
-    state: HTRAAState, unchanged: Floats, rng: np.random.Generator, polls: int
+    state: HTRAAState,
+    observations: np.ndarray,
+    unchanged: Floats,
+    rng: np.random.Generator,
+    polls: int,
 ) -> int:
     """The same with the policy's own deadlines."""
     found, latest = 0, np.zeros(len(unchanged))
     for n in range(1, polls + 1):
         page = select_htraa(state, float(n))
         changed = rng.random() < 1.0 - unchanged[page] ** (n - latest[page])
-        observe_htraa(state, page, float(n), 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, float(n), 1 if changed else 0)
+        observe_htraa(state, observations[0])
         latest[page] = n
         found += changed and n > 0.9 * polls
     return found
@@ -242,7 +264,8 @@ def test_fixed_deadlines_starve_pages_where_only_penalties_move():
     policies = [make(500, 1, update="inaction-penalty") for _ in range(2)]
     deadlines = 500.0 * np.random.default_rng(3).random(500)
     rng = np.random.default_rng(5)
-    starved = found_with_fixed_deadlines(policies[0].state, unchanged, rng, deadlines, polls)
-    fed = found_with_current_deadlines(policies[1].state, unchanged, rng, polls)
+    blank = blank_observation()
+    starved = found_with_fixed_deadlines(policies[0].state, blank, unchanged, rng, deadlines, polls)
+    fed = found_with_current_deadlines(policies[1].state, blank, unchanged, rng, polls)
     assert starved < 0.1 * (polls / 10)
     assert fed > 0.9 * (polls / 10)

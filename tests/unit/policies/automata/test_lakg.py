@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.automata.lakg_kernels import amount_lakg, observe_lakg, select_lakg
 from pollwise.types import Observation, Outcome, Page
@@ -54,7 +55,7 @@ def zipf(count: int, alpha: float, beta: float, rng: np.random.Generator):
 
 
 @numba.njit
-def play(state, log_q, generator, begin, polls):
+def play(state, observations, log_q, generator, begin, polls):
     """The game of the papers: a poll pays with the probability 1 - q^(1/x), independently."""
     found = 0
     for now in range(begin, begin + polls):
@@ -62,7 +63,8 @@ def play(state, log_q, generator, begin, polls):
         pays = -np.expm1(log_q[page] / amount_lakg(state, page))
         changed = generator.random() < pays
         found += changed
-        observe_lakg(state, page, now, 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, now, 1 if changed else 0)
+        observe_lakg(state, observations[0])
     return found
 
 
@@ -89,7 +91,7 @@ def test_the_mixture_of_500_pages_comes_close_to_the_best(schedule, resolution, 
         policy = new_policy(500, schedule, seed + 100, resolution=resolution, exponent=exponent)
         begin = 1
         for until in (10_000, 50_000, 100_000):
-            play(policy.state, log_q, rng, begin, until + 1 - begin)
+            play(policy.state, blank_observation(), log_q, rng, begin, until + 1 - begin)
             rewards.append(expected_reward(policy, log_q))
             begin = until + 1
     assert np.reshape(rewards, (3, 3)).mean(axis=0) == pytest.approx(expected, abs=0.03)
@@ -103,7 +105,7 @@ def test_the_reward_of_the_first_1000_polls_of_8_pages(alpha, beta, expected):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         policy = new_policy(8, resolution=100, exponent=1.3)
-        found += play(policy.state, zipf(8, alpha, beta, rng), rng, 1, 1000)
+        found += play(policy.state, blank_observation(), zipf(8, alpha, beta, rng), rng, 1, 1000)
     assert found / 200 == pytest.approx(expected, rel=0.01)
 
 
@@ -163,7 +165,7 @@ def test_a_plain_game_makes_the_same_polls(exponent, capacity, under_way):
 def test_compiled_and_one_by_one_it_is_the_same(schedule):
     log_q = zipf(20, 0.9, 1.5, np.random.default_rng(0))
     compiled = new_policy(20, schedule, resolution=100)
-    play(compiled.state, log_q, np.random.default_rng(3), 1, 1000)
+    play(compiled.state, blank_observation(), log_q, np.random.default_rng(3), 1, 1000)
     policy, rng = new_policy(20, schedule, resolution=100), np.random.default_rng(3)
 
     def outcome(page: int) -> Outcome:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.bandits.gp_ucb import GPUCB
 from pollwise.policies.bandits.kernels import (
     amount_bandit,
@@ -54,13 +55,14 @@ def test_the_name_is_that_of_the_policy(kind):
 @every_bandit
 def test_calls_and_kernels_give_the_same_polls(kind):
     called, compiled = bandit(kind, 3, 1), bandit(kind, 3, 1)
-    outcomes = np.random.default_rng(6).integers(0, 2, 160)
+    outcomes, observations = np.random.default_rng(6).integers(0, 2, 160), blank_observation()
     for now, outcome in enumerate(outcomes.tolist(), start=1):
         (page_id,) = select(called, float(now))
         assert select_bandit(compiled.state, float(now)) == page_id
         assert amount_bandit(compiled.state, page_id) == called.amounts()[page_id]
         tell(called, page_id, float(now), Outcome(outcome))
-        observe_bandit(compiled.state, page_id, float(now), outcome, np.nan)
+        write_observation(observations[0], page_id, float(now), outcome)
+        observe_bandit(compiled.state, observations[0])
     assert pulls(called) == pulls(compiled) == 160 // called.state.shared["length"][0]
     assert called.state.arms.tobytes() == compiled.state.arms.tobytes()
 

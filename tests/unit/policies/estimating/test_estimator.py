@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.policies.arrays import blank_observation, write_observation
+from pollwise.policies.deadline.kernels import select_adaptive, wake_adaptive
 from pollwise.policies.estimating.estimator import Estimator
-from pollwise.policies.estimating.estimator_kernels import (
-    amount_estimator,
-    observe_estimator,
-    select_estimator,
-    wake_estimator,
-)
+from pollwise.policies.estimating.estimator_kernels import amount_estimator, observe_estimator
 from pollwise.types import Observation, Outcome, Page
 
 
@@ -126,7 +123,7 @@ def test_pages_leased_and_held_when_the_phase_ends_are_scheduled_too():
     policy.observe([Observation(1, 1.0, Outcome.CHANGED)])
     for now in (2.0, 3.0, 4.0):
         poll(policy, now)
-    assert wake_estimator(policy.state) == 50.0
+    assert wake_adaptive(policy.state) == 50.0
     policy.observe([Observation(0, 5.0, Outcome.UNCHANGED)])
     assert {poll(policy, 5.0 + n) for n in range(30)} == {0, 1}
     assert poll(policy, 50.0) == 2
@@ -135,13 +132,14 @@ def test_pages_leased_and_held_when_the_phase_ends_are_scheduled_too():
 
 
 def test_calls_and_kernels_give_the_same_polls():
-    called, compiled = with_pages(7, 60), with_pages(7, 60)
+    called, compiled, observations = with_pages(7, 60), with_pages(7, 60), blank_observation()
     rng = np.random.default_rng(1)
     for now in range(400):
         outcome = int(rng.random() < 0.4)
         page_id = poll(called, float(now), lambda page_id, outcome=outcome: outcome)
-        assert select_estimator(compiled.state, float(now)) == page_id
-        observe_estimator(compiled.state, page_id, float(now), outcome, np.nan)
+        assert select_adaptive(compiled.state, float(now)) == page_id
+        write_observation(observations[0], page_id, float(now), outcome)
+        observe_estimator(compiled.state, observations[0])
     amounts = [amount_estimator(compiled.state, page_id) for page_id in range(7)]
     assert amounts == called.amounts().tolist()
     assert amount_estimator(compiled.state, 100) == 0.0

@@ -12,6 +12,7 @@ from scipy import linalg
 
 from pollwise.errors import InputError, StateError
 from pollwise.knapsack import det_ks
+from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.gpoks.gpoks import GPOKS, GPOKS_VARIANTS
 from pollwise.policies.gpoks.kernels import amount_gpoks, observe_gpoks, select_gpoks
 from pollwise.rates.gaussian_process import SquaredExponential, low_rank_basis
@@ -56,7 +57,7 @@ def zipf(count: int, alpha: float, beta: float, rng: np.random.Generator):
 
 
 @numba.njit
-def play(state, change_rates, generator, polls):
+def play(state, observations, change_rates, generator, polls):
     """The same without events."""
     found = 0
     for now in range(1, polls + 1):
@@ -64,7 +65,8 @@ def play(state, change_rates, generator, polls):
         pays = -np.expm1(-change_rates[page] / amount_gpoks(state, page))
         changed = generator.random() < pays
         found += changed
-        observe_gpoks(state, page, now, 1 if changed else 0, np.nan)
+        write_observation(observations[0], page, now, 1 if changed else 0)
+        observe_gpoks(state, observations[0])
     return found
 
 
@@ -90,14 +92,14 @@ def test_the_reward_of_the_first_1000_polls(variant, pages, expected):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         policy = new_policy(pages, variant, seed=seed + 1000)
-        found += play(policy.state, zipf(pages, 0.6, 1.0, rng), rng, 1000)
+        found += play(policy.state, blank_observation(), zipf(pages, 0.6, 1.0, rng), rng, 1000)
     assert found / 40 == pytest.approx(expected, rel=0.01)
 
 
 def test_amounts_come_close_to_the_best_ones():
     change_rates = np.array([0.05, 0.1, 0.2, 0.4])
     policy = new_policy(4, "gpoks")
-    play(policy.state, change_rates, np.random.default_rng(1), 20_000)
+    play(policy.state, blank_observation(), change_rates, np.random.default_rng(1), 20_000)
     amounts = np.zeros(4)
     for now in range(1000):
         amounts += policy.amounts()[:4] / 1000
@@ -223,7 +225,7 @@ def test_functions_of_the_monotone_variants_never_rise(variant, options):
 def test_compiled_and_one_by_one_it_is_the_same(variant):
     change_rates = zipf(6, 0.9, 1.5, np.random.default_rng(0))
     compiled = new_policy(6, variant, resolution=30)
-    play(compiled.state, change_rates, np.random.default_rng(3), 200)
+    play(compiled.state, blank_observation(), change_rates, np.random.default_rng(3), 200)
     policy = new_policy(6, variant, resolution=30)
     run(policy, 200, changes(change_rates, policy, np.random.default_rng(3)))
     for name, learned in policy.state_dict().items():
@@ -379,7 +381,7 @@ def test_one_page_takes_all_and_as_many_pages_as_steps_take_one_each():
 def test_what_was_learned_goes_on_in_another_policy():
     change_rates = np.array([0.05, 0.6])
     first = new_policy(2, "gpr")
-    play(first.state, change_rates, np.random.default_rng(1), 500)
+    play(first.state, blank_observation(), change_rates, np.random.default_rng(1), 500)
     second = new_policy(2, "gpr")
     second.load_state_dict(first.state_dict())
     assert run(second, 100, begin=501) == run(first, 100, begin=501)

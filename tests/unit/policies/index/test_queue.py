@@ -17,13 +17,11 @@ from hypothesis.stateful import (
 
 from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.policies.arrays import ABSENT, HELD, LEASED
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.state import (
-    ABSENT,
     CALENDAR,
-    HELD,
-    LEASED,
     NEW,
     POOL,
     POOL_CAPACITY,

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.sites import FIRST_SURGE, look_at_site, note_poll
-from pollwise.policies.index.state import ABSENT, SURGES
+from pollwise.policies.index.state import SURGES
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.types import Observation, Outcome, Page
 

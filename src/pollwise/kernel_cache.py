@@ -1,0 +1,103 @@
+"""Compiled functions (kernels), whose machine code is kept on disk from one run to the next.
+
+numba's own cache notices an edit of a function's file, but not of a function in another file that
+it calls. So the code of all kernels is kept in one folder, named after a hash of all their sources:
+after an edit that is another folder. It is below the package's `__pycache__`, or where that cannot
+be written in the user's cache directory; NUMBA_CACHE_DIR goes before both.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+
+__all__ = ["kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_config: Any = numba.config
+_PACKAGE = Path(__file__).parent
+_FOLDER = f"{_PACKAGE.name}-kernels-"
+_KEPT = 3
+"""Folders that stay, those used last: several versions may be in use side by side."""
+
+
+@overload
+def kernel(function: Function, /) -> Function: ...
+
+
+@overload
+def kernel(*, inline: str = ..., fastmath: bool = ...) -> Callable[[Function], Function]: ...
+
+
+def kernel(function: Any = None, /, **options: Any) -> Any:
+    """Have numba compile a function at its first call, and keep the code.
+
+    A decorator in the place of `numba.njit(cache=True)`, and with its options.
+    """
+    if function is None:
+        return lambda function: kernel(function, **options)
+    folder, others = _folder(), _config.CACHE_DIR
+    try:
+        # numba looks at it only now; what others decorate stays where it was.
+        _config.CACHE_DIR = folder
+        return numba.njit(cache=bool(folder), **options)(function)
+    finally:
+        _config.CACHE_DIR = others
+
+
+@cache
+def _folder() -> str:
+    """The folder for the sources as they are; empty: there is no place that can be written."""
+    name = _FOLDER + _hash_of_sources()
+    for parent in _places():
+        folder = parent / name
+        with contextlib.suppress(OSError):
+            is_new = not folder.is_dir()
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+            if is_new:
+                _remove_old(parent)
+            if os.access(folder, os.W_OK):
+                return str(folder)
+    return ""
+
+
+def _places() -> Iterator[Path]:
+    if _config.CACHE_DIR:
+        yield Path(_config.CACHE_DIR)
+    yield _PACKAGE / "__pycache__"
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    yield Path(caches, _PACKAGE.name)
+
+
+def _hash_of_sources() -> str:
+    """Of all files of the package that make kernels, and their names."""
+    digest = hashlib.sha256()
+    for folder, folders, files in os.walk(_PACKAGE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb", buffering=0) as file:
+                    source = file.read()
+                if b"kernel_cache" in source:
+                    digest.update(f"{os.path.relpath(path, _PACKAGE)} {len(source)} ".encode())
+                    digest.update(source)
+    return digest.hexdigest()[:16]
+
+
+def _remove_old(parent: Path) -> None:
+    """A process that still runs with an older version makes its folder anew if it needs it."""
+    used = {}
+    for folder in parent.glob(_FOLDER + "*"):
+        with contextlib.suppress(OSError):
+            used[folder] = folder.stat().st_mtime
+    for folder in sorted(used, key=used.__getitem__, reverse=True)[_KEPT:]:
+        shutil.rmtree(folder, ignore_errors=True)

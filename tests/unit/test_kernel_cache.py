@@ -1,0 +1,126 @@
+"""Compiled code is kept from run to run, until a source of the package changes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pollwise.kernel_cache
+
+CALLED = """\
+from little.kernel_cache import kernel
+
+
+@kernel(inline="always")
+def addend(number):
+    return {addend}
+
+
+@kernel
+def product(number):
+    return {factor} * number
+"""
+
+CALLER = """\
+import numba
+
+from little.called import addend, product
+from little.kernel_cache import kernel
+
+assert "-kernels-" not in numba.config.CACHE_DIR, "others who use numba keep their own place"
+
+
+@kernel
+def answer(number):
+    return product(number) + addend(number)
+
+
+print(answer(10))
+print(sum(answer.stats.cache_hits.values()))
+"""
+
+
+class Little:
+    """A package of three modules, run in processes of their own."""
+
+    def __init__(self, place: Path) -> None:
+        self.package = place / "little"
+        self.package.mkdir(parents=True)
+        (self.package / "__init__.py").touch()
+        shutil.copy(pollwise.kernel_cache.__file__, self.package)
+        (self.package / "caller.py").write_text(CALLER)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
+        self.environment["PYTHONPATH"] = str(place)
+        self.environment["XDG_CACHE_HOME"] = str(place / "cache")
+
+    def edit(self, **numbers: int) -> None:
+        (self.package / "called.py").write_text(CALLED.format(**numbers))
+
+    def run(self) -> tuple[int, bool]:
+        """The answer, and whether its code was kept from an earlier run."""
+        command = [sys.executable, "-c", "import little.caller"]
+        ended = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=True
+        )
+        answer, hits = map(int, ended.stdout.split())
+        return answer, hits > 0
+
+    @staticmethod
+    def folders(place: Path) -> list[str]:
+        return sorted(path.name for path in place.glob("little-kernels-*"))
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Little:
+    return Little(tmp_path)
+
+
+def test_an_edit_in_a_called_function_is_seen_and_code_is_kept_otherwise(little: Little) -> None:
+    little.edit(factor=2, addend=1)
+    assert little.run() == (21, False)
+    assert little.run() == (21, True)
+    little.edit(factor=3, addend=1)
+    assert little.run() == (31, False)
+    little.edit(factor=3, addend=5)
+    assert little.run() == (35, False)
+    little.edit(factor=2, addend=1)
+    assert little.run() == (21, True)
+    assert len(little.folders(little.package / "__pycache__")) == 3
+
+
+def test_only_the_versions_used_last_stay(little: Little) -> None:
+    places = []
+    for factor in range(5):
+        little.edit(factor=factor, addend=0)
+        little.run()
+        places.append(set(little.folders(little.package / "__pycache__")))
+    assert [len(folders) for folders in places] == [1, 2, 3, 3, 3]
+    assert len(places[0] - places[-1]) == 1
+    assert places[3] - places[2] <= places[4]
+
+
+def test_numba_cache_dir_goes_first(little: Little, tmp_path: Path) -> None:
+    little.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "elsewhere")
+    little.edit(factor=2, addend=1)
+    assert [little.run(), little.run()] == [(21, False), (21, True)]
+    assert len(little.folders(tmp_path / "elsewhere")) == 1
+    assert not little.folders(little.package / "__pycache__")
+
+
+def test_where_the_package_cannot_be_written_it_is_the_users_cache(
+    little: Little, tmp_path: Path
+) -> None:
+    (little.package / "__pycache__").write_text("in the way")
+    little.edit(factor=2, addend=1)
+    assert [little.run(), little.run()] == [(21, False), (21, True)]
+    assert len(little.folders(tmp_path / "cache" / "little")) == 1
+
+
+def test_without_any_place_it_compiles_all_the_same(little: Little, tmp_path: Path) -> None:
+    (little.package / "__pycache__").write_text("in the way")
+    (tmp_path / "cache").write_text("in the way")
+    little.edit(factor=2, addend=1)
+    assert [little.run(), little.run()] == [(21, False), (21, False)]
