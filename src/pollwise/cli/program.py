@@ -61,7 +61,7 @@ def _options(
 def main() -> None:
     """Run the command line; every input that cannot be used ends in one line and status 2."""
     try:
-        exit_status = app(standalone_mode=False)
+        exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         sys.exit(_complain(_usage(error)))

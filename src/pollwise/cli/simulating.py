@@ -44,22 +44,22 @@ def _traverse(
 ) -> None:
     """What `simulate --world graph` does."""
     from pollwise.console.tables import progress_line
-    from pollwise.policies.collecting_catalogue import (
-        DEFAULT_COLLECTING_POLICIES,
-        DEFAULT_KEEPING_POLICIES,
-        require_collecting_policies,
+    from pollwise.policies.catalogue import COLLECTING
+    from pollwise.simulation.compare.collections import (
+        COLLECTED_BY,
+        COLLECTING_COLUMNS,
+        collect_policies,
     )
-    from pollwise.simulation.compare.collections import COLLECTING_COLUMNS, collect_policies
-    from pollwise.simulation.compare.study import (
+    from pollwise.simulation.compare.traversals import (
         TRAVERSAL_COLUMNS,
+        TRAVERSED_BY,
         traversal_rows,
         traverse_policies,
     )
     from pollwise.simulation.worlds.graph import Graph
 
-    changing = change_load is not None
-    names = policies or list(DEFAULT_KEEPING_POLICIES if changing else DEFAULT_COLLECTING_POLICIES)
-    require_collecting_policies(names)
+    usual = TRAVERSED_BY if change_load is None else COLLECTED_BY
+    choices = [COLLECTING.choose(text) for text in policies or usual]
     if graph is None:
         raise InputError(
             "--world graph needs --graph, the place of its files without their endings, such as"
@@ -76,7 +76,7 @@ def _traverse(
         with progress_line() as report:
             results = collect_policies(
                 world,
-                names,
+                choices,
                 change_load=change_load,
                 requests=requests,
                 seeds=seeds,
@@ -84,7 +84,9 @@ def _traverse(
             )
         return print_answer(results, COLLECTING_COLUMNS, as_json)
     with progress_line() as report:
-        results = traverse_policies(world, names, traversals=traversals, seeds=seeds, report=report)
+        results = traverse_policies(
+            world, choices, traversals=traversals, seeds=seeds, report=report
+        )
     print_answer(results if as_json else traversal_rows(results), TRAVERSAL_COLUMNS, as_json)
 
 
@@ -139,10 +141,10 @@ def simulate(
     _refuse(context, world, _GRAPH_ONLY)
     from pollwise.console.tables import SIMULATION_COLUMNS, progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
-    from pollwise.simulation.compare.study import made_world, simulate_policies
+    from pollwise.policies.catalogue import WATCHING
+    from pollwise.simulation.compare.simulations import made_world, simulate_policies
 
-    policies = parse_policies(policy or [DEFAULT_POLICY])
+    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     made = made_world(
         world,
         pages=pages,

@@ -90,18 +90,14 @@ def replay(
     from pollwise.console.replays import print_replay
     from pollwise.console.tables import progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.policies.catalogue import WATCHING
     from pollwise.scheduler.budgets import parse_budget
-    from pollwise.simulation.compare.study import (
-        calibrate_policies,
-        read_history,
-        replay_policies,
-        require_predictions,
-    )
+    from pollwise.simulation.compare.calibrations import calibrate_policies, require_predictions
+    from pollwise.simulation.compare.replays import read_history, replay_policies
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
-    policies = parse_policies(policy or [DEFAULT_POLICY])
+    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
     reliability = None
     if plot is not None:
