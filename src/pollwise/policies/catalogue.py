@@ -15,7 +15,7 @@ A name imports the module of its own policy only, and not before that is asked f
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -93,19 +93,10 @@ _Made = TypeVar("_Made", bound=Policy)
 _Entry = tuple[str, Callable[[_Told], dict[str, Any]]]
 """Where the class is below `pollwise.policies`, and what it is told of the setting."""
 
-_NOT_FOR_PEOPLE = frozenset(
-    [
-        "generator",
-        "rates",
-        "objective",
-        "budget",
-        "variant",
-        "raw",
-        "relevance",
-        "revisit",
-        "balance",
-    ]
-)
+_NOT_FOR_PEOPLE = {
+    *(field.name for setting in (Setting, CollectingSetting) for field in fields(setting)),
+    *("generator", "variant", "raw", "balance"),
+}
 """Arguments that are no options: the setting or the name tells them."""
 
 
@@ -287,13 +278,10 @@ WATCHING: Catalogue[Setting, Policy] = Catalogue(
         "lakg": ("automata.lakg:LAKG", _lakg),
         "htraa": ("automata.htraa:HTRAA", _generator),
         "gpoks": ("gpoks.gpoks:GPOKS", partial(_gpoks, "gpoks")),
-        "gpoks-ts": ("gpoks.gpoks:GPOKS", partial(_gpoks, "ts")),
-        "gpoks-ots": ("gpoks.gpoks:GPOKS", partial(_gpoks, "ots")),
-        "gpoks-mono": ("gpoks.gpoks:GPOKS", partial(_gpoks, "mono")),
-        "gpoks-gpr": ("gpoks.gpoks:GPOKS", partial(_gpoks, "gpr")),
-        "gpoks-ucb": ("gpoks.gpoks:GPOKS", partial(_gpoks, "ucb")),
-        "gpoks-ips": ("gpoks.gpoks:GPOKS", partial(_gpoks, "ips")),
-        "gpoks-ips-ots": ("gpoks.gpoks:GPOKS", partial(_gpoks, "ips-ots")),
+        **{
+            f"gpoks-{variant}": ("gpoks.gpoks:GPOKS", partial(_gpoks, variant))
+            for variant in ("ts", "ots", "mono", "gpr", "ucb", "ips", "ips-ots")
+        },
         "ucb1": ("bandits.ucb1:UCB1", _generator),
         "ucb1-raw": ("bandits.ucb1:UCB1", lambda s: {"raw": True} | _generator(s)),
         "ts": ("bandits.thompson:ThompsonSampling", _generator),
