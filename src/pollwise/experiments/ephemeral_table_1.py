@@ -17,7 +17,7 @@ from pollwise.simulation.worlds.ephemeral import (
     Choose,
     EphemeralPlay,
     EphemeralWorld,
-    Learner,
+    LearningChooser,
     above,
     balanced_price,
     play_epochs,
@@ -62,7 +62,7 @@ def _rewards(effort: Effort) -> Outcome:
         for seed in range(effort.trials):
             for choose, rewards in (
                 (top(world, polls), known),
-                (Learner(world, EphemeralIndex(epoch=world.epoch), polls), learnt),
+                (LearningChooser(world, EphemeralIndex(epoch=world.epoch), polls), learnt),
             ):
                 play = play_epochs(world, choose, epochs=2 * _LEARNT_AFTER, seed=seed, observed=())
                 rewards.append(_later(play))

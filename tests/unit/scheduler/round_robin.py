@@ -9,14 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import settings
 
-from pollwise.events import (
-    Command,
-    Event,
-    Poll,
-    Polled,
-    Tick,
-    WakeAt,
-)
+from pollwise.events import Command, Event, Poll, Polled, Tick, WakeAt
 from pollwise.policies.base import StateDict
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Observation, Outcome, Page, Selection

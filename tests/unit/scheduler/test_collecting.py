@@ -5,14 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import (
-    Added,
-    Linked,
-    Rescored,
-    Staffed,
-    Tick,
-    Together,
-)
+from pollwise.events import Added, Linked, Rescored, Staffed, Tick, Together
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Links, Page
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import (
-    Added,
-    HostBlocked,
-    Polled,
-    Removed,
-    Tick,
-    WakeAt,
-)
+from pollwise.events import Added, HostBlocked, Polled, Removed, Tick, WakeAt
 from pollwise.policies.base import Policy
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.events import (
-    Added,
-    Polled,
-    Removed,
-    Tick,
-)
+from pollwise.events import Added, Polled, Removed, Tick
 from pollwise.types import Outcome, Page
 
 from .round_robin import (

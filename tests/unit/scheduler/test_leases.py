@@ -2,12 +2,7 @@
 
 import pytest
 
-from pollwise.events import (
-    Added,
-    Polled,
-    Removed,
-    Tick,
-)
+from pollwise.events import Added, Polled, Removed, Tick
 
 from .round_robin import (
     CHANGED,

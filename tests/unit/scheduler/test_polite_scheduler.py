@@ -2,13 +2,7 @@
 
 import math
 
-from pollwise.events import (
-    Added,
-    HostBlocked,
-    HostPaced,
-    Removed,
-    Tick,
-)
+from pollwise.events import Added, HostBlocked, HostPaced, Removed, Tick
 from pollwise.types import Page
 
 from .round_robin import (

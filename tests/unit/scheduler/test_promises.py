@@ -7,14 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pollwise.events import (
-    Added,
-    HostBlocked,
-    HostPaced,
-    Polled,
-    Removed,
-    Tick,
-)
+from pollwise.events import Added, HostBlocked, HostPaced, Polled, Removed, Tick
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Observation, Outcome, Page
 

@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.events import (
-    Added,
-    Removed,
-    Tick,
-)
+from pollwise.events import Added, Removed, Tick
 from pollwise.types import Budget, Page
 
 from .round_robin import (

@@ -5,12 +5,7 @@ import json
 import pytest
 
 from pollwise.errors import InputError, StateError
-from pollwise.events import (
-    Added,
-    HostBlocked,
-    HostPaced,
-    Tick,
-)
+from pollwise.events import Added, HostBlocked, HostPaced, Tick
 from pollwise.types import Outcome, Page
 
 from .round_robin import (
