@@ -99,12 +99,9 @@ def replay(
     aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
     policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
-    reliability = None
-    if plot is not None:
-        require_drawable(plot, "leave out --plot")
-        if calibration:
-            reliability = plot.with_stem(f"{plot.stem}-calibration")
-            require_drawable(reliability, "leave out --plot")
+    reliability = plot.with_stem(f"{plot.stem}-calibration") if plot and calibration else None
+    for chart in filter(None, (plot, reliability)):
+        require_drawable(chart, "leave out --plot")
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
@@ -115,10 +112,9 @@ def replay(
     )
     if calibration:
         require_predictions(history, policies)
-    objectives = [objective_of(aim.value, **parameters) for aim in aims]
     with progress_line() as report:
         asked: dict[str, Any] = {
-            "objectives": objectives,
+            "objectives": [objective_of(aim.value, **parameters) for aim in aims],
             "budgets": budgets,
             "warm_up": warm_up,
             "report": report,
