@@ -24,7 +24,7 @@ from debian_documents import LARGE, SMALL, unpacked
 
 import pollwise
 from pollwise.store import Store
-from pollwise.testing.document_hosts import rapid_fire, read_visits
+from pollwise.testing.document_hosts import rapid_fire, read_exchanges
 
 SOURCE = str(Path(pollwise.__file__).parents[1])
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
@@ -36,7 +36,7 @@ CRAWL_DELAY = 0.02
 
 def crawl(folders: list[Path], pages: int, place: Path) -> dict[str, float]:
     """Crawl so many pages of these folders and measure."""
-    log, db = place / "visits.json", place / "collection.db"
+    log, db = place / "exchanges.json", place / "collection.db"
     delays = ["--latency", str(LATENCY), "--crawl-delay", str(CRAWL_DELAY), "--log", str(log)]
     with subprocess.Popen(
         [*HOSTS, *delays, *map(str, folders)],
@@ -53,14 +53,14 @@ def crawl(folders: list[Path], pages: int, place: Path) -> dict[str, float]:
     with Store.open_readonly(db) as store:
         documents = sum(document.text is not None for document in store.documents())
         relevance = sum(document.relevance or 0.0 for document in store.documents())
-    visits = read_visits(log)
+    exchanges = read_exchanges(log)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
-        "requests": len(visits),
+        "requests": len(exchanges),
         "documents": documents,
         "relevance": relevance,
         "seconds": seconds,
-        "too early": len(rapid_fire(visits, CRAWL_DELAY)),
+        "too early": len(rapid_fire(exchanges, CRAWL_DELAY)),
         "idle share": load["idle"] / load["elapsed"],
         "mean queue": load["mean_queued"],
         "processing time": load["processing_time"],

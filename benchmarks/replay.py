@@ -18,9 +18,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pollwise.objectives import objective
-from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.catalogue import WATCHING
 from pollwise.scheduler.budgets import parse_budget
-from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.compare.replays import replay_policies
 from pollwise.simulation.recorded.replay import Replay
 
 OBJECTIVES = ("freshness", "delay", "detection")
@@ -50,7 +50,7 @@ def seconds_of(path: Path, budget: str, name: str) -> dict[str, float]:
     read = time.process_time()
     [result] = replay_policies(
         world,
-        parse_policies(["bayes-index"]),
+        [WATCHING.choose("bayes-index")],
         objectives=[objective(name)],
         budgets=[parse_budget(budget)],
         warm_up=0.15,

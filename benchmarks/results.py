@@ -20,9 +20,9 @@ from typing import Any
 from results_document import FIGURES, document
 
 from pollwise.objectives import objective
-from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.catalogue import WATCHING
 from pollwise.scheduler.budgets import BudgetText, parse_budget
-from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.compare.replays import replay_policies
 from pollwise.simulation.recorded.replay import Replay
 
 BUDGETS = ("0.2/day/page", "0.05/day/page")
@@ -130,7 +130,7 @@ def with_one_scale(world: Replay, rule: str, budget: BudgetText, polls: int) -> 
         middle = (low + high) / 2
         rows += replay_policies(
             world,
-            parse_policies([f"{rule}:scale={10.0**middle!r}"]),
+            [WATCHING.choose(f"{rule}:scale={10.0**middle!r}")],
             objectives=[objective("freshness")],
             budgets=[roomy],
             warm_up=WARM_UP,
@@ -154,7 +154,7 @@ def run(folder: Path, corpus: Corpus, budget: str) -> dict[str, Any]:
     world = corpus.read(folder)
     rows = replay_policies(
         world,
-        parse_policies(POLICIES),
+        [WATCHING.choose(name) for name in POLICIES],
         objectives=[objective(name) for name in FIGURES],
         budgets=[parse_budget(budget)],
         warm_up=WARM_UP,

@@ -9,180 +9,209 @@ The same policy object runs in a simulated world, on a replayed history and agai
 1000
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all the rest
 
 if TYPE_CHECKING:
-    from pollwise.errors import (
-        InputError,
-        PollwiseError,
-        StateError,
-        StoreError,
-        StoreVersionError,
-        TraceError,
+    from pollwise.errors import InputError as InputError
+    from pollwise.errors import PollwiseError as PollwiseError
+    from pollwise.errors import StateError as StateError
+    from pollwise.errors import StoreError as StoreError
+    from pollwise.errors import StoreVersionError as StoreVersionError
+    from pollwise.errors import TraceError as TraceError
+    from pollwise.events import Added as Added
+    from pollwise.events import Command as Command
+    from pollwise.events import Event as Event
+    from pollwise.events import HostBlocked as HostBlocked
+    from pollwise.events import HostPaced as HostPaced
+    from pollwise.events import Linked as Linked
+    from pollwise.events import Poll as Poll
+    from pollwise.events import Polled as Polled
+    from pollwise.events import Removed as Removed
+    from pollwise.events import Rescored as Rescored
+    from pollwise.events import Staffed as Staffed
+    from pollwise.events import Tick as Tick
+    from pollwise.events import Together as Together
+    from pollwise.events import WakeAt as WakeAt
+    from pollwise.knapsack import Allocation as Allocation
+    from pollwise.knapsack import allocate as allocate
+    from pollwise.knapsack import concave_amounts as concave_amounts
+    from pollwise.knapsack import det_ks as det_ks
+    from pollwise.knapsack import polling_amounts as polling_amounts
+    from pollwise.metrics import Changes as Changes
+    from pollwise.metrics import Polls as Polls
+    from pollwise.metrics import Score as Score
+    from pollwise.metrics import score as score
+    from pollwise.objectives import Age as Age
+    from pollwise.objectives import Delay as Delay
+    from pollwise.objectives import Detection as Detection
+    from pollwise.objectives import Ephemeral as Ephemeral
+    from pollwise.objectives import Freshness as Freshness
+    from pollwise.objectives import Objective as Objective
+    from pollwise.objectives import objective as objective
+    from pollwise.policies.automata.htraa import HTRAA as HTRAA
+    from pollwise.policies.automata.lakg import LAKG as LAKG
+    from pollwise.policies.bandits.gp_ucb import GPUCB as GPUCB
+    from pollwise.policies.bandits.thompson import ThompsonSampling as ThompsonSampling
+    from pollwise.policies.bandits.ucb1 import UCB1 as UCB1
+    from pollwise.policies.base import Mixture as Mixture
+    from pollwise.policies.base import Policy as Policy
+    from pollwise.policies.collecting.request_controller import (
+        RequestController as RequestController,
     )
-    from pollwise.knapsack import Allocation, allocate, concave_amounts, det_ks, polling_amounts
-    from pollwise.metrics import Changes, Polls, Score, score
-    from pollwise.objectives import (
-        Age,
-        Delay,
-        Detection,
-        Ephemeral,
-        Freshness,
-        Objective,
-        objective,
+    from pollwise.policies.collecting.robot import Robot as Robot
+    from pollwise.policies.deadline.fixed import Fixed as Fixed
+    from pollwise.policies.deadline.optimal import Optimal as Optimal
+    from pollwise.policies.deadline.proportional import Proportional as Proportional
+    from pollwise.policies.deadline.uniform import Uniform as Uniform
+    from pollwise.policies.estimating.cho import ChoMLE as ChoMLE
+    from pollwise.policies.estimating.cho import ChoNaive as ChoNaive
+    from pollwise.policies.estimating.estimator import Estimator as Estimator
+    from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl as KnownLambdaCrawl
+    from pollwise.policies.estimating.lambdacrawl import LambdaCrawl as LambdaCrawl
+    from pollwise.policies.estimating.mirrorsync import MirrorSync as MirrorSync
+    from pollwise.policies.gpoks.gpoks import GPOKS as GPOKS
+    from pollwise.policies.index.bayes_index import BayesianIndex as BayesianIndex
+    from pollwise.policies.index.bayes_index import PageEstimate as PageEstimate
+    from pollwise.policies.index.ephemeral import EphemeralIndex as EphemeralIndex
+    from pollwise.policies.index.ephemeral import SourceEstimate as SourceEstimate
+    from pollwise.policies.index.whittle import Whittle as Whittle
+    from pollwise.policies.rules.miniflux import Miniflux as Miniflux
+    from pollwise.policies.rules.news_crawl import NewsCrawl as NewsCrawl
+    from pollwise.policies.rules.newsblur import NewsBlur as NewsBlur
+    from pollwise.policies.rules.nutch import Nutch as Nutch
+    from pollwise.policies.rules.stormcrawler import StormCrawler as StormCrawler
+    from pollwise.scheduler.scheduler import Scheduler as Scheduler
+    from pollwise.simulation.loop import BudgetPerPage as BudgetPerPage
+    from pollwise.simulation.loop import simulate as simulate
+    from pollwise.simulation.recorded.items import ItemReplay as ItemReplay
+    from pollwise.simulation.recorded.replay import Replay as Replay
+    from pollwise.simulation.worlds.ephemeral import EphemeralSource as EphemeralSource
+    from pollwise.simulation.worlds.ephemeral import EphemeralWorld as EphemeralWorld
+    from pollwise.simulation.worlds.ephemeral import play_epochs as play_epochs
+    from pollwise.simulation.worlds.stochastic_knapsack import Play as Play
+    from pollwise.simulation.worlds.stochastic_knapsack import (
+        StochasticKnapsack as StochasticKnapsack,
     )
-    from pollwise.policies.automata.htraa import HTRAA
-    from pollwise.policies.automata.lakg import LAKG
-    from pollwise.policies.bandits.gp_ucb import GPUCB
-    from pollwise.policies.bandits.thompson import ThompsonSampling
-    from pollwise.policies.bandits.ucb1 import UCB1
-    from pollwise.policies.base import Mixture, Policy
-    from pollwise.policies.deadline.fixed import Fixed
-    from pollwise.policies.deadline.optimal import Optimal
-    from pollwise.policies.deadline.proportional import Proportional
-    from pollwise.policies.deadline.uniform import Uniform
-    from pollwise.policies.estimating.cho import ChoMLE, ChoNaive
-    from pollwise.policies.estimating.estimator import Estimator
-    from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
-    from pollwise.policies.estimating.mirrorsync import MirrorSync
-    from pollwise.policies.gpoks.gpoks import GPOKS
-    from pollwise.policies.index.bayes_index import BayesianIndex, PageEstimate
-    from pollwise.policies.index.ephemeral import EphemeralIndex, SourceEstimate
-    from pollwise.policies.index.whittle import Whittle
-    from pollwise.policies.rules.miniflux import Miniflux
-    from pollwise.policies.rules.news_crawl import NewsCrawl
-    from pollwise.policies.rules.newsblur import NewsBlur
-    from pollwise.policies.rules.nutch import Nutch
-    from pollwise.policies.rules.stormcrawler import StormCrawler
-    from pollwise.scheduler.scheduler import Scheduler
-    from pollwise.simulation.loop import BudgetPerPage, simulate
-    from pollwise.simulation.recorded.items import ItemReplay
-    from pollwise.simulation.recorded.replay import Replay
-    from pollwise.simulation.worlds.ephemeral import EphemeralSource, EphemeralWorld, play_epochs
-    from pollwise.simulation.worlds.stochastic_knapsack import Play, StochasticKnapsack, play
-    from pollwise.simulation.worlds.world import World
-    from pollwise.simulation.worlds.zipf import Zipf
-    from pollwise.types import Budget, Item, Observation, Outcome, Page, Selection
+    from pollwise.simulation.worlds.stochastic_knapsack import play as play
+    from pollwise.simulation.worlds.world import World as World
+    from pollwise.simulation.worlds.zipf import Zipf as Zipf
+    from pollwise.types import Budget as Budget
+    from pollwise.types import Item as Item
+    from pollwise.types import Links as Links
+    from pollwise.types import Observation as Observation
+    from pollwise.types import Outcome as Outcome
+    from pollwise.types import Page as Page
+    from pollwise.types import Selection as Selection
+    from pollwise.types import StateDict as StateDict
 
-__all__ = [
-    "GPOKS",
-    "GPUCB",
-    "HTRAA",
-    "LAKG",
-    "UCB1",
-    "Age",
-    "Allocation",
-    "BayesianIndex",
-    "Budget",
-    "BudgetPerPage",
-    "Changes",
-    "ChoMLE",
-    "ChoNaive",
-    "Delay",
-    "Detection",
-    "Ephemeral",
-    "EphemeralIndex",
-    "EphemeralSource",
-    "EphemeralWorld",
-    "Estimator",
-    "Fixed",
-    "Freshness",
-    "InputError",
-    "Item",
-    "ItemReplay",
-    "KnownLambdaCrawl",
-    "LambdaCrawl",
-    "Miniflux",
-    "MirrorSync",
-    "Mixture",
-    "NewsBlur",
-    "NewsCrawl",
-    "Nutch",
-    "Objective",
-    "Observation",
-    "Optimal",
-    "Outcome",
-    "Page",
-    "PageEstimate",
-    "Play",
-    "Policy",
-    "Polls",
-    "PollwiseError",
-    "Proportional",
-    "Replay",
-    "Scheduler",
-    "Score",
-    "Selection",
-    "SourceEstimate",
-    "StateError",
-    "StochasticKnapsack",
-    "StoreError",
-    "StoreVersionError",
-    "StormCrawler",
-    "ThompsonSampling",
-    "TraceError",
-    "Uniform",
-    "Whittle",
-    "World",
-    "Zipf",
-    "allocate",
-    "concave_amounts",
-    "det_ks",
-    "objective",
-    "play",
-    "play_epochs",
-    "polling_amounts",
-    "score",
-    "simulate",
-]
+_HOMES = {
+    "Added": "pollwise.events",
+    "Age": "pollwise.objectives",
+    "Allocation": "pollwise.knapsack",
+    "BayesianIndex": "pollwise.policies.index.bayes_index",
+    "Budget": "pollwise.types",
+    "BudgetPerPage": "pollwise.simulation.loop",
+    "Changes": "pollwise.metrics",
+    "ChoMLE": "pollwise.policies.estimating.cho",
+    "ChoNaive": "pollwise.policies.estimating.cho",
+    "Command": "pollwise.events",
+    "Delay": "pollwise.objectives",
+    "Detection": "pollwise.objectives",
+    "Ephemeral": "pollwise.objectives",
+    "EphemeralIndex": "pollwise.policies.index.ephemeral",
+    "EphemeralSource": "pollwise.simulation.worlds.ephemeral",
+    "EphemeralWorld": "pollwise.simulation.worlds.ephemeral",
+    "Estimator": "pollwise.policies.estimating.estimator",
+    "Event": "pollwise.events",
+    "Fixed": "pollwise.policies.deadline.fixed",
+    "Freshness": "pollwise.objectives",
+    "GPOKS": "pollwise.policies.gpoks.gpoks",
+    "GPUCB": "pollwise.policies.bandits.gp_ucb",
+    "HTRAA": "pollwise.policies.automata.htraa",
+    "HostBlocked": "pollwise.events",
+    "HostPaced": "pollwise.events",
+    "InputError": "pollwise.errors",
+    "Item": "pollwise.types",
+    "ItemReplay": "pollwise.simulation.recorded.items",
+    "KnownLambdaCrawl": "pollwise.policies.estimating.lambdacrawl",
+    "LAKG": "pollwise.policies.automata.lakg",
+    "LambdaCrawl": "pollwise.policies.estimating.lambdacrawl",
+    "Linked": "pollwise.events",
+    "Links": "pollwise.types",
+    "Miniflux": "pollwise.policies.rules.miniflux",
+    "MirrorSync": "pollwise.policies.estimating.mirrorsync",
+    "Mixture": "pollwise.policies.base",
+    "NewsBlur": "pollwise.policies.rules.newsblur",
+    "NewsCrawl": "pollwise.policies.rules.news_crawl",
+    "Nutch": "pollwise.policies.rules.nutch",
+    "Objective": "pollwise.objectives",
+    "Observation": "pollwise.types",
+    "Optimal": "pollwise.policies.deadline.optimal",
+    "Outcome": "pollwise.types",
+    "Page": "pollwise.types",
+    "PageEstimate": "pollwise.policies.index.bayes_index",
+    "Play": "pollwise.simulation.worlds.stochastic_knapsack",
+    "Policy": "pollwise.policies.base",
+    "Poll": "pollwise.events",
+    "Polled": "pollwise.events",
+    "Polls": "pollwise.metrics",
+    "PollwiseError": "pollwise.errors",
+    "Proportional": "pollwise.policies.deadline.proportional",
+    "Removed": "pollwise.events",
+    "Replay": "pollwise.simulation.recorded.replay",
+    "RequestController": "pollwise.policies.collecting.request_controller",
+    "Rescored": "pollwise.events",
+    "Robot": "pollwise.policies.collecting.robot",
+    "Scheduler": "pollwise.scheduler.scheduler",
+    "Score": "pollwise.metrics",
+    "Selection": "pollwise.types",
+    "SourceEstimate": "pollwise.policies.index.ephemeral",
+    "Staffed": "pollwise.events",
+    "StateDict": "pollwise.types",
+    "StateError": "pollwise.errors",
+    "StochasticKnapsack": "pollwise.simulation.worlds.stochastic_knapsack",
+    "StoreError": "pollwise.errors",
+    "StoreVersionError": "pollwise.errors",
+    "StormCrawler": "pollwise.policies.rules.stormcrawler",
+    "ThompsonSampling": "pollwise.policies.bandits.thompson",
+    "Tick": "pollwise.events",
+    "Together": "pollwise.events",
+    "TraceError": "pollwise.errors",
+    "UCB1": "pollwise.policies.bandits.ucb1",
+    "Uniform": "pollwise.policies.deadline.uniform",
+    "WakeAt": "pollwise.events",
+    "Whittle": "pollwise.policies.index.whittle",
+    "World": "pollwise.simulation.worlds.world",
+    "Zipf": "pollwise.simulation.worlds.zipf",
+    "allocate": "pollwise.knapsack",
+    "concave_amounts": "pollwise.knapsack",
+    "det_ks": "pollwise.knapsack",
+    "objective": "pollwise.objectives",
+    "play": "pollwise.simulation.worlds.stochastic_knapsack",
+    "play_epochs": "pollwise.simulation.worlds.ephemeral",
+    "polling_amounts": "pollwise.knapsack",
+    "score": "pollwise.metrics",
+    "simulate": "pollwise.simulation.loop",
+}
+"""The public names and the modules they are in. A module is imported when one of its names is first
+asked for, so that what needs none of the compiled parts, such as `pollwise status`, starts quickly.
+"""
 
-# Where the names are, the quickly loaded first. They are loaded when they are asked for, so that
-# what needs none of the compiled parts (such as `pollwise status`) starts quickly.
-_HOMES = (
-    "pollwise.types",
-    "pollwise.errors",
-    "pollwise.knapsack",
-    "pollwise.metrics",
-    "pollwise.objectives",
-    "pollwise.policies.base",
-    "pollwise.policies.index.bayes_index",
-    "pollwise.policies.estimating.cho",
-    "pollwise.policies.index.ephemeral",
-    "pollwise.policies.estimating.estimator",
-    "pollwise.policies.deadline.fixed",
-    "pollwise.policies.bandits.gp_ucb",
-    "pollwise.policies.gpoks.gpoks",
-    "pollwise.policies.automata.htraa",
-    "pollwise.policies.automata.lakg",
-    "pollwise.policies.estimating.lambdacrawl",
-    "pollwise.policies.rules.miniflux",
-    "pollwise.policies.estimating.mirrorsync",
-    "pollwise.policies.rules.news_crawl",
-    "pollwise.policies.rules.newsblur",
-    "pollwise.policies.rules.nutch",
-    "pollwise.policies.deadline.optimal",
-    "pollwise.policies.deadline.proportional",
-    "pollwise.policies.rules.stormcrawler",
-    "pollwise.policies.bandits.thompson",
-    "pollwise.policies.bandits.ucb1",
-    "pollwise.policies.deadline.uniform",
-    "pollwise.policies.index.whittle",
-    "pollwise.scheduler.scheduler",
-    "pollwise.simulation.worlds.ephemeral",
-    "pollwise.simulation.recorded.items",
-    "pollwise.simulation.loop",
-    "pollwise.simulation.recorded.replay",
-    "pollwise.simulation.worlds.stochastic_knapsack",
-    "pollwise.simulation.worlds.world",
-    "pollwise.simulation.worlds.zipf",
-)
+__all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for home in _HOMES:
-            module = import_module(home)
-            if name in module.__all__:
-                return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # a type checker would take any name to be there
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        globals()[name] = value = getattr(import_module(_HOMES[name]), name)
+        return value

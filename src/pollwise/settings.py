@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-import numpy as np
-
+from pollwise.checks import require_share
 from pollwise.errors import InputError
 from pollwise.objectives import objective
 from pollwise.policies.base import Policy
-from pollwise.policies.collecting.robot import Robot
-from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.relevance.topic import Topic
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
@@ -58,16 +56,20 @@ class WatchSettings:
 
     def __post_init__(self) -> None:
         parse_budget(self.budget)
-        self.policy()
+        objective(self.objective, **self.parameters)
+        require_share("watch", "revert_worth", self.revert_worth)
+        require_share("watch", "not_modified_cost", self.not_modified_cost)
 
-    def policy(self) -> BayesianIndex:
-        """A new policy."""
+    def policy(self, pages: int) -> Policy:
+        """A new policy for about so many pages."""
         aim = objective(self.objective, **self.parameters)
-        return BayesianIndex(objective=aim, revert_worth=self.revert_worth)
+        setting = Setting(aim, budget=_budget(self.budget, pages).rate, pages=pages)
+        choice = WATCHING.choose(WATCHING.default, revert_worth=self.revert_worth)
+        return choice.make(setting)
 
-    def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
-        """A new scheduler for so many pages, with this policy (None: a new one)."""
-        return Scheduler(policy or self.policy(), _budget(self.budget, pages))
+    def scheduler(self, pages: int) -> Scheduler:
+        """A new scheduler for so many pages, with a new policy."""
+        return Scheduler(self.policy(pages), _budget(self.budget, pages))
 
     def recorded(self) -> dict[str, Any]:
         """As the store keeps it."""
@@ -110,14 +112,10 @@ class CollectSettings:
                 " a budget for all of them, such as 2/second"
             )
 
-    def policy(self) -> Robot:
-        """A new policy."""
-        return Robot(generator=np.random.default_rng(_SEED))
-
-    def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
-        """As of `WatchSettings`; the budget does not depend on the number of pages."""
+    def scheduler(self, pages: int) -> Scheduler:
+        """A new scheduler with a new policy; the budget does not depend on the number of pages."""
         return Scheduler(
-            policy or self.policy(),
+            COLLECTING.choose(COLLECTING.default).make(CollectingSetting(seed=_SEED)),
             _budget(self.budget, pages),
             lease=_LEASE,
             crawl_delay=self.crawl_delay,

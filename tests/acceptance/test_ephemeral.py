@@ -5,7 +5,7 @@ import pytest
 
 from pollwise.experiments.papers.ephemeral import EPOCHS, LONG_RUN, SOURCES
 from pollwise.policies.index.ephemeral import EphemeralIndex
-from pollwise.simulation.worlds.ephemeral import EphemeralWorld, Learner, play_epochs, top
+from pollwise.simulation.worlds.ephemeral import EphemeralWorld, LearningChooser, play_epochs, top
 
 LEARNT_AFTER = 50 * len(SOURCES)
 
@@ -36,7 +36,7 @@ def test_learning_costs_less_than_three_percent_after_fifty_epochs_a_source(poll
     world = EphemeralWorld(SOURCES, aged=aged)
     epochs = 2 * LEARNT_AFTER
     known = play_epochs(world, top(world, polls), epochs=epochs, seed=1, observed=())
-    learner = Learner(world, EphemeralIndex(epoch=epoch), polls)
+    learner = LearningChooser(world, EphemeralIndex(epoch=epoch), polls)
     learnt = play_epochs(world, learner, epochs=epochs, seed=1, observed=())
     share = learnt.rewards[LEARNT_AFTER:].sum() / known.rewards[LEARNT_AFTER:].sum()
     assert share >= 0.97

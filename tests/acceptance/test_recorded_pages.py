@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pollwise.objectives import objective
-from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.catalogue import WATCHING
 from pollwise.scheduler.budgets import parse_budget
-from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.compare.replays import replay_policies
 from pollwise.simulation.recorded.replay import Replay
 
 DATA = Path(__file__).parents[1] / "data"
@@ -17,7 +17,7 @@ def figures(trace: str, figure: str, aim: str, **options) -> dict[str, float]:
     """By policy, at 0.2 polls a day and page."""
     results = replay_policies(
         Replay.read(DATA / trace, **options),
-        parse_policies(["uniform", "bayes-index", "whittle"]),
+        [WATCHING.choose(name) for name in ("uniform", "bayes-index", "whittle")],
         objectives=[objective(aim)],
         budgets=[parse_budget("0.2/day/page")],
         warm_up=0.15,

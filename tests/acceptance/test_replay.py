@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pollwise.objectives import objective
-from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.catalogue import WATCHING
 from pollwise.scheduler.budgets import parse_budget
-from pollwise.simulation.compare.study import replay_policies
+from pollwise.simulation.compare.replays import replay_policies
 from pollwise.simulation.recorded.replay import Replay
 
 DATA = Path(__file__).parents[1] / "data"
@@ -22,7 +22,7 @@ def replayed(trace: str, aim: str, per_day: float) -> dict[str, tuple[float, flo
     """Freshness and mean delay in days, by policy."""
     results = replay_policies(
         Replay.read(DATA / trace),
-        parse_policies(["uniform", "bayes-index", "whittle"]),
+        [WATCHING.choose(name) for name in ("uniform", "bayes-index", "whittle")],
         objectives=[objective(aim)],
         budgets=[parse_budget(f"{per_day}/day/page")],
         warm_up=0.15,

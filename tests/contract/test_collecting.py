@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pollwise.policies.base import Policy
+from pollwise.policies.catalogue import COLLECTING, CollectingSetting
 from pollwise.policies.collecting.fringe_greedy import FringeGreedy
 from pollwise.policies.collecting.random_order import RandomOrder
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.policies.collecting.robot_q import RobotQ
 from pollwise.policies.collecting.upper_bound import UpperBound
-from pollwise.policies.collecting_catalogue import COLLECTING_POLICY_NAMES, make_controller
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 from pollwise.testing.policy_contract import PolicyContract
@@ -42,7 +42,7 @@ class TestRobotQ(PolicyContract):
         return RobotQ(generator=np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("name", COLLECTING_POLICY_NAMES)
+@pytest.mark.parametrize("name", COLLECTING.names)
 class TestTraversals:
     """The rules of `policies.collecting.request_controller`, as far as a caller can see them."""
 
@@ -60,7 +60,9 @@ class TestTraversals:
         )  # fmt: skip
 
     def controller(self, name: str, graph: Graph) -> RequestController:
-        controller = make_controller(name, graph.relevance, np.random.default_rng(5))
+        controller = COLLECTING.choose(name).make(
+            CollectingSetting(graph.relevance, revisit=False, seed=5)
+        )
         assert isinstance(controller, RequestController)
         return controller
 

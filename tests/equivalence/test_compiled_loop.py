@@ -8,20 +8,17 @@ import pytest
 from pollwise.metrics import Polls
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
-from pollwise.policies.catalogue import (
-    POLICY_NAMES,
-    TWO_PAGE_POLICIES,
-    Setting,
-    make_policy,
-)
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.worlds.world import World
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Budget
 
+TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
+
 every_policy = pytest.mark.parametrize(
-    "name", [name for name in POLICY_NAMES if name not in TWO_PAGE_POLICIES]
+    "name", [name for name in WATCHING.names if name not in TWO_PAGE_POLICIES]
 )
 
 
@@ -40,8 +37,8 @@ def both(name: str, world: World, objective=None, **run) -> tuple[Polls, Polls]:
     budget = run["budget"]
     total = budget.rate * (len(world.pages) if isinstance(budget, BudgetPerPage) else 1)
     setting = Setting(objective or Detection(), total, len(world.pages), world.rates)
-    compiled = simulate(make_policy(name, setting), world, seed=3, **run)
-    return compiled, simulate(Plain(make_policy(name, setting)), world, seed=3, **run)
+    compiled = simulate(WATCHING.choose(name).make(setting), world, seed=3, **run)
+    return compiled, simulate(Plain(WATCHING.choose(name).make(setting)), world, seed=3, **run)
 
 
 def assert_same(compiled: Polls, scheduled: Polls) -> None:

@@ -12,12 +12,7 @@ from pollwise.live.loop import Watched, run
 from pollwise.live.session import Session
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
-from pollwise.policies.catalogue import (
-    POLICY_NAMES,
-    TWO_PAGE_POLICIES,
-    Setting,
-    make_policy,
-)
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
@@ -28,6 +23,8 @@ from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import PollReport
+
+TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
 
 POLLS = 500
 
@@ -50,13 +47,13 @@ async def no_record(progress: object) -> None:
     pass
 
 
-@pytest.mark.parametrize("name", POLICY_NAMES)
+@pytest.mark.parametrize("name", WATCHING.names)
 async def test_serve_polls_as_simulate_does(name):
     pages = 2 if name in TWO_PAGE_POLICIES else 40
     world = Zipf(pages=pages, alpha=0.5, beta=1.0)
     world.reset(seed=6, duration=POLLS + 1.0)
     setting = Setting(Detection(), budget=1.0, pages=pages, rates=world.rates)
-    simulated = simulate(make_policy(name, setting), world, polls=POLLS, seed=6)
+    simulated = simulate(WATCHING.choose(name).make(setting), world, polls=POLLS, seed=6)
 
     world.reset(seed=6, duration=POLLS + 1.0)
     clock, stop = FakeClock(), asyncio.Event()
@@ -64,7 +61,7 @@ async def test_serve_polls_as_simulate_does(name):
     clock.stop_at(end, stop)
     poller = WorldPoller(world, clock)
     await run(
-        Scheduler(make_policy(name, setting), Budget(1.0)),
+        Scheduler(WATCHING.choose(name).make(setting), Budget(1.0)),
         poller,
         watched={page.id: Watched(page, PageMemory()) for page in world.pages},
         clock=clock,
@@ -121,7 +118,9 @@ MAKERS: dict[str, Callable[[], Policy]] = {
     "bayes-index": BayesianIndex,
     "bayes-index for freshness": lambda: BayesianIndex(objective=Freshness()),
     **{
-        name: lambda name=name: make_policy(name, Setting(Detection(), budget=0.5, pages=30))
+        name: lambda name=name: WATCHING.choose(name).make(
+            Setting(Detection(), budget=0.5, pages=30)
+        )
         for name in ("fixed", "uniform")
     },
 }

@@ -84,11 +84,11 @@ async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_pa
     words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", str(3 * PAGES), "--json"]
     status, out, err = await finished(started(tmp_path, *words))
     assert status == 0, err
-    assert rapid_fire(web.visits, DELAY) == []
-    assert len({(visit.host, visit.path) for visit in web.visits}) > 50
+    assert rapid_fire(web.exchanges, DELAY) == []
+    assert len({(each.host, each.path) for each in web.exchanges}) > 50
     load = json.loads(out)["results"][0]
     assert load["processed"] == len(documents(tmp_path)) == 2 * PAGES
-    assert len(web.visits) < 4 * PAGES
+    assert len(web.exchanges) < 4 * PAGES
     relevant = [d.url for d in documents(tmp_path) if d.relevance]
     on_topic = [url for url in relevant if number_of(url) % 5 == 0]
     assert len(on_topic) > 0.9 * len(relevant) > 5
@@ -119,7 +119,7 @@ async def test_a_killed_run_goes_on_where_it_was(web, tmp_path):
     assert status == 0, err
     after = {document.url for document in documents(tmp_path)}
     assert before | known <= after
-    first_fetches = [visit.path for visit in web.visits if visit.path != "/robots.txt"]
+    first_fetches = [each.path for each in web.exchanges if each.path != "/robots.txt"]
     assert len(first_fetches) < 3 * len(after)
 
 

@@ -81,5 +81,5 @@ def test_settings_make_policy_and_budget() -> None:
     )
     scheduler = settings.scheduler(pages=43_200)
     assert (scheduler.budget.rate, scheduler.budget.burst) == (1.0, 1.0)
-    assert settings.policy().objective == Ephemeral(decay=0.25)
+    assert scheduler.policy.objective == Ephemeral(decay=0.25)
     assert CollectSettings(budget="7/second").scheduler(pages=0).budget.burst == 7.0

@@ -3,10 +3,12 @@
 import errno
 import os
 import sys
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
+from pollwise import __version__
 from pollwise.cli.collecting import collect, export, search, serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
@@ -38,10 +40,28 @@ for _command in _COMMANDS:
     app.command()(_command)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"pollwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take what is said before the command."""
+
+
 def main() -> None:
     """Run the command line; every input that cannot be used ends in one line and status 2."""
     try:
-        exit_status = app(standalone_mode=False)
+        exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         sys.exit(_complain(_usage(error)))

@@ -1,7 +1,7 @@
 """The command that compares policies in simulated worlds."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from pollwise.cli.options import (
     parameters_of,
 )
 from pollwise.errors import InputError
+
+if TYPE_CHECKING:
+    from pollwise.simulation.worlds.graph import Graph
 
 _GRAPH_ONLY = ("graph", "topic", "traversals", "change_load", "requests")
 _NOT_FOR_GRAPHS = (
@@ -32,7 +35,7 @@ def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> Non
             raise InputError(f"{option} is not for the world {world}: leave it out")
 
 
-def _traverse(
+def _on_graph(
     graph: Path | None,
     topic: str | None,
     policies: list[str] | None,
@@ -43,23 +46,8 @@ def _traverse(
     as_json: bool,
 ) -> None:
     """What `simulate --world graph` does."""
-    from pollwise.console.streams import progress_line
-    from pollwise.policies.collecting_catalogue import (
-        DEFAULT_COLLECTING_POLICIES,
-        DEFAULT_KEEPING_POLICIES,
-        require_collecting_policies,
-    )
-    from pollwise.simulation.compare.collections import COLLECTING_COLUMNS, collect_policies
-    from pollwise.simulation.compare.study import (
-        TRAVERSAL_COLUMNS,
-        traversal_rows,
-        traverse_policies,
-    )
     from pollwise.simulation.worlds.graph import Graph
 
-    changing = change_load is not None
-    names = policies or list(DEFAULT_KEEPING_POLICIES if changing else DEFAULT_COLLECTING_POLICIES)
-    require_collecting_policies(names)
     if graph is None:
         raise InputError(
             "--world graph needs --graph, the place of its files without their endings, such as"
@@ -72,20 +60,46 @@ def _traverse(
     if change_load is not None and traversals > 1:
         raise InputError("--traversals is for graphs without changes: leave out --change-load")
     world = Graph.read(graph, topic)
-    if change_load is not None:
-        with progress_line() as report:
-            results = collect_policies(
-                world,
-                names,
-                change_load=change_load,
-                requests=requests,
-                seeds=seeds,
-                report=report,
-            )
-        return print_answer(results, COLLECTING_COLUMNS, as_json)
+    if change_load is None:
+        _print_traversals(world, policies, traversals, seeds, as_json)
+    else:
+        _print_collections(world, policies, change_load, requests, seeds, as_json)
+
+
+def _print_traversals(
+    graph: "Graph", policies: list[str] | None, traversals: int, seeds: int, as_json: bool
+) -> None:
+    from pollwise.console.streams import progress_line
+    from pollwise.policies.catalogue import COLLECTING
+    from pollwise.simulation.compare import traversals as compare
+
+    choices = [COLLECTING.choose(text) for text in policies or compare.TRAVERSED_BY]
     with progress_line() as report:
-        results = traverse_policies(world, names, traversals=traversals, seeds=seeds, report=report)
-    print_answer(results if as_json else traversal_rows(results), TRAVERSAL_COLUMNS, as_json)
+        results = compare.traverse_policies(
+            graph, choices, traversals=traversals, seeds=seeds, report=report
+        )
+    rows = results if as_json else compare.traversal_rows(results)
+    print_answer(rows, compare.TRAVERSAL_COLUMNS, as_json)
+
+
+def _print_collections(
+    graph: "Graph",
+    policies: list[str] | None,
+    change_load: float,
+    requests: int | None,
+    seeds: int,
+    as_json: bool,
+) -> None:
+    from pollwise.console.streams import progress_line
+    from pollwise.policies.catalogue import COLLECTING
+    from pollwise.simulation.compare import collections as compare
+
+    choices = [COLLECTING.choose(text) for text in policies or compare.COLLECTED_BY]
+    with progress_line() as report:
+        results = compare.collect_policies(
+            graph, choices, change_load=change_load, requests=requests, seeds=seeds, report=report
+        )
+    print_answer(results, compare.COLLECTING_COLUMNS, as_json)
 
 
 def simulate(
@@ -135,15 +149,15 @@ def simulate(
     """Compare policies in simulated worlds, one poll a step."""
     if world == "graph":
         _refuse(context, world, _NOT_FOR_GRAPHS)
-        return _traverse(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
+        return _on_graph(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
     from pollwise.console.simulations import SIMULATION_COLUMNS
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
-    from pollwise.simulation.compare.study import made_world, simulate_policies
+    from pollwise.policies.catalogue import WATCHING
+    from pollwise.simulation.compare.simulations import made_world, simulate_policies
 
-    policies = parse_policies(policy or [DEFAULT_POLICY])
+    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     made = made_world(
         world,
         pages=pages,

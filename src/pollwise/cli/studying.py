@@ -89,25 +89,18 @@ def replay(
     from pollwise.console.replays import print_replay
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
-    from pollwise.policies.catalogue import DEFAULT_POLICY, parse_policies
+    from pollwise.policies.catalogue import WATCHING
     from pollwise.scheduler.budgets import parse_budget
-    from pollwise.simulation.compare.study import (
-        calibrate_policies,
-        read_history,
-        replay_policies,
-        require_predictions,
-    )
+    from pollwise.simulation.compare.calibrations import calibrate_policies, require_predictions
+    from pollwise.simulation.compare.replays import read_history, replay_policies
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
-    policies = parse_policies(policy or [DEFAULT_POLICY])
+    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
-    reliability = None
-    if plot is not None:
-        require_drawable(plot, "leave out --plot")
-        if calibration:
-            reliability = plot.with_stem(f"{plot.stem}-calibration")
-            require_drawable(reliability, "leave out --plot")
+    reliability = plot.with_stem(f"{plot.stem}-calibration") if plot and calibration else None
+    for chart in filter(None, (plot, reliability)):
+        require_drawable(chart, "leave out --plot")
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
@@ -118,10 +111,9 @@ def replay(
     )
     if calibration:
         require_predictions(history, policies)
-    objectives = [objective_of(aim.value, **parameters) for aim in aims]
     with progress_line() as report:
         asked: dict[str, Any] = {
-            "objectives": objectives,
+            "objectives": [objective_of(aim.value, **parameters) for aim in aims],
             "budgets": budgets,
             "warm_up": warm_up,
             "report": report,

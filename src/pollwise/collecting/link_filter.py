@@ -10,7 +10,7 @@ from pollwise.collecting.traps import Trap, Traps, is_endless
 from pollwise.errors import InputError
 from pollwise.web.crawl_urls import crawl_url, host_of
 
-__all__ = ["LinkFilter", "Rejected", "staying_on"]
+__all__ = ["LinkFilter", "Rejected"]
 
 _LONGEST = 2000
 """Characters of a URL. Longer ones are made by programs that go astray."""
@@ -145,15 +145,6 @@ class LinkFilter:
             return Rejected[trap.name]
         self._hosts[host] += 1
         return None
-
-
-def staying_on(domain: str) -> str:
-    """The allow pattern of a host and all hosts below it.
-
-    >>> staying_on("example.org")
-    '^https?://([^/]*\\\\.)?example\\\\.org(:\\\\d+)?/'
-    """
-    return rf"^https?://([^/]*\.)?{re.escape(domain.lower())}(:\d+)?/"
 
 
 def _compiled(option: str, patterns: Iterable[str]) -> list[re.Pattern[str]]:

@@ -14,7 +14,8 @@ _FIGURES = {"found_per_day": "changes found a day", "freshness": "freshness", "d
 
 
 def print_calibration(entries: Sequence[Entry]) -> None:
-    """Print entries of `pollwise.simulation.compare.study.calibrate_policies`, a table for each."""
+    """Print entries of `pollwise.simulation.compare.calibrations.calibrate_policies`, a table for
+    each."""
     console = Console(markup=False, highlight=False, emoji=False)
     for entry in entries:
         heads = ("tenth of the polls", "polls", "predicted", "found changed", "difference")

@@ -27,8 +27,10 @@ _WIDTH_OF_FILES = 160
 
 
 def print_replay(results: Sequence[Figures]) -> None:
-    """Print entries of `pollwise.simulation.compare.study.replay_policies`, with weighted figures
-    if there are any."""
+    """A row for each entry of `pollwise.simulation.compare.replays.replay_policies`.
+
+    With weighted figures, if there are any.
+    """
     keys = ["policy"]
     if len({result["objective"] for result in results} - {None}) > 1:
         keys.append("objective")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pollwise.experiments.experiment import Curve, Effort, Measurements, Row
 from pollwise.experiments.workers import workers
-from pollwise.policies.collecting_catalogue import make_controller
+from pollwise.policies.catalogue import COLLECTING, CollectingSetting
 from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
@@ -134,7 +134,8 @@ def play_traversals(effort: Effort) -> RunsByPolicy:
 def _traversals(case: tuple[str, str, int]) -> tuple[tuple[str, str, int], Runs]:
     policy, topic, seed = case
     graph = recorded_graph(topic)
-    controller = make_controller(policy, graph.relevance, np.random.default_rng(seed))
+    setting = CollectingSetting(graph.relevance, revisit=False, seed=seed)
+    controller = COLLECTING.choose(policy).make(setting)
     traversals = {LEARNER: TRAVERSALS, OURS: OUR_TRAVERSALS}.get(policy, 1)
     results = traverse(graph, controller, traversals)
     shares = np.array([[result.of_upper_bound for result in results]])

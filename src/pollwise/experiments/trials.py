@@ -11,7 +11,7 @@ from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 from pollwise.experiments.workers import workers
 from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
-from pollwise.policies.catalogue import Setting, make_policy
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.scores.summary import expected_detections
 from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play, recent_mean
@@ -88,7 +88,7 @@ def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:
 
 def _policy(case: Case, seed: int, rates: Mapping[int, float] | None = None) -> Policy:
     setting = Setting(Detection(), budget=1.0, pages=case.environment.pages, rates=rates, seed=seed)
-    return make_policy(case.learner.policy, setting, **case.learner.options)
+    return WATCHING.choose(case.learner.policy, **case.learner.options).make(setting)
 
 
 def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ _POLLS_AT_ONCE = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The pages of a database and the policy that watches them, as of its latest commit.
+    """The pages of a database and what is known of them, as of its latest commit.
 
     `scheduler` has the pages, the hosts and the rests after failures that were written down.
     `outcomes` are the polls that are kept, as of `Store.outcomes`.
@@ -36,8 +36,13 @@ class Knowledge:
     records: tuple[PageRecord, ...]
     settings: WatchSettings
     scheduler: Scheduler
-    policy: BayesianIndex
     outcomes: list[tuple[int, float, bool]]
+
+    @property
+    def policy(self) -> BayesianIndex:
+        """The policy that watches them."""
+        assert isinstance(self.scheduler.policy, BayesianIndex)  # the one that settings make
+        return self.scheduler.policy
 
     @property
     def rate(self) -> float:
@@ -122,11 +127,10 @@ def read_knowledge(db: Path) -> Knowledge:
                 f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
                 f" {db}` tells what is in it"
             )
-        policy = settings.policy()
-        scheduler = settings.scheduler(len(records), policy)
+        scheduler = settings.scheduler(len(records))
         scheduler.restore([record.page for record in records], store.scheduler_state())
-        learned = learned_by(store, policy)
+        learned = learned_by(store, scheduler.policy)
         outcomes = store.outcomes()
     if learned is not None:
-        policy.load_state_dict(learned)
-    return Knowledge(tuple(records), settings, scheduler, policy, outcomes)
+        scheduler.policy.load_state_dict(learned)
+    return Knowledge(tuple(records), settings, scheduler, outcomes)

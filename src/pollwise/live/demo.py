@@ -22,9 +22,9 @@ from pollwise.events import HostPaced
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Session, web_poller
 from pollwise.metrics import Changes, Polls, score
+from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
-from pollwise.policies.deadline.uniform import Uniform
-from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
 from pollwise.store import NewPage, Store
@@ -39,6 +39,7 @@ _DAY = 86_400.0
 _SECONDS = 50.0
 """Real seconds that the year takes."""
 _POLLS_PER_DAY = 16.0
+_POLICIES = ("bayes-index", "uniform")
 _LEASE, _CRAWL_DELAY, _LONGEST_PACE = 10.0, 0.01, 1.0
 """Real seconds."""
 
@@ -54,14 +55,17 @@ class Watcher:
     """One of the two that watch, and what it has found so far."""
 
     name: str
-    policy: Policy
-    user_agent: str
     polls: int = 0
     found: int = 0
     numbers: dict[int, int] = field(default_factory=dict)
     """The place of each page in the time-lapse, by its id in the store."""
     answered: list[tuple[int, float]] = field(default_factory=list)
     """Page (by number) and time of every poll that told whether the page had changed."""
+
+    @property
+    def user_agent(self) -> str:
+        """What it calls itself before the server."""
+        return f"pollwise-demo-{self.name}"
 
     def note(self, progress: Progress, copies: set[int]) -> None:
         """Count what came of a turn; `copies` are the pages of which there is a copy."""
@@ -142,13 +146,7 @@ async def run_demo(
     """
     timelapse = TimeLapse.bundled()
     speed = (timelapse.end - timelapse.start) / seconds
-    watchers = {
-        watcher.name: watcher
-        for watcher in (
-            Watcher("bayes-index", BayesianIndex(), "pollwise-demo-bayes-index"),
-            Watcher("uniform", Uniform(), "pollwise-demo-uniform"),
-        )
-    }
+    watchers = {name: Watcher(name) for name in _POLICIES}
     report("compiling (first run only)")
     await _warm_up()
     clock = _DemoClock(timelapse.start, speed)
@@ -175,10 +173,14 @@ async def run_demo(
     ]
 
 
+def _policy(name: str) -> Policy:
+    setting = Setting(Detection(), budget=_POLLS_PER_DAY / _DAY, pages=2)
+    return WATCHING.choose(name).make(setting)
+
+
 async def _warm_up() -> None:
     """Have the compiled parts of the policies ready before the clock runs."""
-    policies: tuple[Policy, ...] = (BayesianIndex(), Uniform())
-    for policy in policies:
+    for policy in map(_policy, _POLICIES):
         policy.add([Page(0), Page(1)])
         for now in range(4):
             chosen = policy.select(float(now), 2).page_ids.tolist()
@@ -219,7 +221,7 @@ async def _watch(
         pages = store.add_pages(new, now=clock())
         watcher.numbers = {page.id: number for number, page in enumerate(pages)}
         scheduler = Scheduler(
-            watcher.policy,
+            _policy(watcher.name),
             # With polls a hundredth of a second apart, one that starts late must not cost one.
             Budget(_POLLS_PER_DAY / _DAY, burst=_POLLS_PER_DAY),
             lease=_LEASE * clock.speed,

@@ -1,67 +1,64 @@
-"""Policies by the names that the command line, the tables and the documents use."""
+"""Every name of a policy that a user can say, and the one way from there to the policy.
+
+`WATCHING` has the policies that poll given pages, `COLLECTING` the request controllers, which
+discover pages. A name, perhaps with options, is chosen, and the choice makes the policy when it is
+told the setting:
+
+>>> from pollwise import Detection
+>>> choice = WATCHING.choose("htraa:resolution=30")
+>>> type(choice.make(Setting(Detection(), budget=1.0, pages=4))).__name__
+'HTRAA'
+
+A name imports the module of its own policy only, and not before that is asked for.
+"""
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from pollwise.errors import InputError
-from pollwise.objectives import Objective
-from pollwise.policies.automata.htraa import HTRAA
-from pollwise.policies.automata.lakg import LAKG
-from pollwise.policies.bandits.gp_ucb import GPUCB
-from pollwise.policies.bandits.policy import MixturePolicy
-from pollwise.policies.bandits.thompson import ThompsonSampling
-from pollwise.policies.bandits.ucb1 import UCB1
 from pollwise.policies.base import Policy
-from pollwise.policies.deadline.fixed import Fixed
-from pollwise.policies.deadline.optimal import Optimal
-from pollwise.policies.deadline.proportional import Proportional
-from pollwise.policies.deadline.uniform import Uniform
-from pollwise.policies.estimating.cho import ChoMLE, ChoNaive
-from pollwise.policies.estimating.estimator import Estimator
-from pollwise.policies.estimating.lambdacrawl import KnownLambdaCrawl, LambdaCrawl
-from pollwise.policies.estimating.mirrorsync import MirrorSync
-from pollwise.policies.gpoks.gpoks import GPOKS
-from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.ephemeral import EphemeralIndex
-from pollwise.policies.index.whittle import Whittle
-from pollwise.policies.rules.miniflux import Miniflux
-from pollwise.policies.rules.news_crawl import NewsCrawl
-from pollwise.policies.rules.newsblur import NewsBlur
-from pollwise.policies.rules.nutch import Nutch
-from pollwise.policies.rules.stormcrawler import StormCrawler
+from pollwise.policies.collecting.request_controller import RequestController
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pollwise.objectives import Objective
 
 __all__ = [
-    "DEFAULT_POLICY",
-    "POLICY_NAMES",
-    "TWO_PAGE_POLICIES",
+    "COLLECTING",
+    "WATCHING",
+    "Catalogue",
+    "Choice",
+    "CollectingSetting",
+    "ControllerChoice",
     "Option",
     "PolicyChoice",
     "Setting",
-    "make_policy",
-    "parse_policies",
 ]
 
-DEFAULT_POLICY = "bayes-index"
-
 Option = float | int | str | bool
+
+_POLICY_STREAM = 4
+_PHASE_POLLS_PER_PAGE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a policy may be told when it is made.
+    """What a policy of watching may be told when it is made.
 
     `rates`: true change rates per second by page id (None: nobody knows them, as on the live web);
     `pages`: how many there are, about; `budget`: cost units per second; `seed`: of the random
     numbers of policies that draw some.
     """
 
-    objective: Objective
+    objective: "Objective"
     budget: float
     pages: int
     rates: Mapping[int, float] | None = None
@@ -73,10 +70,115 @@ class Setting:
         return np.random.default_rng([self.seed, _POLICY_STREAM])
 
 
-_POLICY_STREAM = 4
+@dataclass(frozen=True, slots=True)
+class CollectingSetting:
+    """What a request controller may be told when it is made.
+
+    `relevance`: of all pages, by page id (None: nobody knows it, as on the live web); `revisit`:
+    whether pages change, so that held ones are worth another look; `seed`: of the random numbers.
+    """
+
+    relevance: "ArrayLike | None" = None
+    revisit: bool = True
+    seed: int = 0
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """A new generator."""
+        return np.random.default_rng(self.seed)
 
 
-_PHASE_POLLS_PER_PAGE = 10
+_Told = TypeVar("_Told")
+_Made = TypeVar("_Made", bound=Policy)
+_Entry = tuple[str, Callable[[_Told], dict[str, Any]]]
+"""Where the class is below `pollwise.policies`, and what it is told of the setting."""
+
+_NOT_FOR_PEOPLE = {
+    *(field.name for setting in (Setting, CollectingSetting) for field in fields(setting)),
+    *("generator", "variant", "raw", "balance"),
+}
+"""Arguments that are no options: the setting or the name tells them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[_Told, _Made]):
+    """A policy as somebody wrote it: `text`, such as lakg:resolution=2500,exponent=1.3."""
+
+    text: str
+    name: str
+    options: Mapping[str, Option]
+    _entry: _Entry[_Told]
+
+    @property
+    def kind(self) -> type[_Made]:
+        """The class of the policy; this imports it."""
+        module, _, name = self._entry[0].partition(":")
+        kind: type[_Made] = getattr(import_module(f"pollwise.policies.{module}"), name)
+        return kind
+
+    def takes(self, argument: str) -> bool:
+        """Whether the policy is told this, such as the `objective`; else it has one of its own."""
+        return argument in inspect.signature(self.kind).parameters
+
+    def make(self, setting: _Told) -> _Made:
+        """A new policy; `InputError` where an option cannot be, or something is not known."""
+        kind, told = self.kind, self._entry[1]
+        known = [each for each in inspect.signature(kind).parameters if each not in _NOT_FOR_PEOPLE]
+        for option in self.options:
+            if option not in known:
+                has = f"its options are {', '.join(known)}" if known else "it has none"
+                raise InputError(f"{self.name} has no option {option!r}; {has}")
+        return kind(**{**told(setting), **self.options})
+
+
+class Catalogue(Generic[_Told, _Made]):
+    """Policies by their names; the first is the default. Messages call each of them a `word`."""
+
+    def __init__(self, word: str, entries: Mapping[str, _Entry[_Told]]) -> None:
+        self._word = word
+        self._entries = entries
+        self.names = tuple(entries)
+        self.default = self.names[0]
+
+    def choose(self, text: str, /, **options: Option) -> Choice[_Told, _Made]:
+        """The policy of this name, perhaps with options after a colon; `options` are further ones.
+
+        `InputError` for a name that no policy has (it lists them), and for options that are not
+        written OPTION=VALUE or given twice.
+
+        >>> WATCHING.choose("lakg:resolution=2500,exponent=1.3").options
+        {'resolution': 2500, 'exponent': 1.3}
+        """
+        name, colon, rest = text.partition(":")
+        if name not in self._entries:
+            raise InputError(
+                f"no such {self._word}: {name!r}; choose one of {', '.join(self.names)}"
+            )
+        pairs = [_option(text, part) for part in rest.split(",")] if colon else []
+        written = dict(pairs)
+        if len(written) < len(pairs):
+            raise InputError(f"policy {text!r} has an option twice; give each once")
+        return Choice(text, name, written | options, self._entries[name])
+
+
+def _option(text: str, part: str) -> tuple[str, Option]:
+    key, equals, value = part.partition("=")
+    if not (key and equals and value):
+        raise InputError(
+            f"policy {text!r}: {part!r} is no option; write NAME:OPTION=VALUE,OPTION=VALUE"
+        )
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            continue
+    return key, {"true": True, "false": False}.get(value, value)
+
+
+def _others(catalogue: Catalogue[Any, Any], argument: str) -> str:
+    """The names of the policies that need not be told this."""
+    names = catalogue.names
+    return ", ".join(name for name in names if not catalogue.choose(name).takes(argument))
 
 
 def _nothing(setting: Setting) -> dict[str, Any]:
@@ -92,7 +194,7 @@ def _decay(setting: Setting) -> dict[str, Any]:
     return {"decay": setting.objective.decay}
 
 
-def _generator(setting: Setting) -> dict[str, Any]:
+def _generator(setting: Setting | CollectingSetting) -> dict[str, Any]:
     return {"generator": setting.generator}
 
 
@@ -100,7 +202,7 @@ def _rates(setting: Setting) -> dict[str, Any]:
     if setting.rates is None:
         raise InputError(
             "this policy must be told the true change rates, which is possible in a replay or in"
-            f" the world zipf of a simulation only; choose one of {', '.join(_LEARNING_OR_BLIND)}"
+            f" the world zipf of a simulation only; choose one of {_others(WATCHING, 'rates')}"
         )
     return {"rates": setting.rates}
 
@@ -120,133 +222,81 @@ def _gpoks(variant: str, setting: Setting) -> dict[str, Any]:
     return {"variant": variant, "resolution": resolution, "generator": setting.generator}
 
 
-_POLICIES: dict[str, tuple[type[Policy], Callable[[Setting], dict[str, Any]]]] = {
-    "bayes-index": (BayesianIndex, _objective),
-    "ephemeral-index": (EphemeralIndex, _decay),
-    "whittle": (Whittle, lambda s: _rates(s) | _objective(s)),
-    "optimal": (Optimal, lambda s: _rates(s) | _objective(s) | {"budget": s.budget}),
-    "proportional": (Proportional, _rates),
-    "fixed": (Fixed, lambda s: {"interval": s.pages / s.budget}),
-    "uniform": (Uniform, _nothing),
-    "nutch": (Nutch, _nothing),
-    "stormcrawler": (StormCrawler, _nothing),
-    "news-crawl": (NewsCrawl, _nothing),
-    "miniflux": (Miniflux, _nothing),
-    "newsblur": (NewsBlur, _nothing),
-    "lambdacrawl": (LambdaCrawl, _nothing),
-    "lambdacrawl-known": (KnownLambdaCrawl, lambda s: _rates(s) | {"budget": s.budget}),
-    "mirrorsync": (MirrorSync, _generator),
-    "cho-naive": (ChoNaive, _objective),
-    "cho-mle": (ChoMLE, _objective),
-    "estimator": (Estimator, lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages}),
-    "lakg": (LAKG, _lakg),
-    "htraa": (HTRAA, _generator),
-    "gpoks": (GPOKS, partial(_gpoks, "gpoks")),
-    "gpoks-ts": (GPOKS, partial(_gpoks, "ts")),
-    "gpoks-ots": (GPOKS, partial(_gpoks, "ots")),
-    "gpoks-mono": (GPOKS, partial(_gpoks, "mono")),
-    "gpoks-gpr": (GPOKS, partial(_gpoks, "gpr")),
-    "gpoks-ucb": (GPOKS, partial(_gpoks, "ucb")),
-    "gpoks-ips": (GPOKS, partial(_gpoks, "ips")),
-    "gpoks-ips-ots": (GPOKS, partial(_gpoks, "ips-ots")),
-    "ucb1": (UCB1, _generator),
-    "ucb1-raw": (UCB1, lambda s: {"raw": True} | _generator(s)),
-    "ts": (ThompsonSampling, _generator),
-    "gp-ucb": (GPUCB, _generator),
-}
-"""The class of each, and what it is told of the setting: that makes its arguments.
-
-`fixed` polls every page at the interval that uses up the budget.
-"""
-
-_NOT_FOR_PEOPLE = {"generator", "rates", "objective", "budget", "variant", "raw"}
-
-POLICY_NAMES = tuple(_POLICIES)
-"""The names, the default first."""
-
-TWO_PAGE_POLICIES = tuple(
-    n for n, (kind, _) in _POLICIES.items() if issubclass(kind, MixturePolicy)
-)
-"""Those that share polls out between two pages and take no more."""
+def _robot(setting: CollectingSetting) -> dict[str, Any]:
+    return {"generator": setting.generator, "revisit": setting.revisit}
 
 
-def _parameters(name: str) -> list[str]:
-    return list(inspect.signature(_POLICIES[name][0]).parameters)
+def _fixed_shares(setting: CollectingSetting) -> dict[str, Any]:
+    from pollwise.policies.collecting.balance import FixedShares
+
+    return _robot(setting) | {"balance": FixedShares}
 
 
-_LEARNING_OR_BLIND = [name for name in POLICY_NAMES if "rates" not in _parameters(name)]
-
-
-def make_policy(name: str, setting: Setting, /, **options: Option) -> Policy:
-    """The policy of this name; `InputError` lists the names, or says what it would need.
-
-    `options` are further arguments of its class, or others than the usual ones.
-    """
-    if name not in _POLICIES:
-        raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
-    known = [each for each in _parameters(name) if each not in _NOT_FOR_PEOPLE]
-    for option in options:
-        if option not in known:
-            has = f"its options are {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{name} has no option {option!r}; {has}")
-    kind, told = _POLICIES[name]
-    return kind(**{**told(setting), **options})
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyChoice:
-    """A policy as somebody wrote it: `text`, such as lakg:resolution=2500,exponent=1.3."""
-
-    text: str
-    name: str
-    options: Mapping[str, Option] = field(default_factory=dict)
-
-    @property
-    def takes_objective(self) -> bool:
-        """Whether the policy serves the objective of the setting; else it has its own."""
-        return "objective" in _parameters(self.name)
-
-    @property
-    def predicts(self) -> bool:
-        """Whether the policy says how likely changes are, and so can be held to it."""
-        return issubclass(_POLICIES[self.name][0], BayesianIndex)
-
-    def make(self, setting: Setting) -> Policy:
-        """The policy; see `make_policy`."""
-        return make_policy(self.name, setting, **self.options)
-
-
-def parse_policies(texts: Iterable[str]) -> list[PolicyChoice]:
-    """Policies by their names, perhaps with options after a colon.
-
-    `InputError` for a name that no policy has (it lists them), and for options that are not
-    written OPTION=VALUE or given twice.
-
-    >>> parse_policies(["lakg:resolution=2500,exponent=1.3"])[0].options
-    {'resolution': 2500, 'exponent': 1.3}
-    """
-    choices = []
-    for text in texts:
-        name, colon, rest = text.partition(":")
-        if name not in _POLICIES:
-            raise InputError(f"no such policy: {name!r}; choose one of {', '.join(POLICY_NAMES)}")
-        pairs = [_option(text, part) for part in rest.split(",")] if colon else []
-        options = dict(pairs)
-        if len(options) < len(pairs):
-            raise InputError(f"policy {text!r} has an option twice; give each once")
-        choices.append(PolicyChoice(text, name, options))
-    return choices
-
-
-def _option(text: str, part: str) -> tuple[str, Option]:
-    key, equals, value = part.partition("=")
-    if not (key and equals and value):
+def _relevance(setting: CollectingSetting) -> dict[str, Any]:
+    if setting.relevance is None:
         raise InputError(
-            f"policy {text!r}: {part!r} is no option; write NAME:OPTION=VALUE,OPTION=VALUE"
+            "this policy must be told how relevant all pages are, which is possible on a recorded"
+            f" graph only; choose one of {_others(COLLECTING, 'relevance')}"
         )
-    for kind in (int, float):
-        try:
-            return key, kind(value)
-        except ValueError:
-            continue
-    return key, {"true": True, "false": False}.get(value, value)
+    return {"relevance": setting.relevance, "generator": setting.generator}
+
+
+PolicyChoice = Choice[Setting, Policy]
+ControllerChoice = Choice[CollectingSetting, RequestController]
+
+WATCHING: Catalogue[Setting, Policy] = Catalogue(
+    "policy",
+    {
+        "bayes-index": ("index.bayes_index:BayesianIndex", _objective),
+        "ephemeral-index": ("index.ephemeral:EphemeralIndex", _decay),
+        "whittle": ("index.whittle:Whittle", lambda s: _rates(s) | _objective(s)),
+        "optimal": (
+            "deadline.optimal:Optimal",
+            lambda s: _rates(s) | _objective(s) | {"budget": s.budget},
+        ),
+        "proportional": ("deadline.proportional:Proportional", _rates),
+        # Every page at the interval that uses up the budget.
+        "fixed": ("deadline.fixed:Fixed", lambda s: {"interval": s.pages / s.budget}),
+        "uniform": ("deadline.uniform:Uniform", _nothing),
+        "nutch": ("rules.nutch:Nutch", _nothing),
+        "stormcrawler": ("rules.stormcrawler:StormCrawler", _nothing),
+        "news-crawl": ("rules.news_crawl:NewsCrawl", _nothing),
+        "miniflux": ("rules.miniflux:Miniflux", _nothing),
+        "newsblur": ("rules.newsblur:NewsBlur", _nothing),
+        "lambdacrawl": ("estimating.lambdacrawl:LambdaCrawl", _nothing),
+        "lambdacrawl-known": (
+            "estimating.lambdacrawl:KnownLambdaCrawl",
+            lambda s: _rates(s) | {"budget": s.budget},
+        ),
+        "mirrorsync": ("estimating.mirrorsync:MirrorSync", _generator),
+        "cho-naive": ("estimating.cho:ChoNaive", _objective),
+        "cho-mle": ("estimating.cho:ChoMLE", _objective),
+        "estimator": (
+            "estimating.estimator:Estimator",
+            lambda s: {"phase_polls": _PHASE_POLLS_PER_PAGE * s.pages},
+        ),
+        "lakg": ("automata.lakg:LAKG", _lakg),
+        "htraa": ("automata.htraa:HTRAA", _generator),
+        "gpoks": ("gpoks.gpoks:GPOKS", partial(_gpoks, "gpoks")),
+        **{
+            f"gpoks-{variant}": ("gpoks.gpoks:GPOKS", partial(_gpoks, variant))
+            for variant in ("ts", "ots", "mono", "gpr", "ucb", "ips", "ips-ots")
+        },
+        "ucb1": ("bandits.ucb1:UCB1", _generator),
+        "ucb1-raw": ("bandits.ucb1:UCB1", lambda s: {"raw": True} | _generator(s)),
+        "ts": ("bandits.thompson:ThompsonSampling", _generator),
+        "gp-ucb": ("bandits.gp_ucb:GPUCB", _generator),
+    },
+)
+
+COLLECTING: Catalogue[CollectingSetting, RequestController] = Catalogue(
+    "policy of collecting",
+    {
+        "robot": ("collecting.robot:Robot", _robot),
+        "robot-q": ("collecting.robot_q:RobotQ", _generator),
+        "fringe-greedy": ("collecting.fringe_greedy:FringeGreedy", _relevance),
+        "random": ("collecting.random_order:RandomOrder", _generator),
+        "upper-bound": ("collecting.upper_bound:UpperBound", _relevance),
+        "fixed-shares": ("collecting.robot:Robot", _fixed_shares),
+    },
+)

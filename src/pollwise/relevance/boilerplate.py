@@ -118,8 +118,8 @@ def _merged(array: Ints, old: Mask, at: NDArray[np.intp], new: Ints | int) -> In
     return merged
 
 
-class _Host:
-    """What is known of the pages of one host."""
+class _Frame:
+    """What the pages of one host have in common, as far as known."""
 
     __slots__ = ("blocks", "pages", "terms")
 
@@ -136,11 +136,11 @@ class Boilerplate:
     """
 
     def __init__(self) -> None:
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, _Frame] = {}
 
     def observe(self, host: str, page: ParsedText) -> NDArray[np.float64]:
         """Learn from a page not seen before; what `counts` says of it then."""
-        known = self._hosts.pop(host, None) or _Host()
+        known = self._hosts.pop(host, None) or _Frame()
         self._hosts[host] = known
         if len(self._hosts) > _MAX_HOSTS:
             del self._hosts[next(iter(self._hosts))]
@@ -181,7 +181,7 @@ class Boilerplate:
         names = state["host_names"].tobytes().decode().split("\n")
         rows, at = state["host_items"].astype(np.int64), 0
         for name, pages in zip(names, state["host_pages"].tolist(), strict=False):
-            host = self._hosts[name] = _Host()
+            host = self._hosts[name] = _Frame()
             host.pages = pages
             for part in ("blocks", "terms"):
                 end = at + 1 + int(rows[at, 0])

@@ -34,7 +34,7 @@ from starlette.routing import Route
 from pollwise.errors import InputError, StateError, StoreError
 from pollwise.search.engine_directory import EngineDirectory, Peer
 from pollwise.search.peer_client import PeerClient
-from pollwise.search.query_broker import MOST_RESULTS, QueryBroker
+from pollwise.search.query_broker import MOST_RESULTS, Found, QueryBroker
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
 
 __all__ = ["Sleep", "engine_api"]
@@ -75,25 +75,8 @@ def engine_api(
         offset = _whole(request, "offset", 0, 0, _MOST_OFFSET)
         hops = _whole(request, "hops", 1, 0, 1)
         found = await broker.search(query, limit, offset, forward=hops > 0)
-        return JSONResponse(
-            {
-                "query": query,
-                "limit": limit,
-                "offset": offset,
-                "matches": sum(answer.matches for answer in found.answers),
-                "results": [asdict(result) for result in found.results],
-                "engines": [
-                    {
-                        "engine": answer.engine,
-                        "nearness": answer.nearness,
-                        "matches": answer.matches,
-                        "results": len(answer.results),
-                    }
-                    for answer in found.answers
-                ],
-                "failed": [{"engine": url, "error": why} for url, why in found.failed.items()],
-            }
-        )
+        asked = {"query": query, "limit": limit, "offset": offset}
+        return JSONResponse({**asked, **_found(found)})
 
     async def engine(request: Request) -> JSONResponse:
         peers = [_peer(peer) for peer in directory.peers]
@@ -155,6 +138,23 @@ def _whole(request: Request, name: str, default: int, least: int, most: int) -> 
     if not re.fullmatch("[0-9]{1,9}", text) or not least <= int(text) <= most:
         raise InputError(f"{name}={text[:20]!r} must be a whole number from {least} to {most}")
     return int(text)
+
+
+def _found(found: Found) -> dict[str, object]:
+    return {
+        "matches": sum(answer.matches for answer in found.answers),
+        "results": [asdict(result) for result in found.results],
+        "engines": [
+            {
+                "engine": answer.engine,
+                "nearness": answer.nearness,
+                "matches": answer.matches,
+                "results": len(answer.results),
+            }
+            for answer in found.answers
+        ],
+        "failed": [{"engine": url, "error": why} for url, why in found.failed.items()],
+    }
 
 
 def _peer(peer: Peer) -> dict[str, object]:

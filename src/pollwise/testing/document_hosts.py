@@ -1,9 +1,9 @@
-"""Folders of documents, each served from a loopback address of its own, with a log of visits.
+"""Folders of documents, each served from a loopback address of its own, with a log of requests.
 
 Run as a program it serves until its standard input ends, so that a crawler under test has its
 processor to itself:
 
-    python -m pollwise.testing.document_hosts --latency 0.2 --log visits.json FOLDER...
+    python -m pollwise.testing.document_hosts --latency 0.2 --log exchanges.json FOLDER...
 
 prints one JSON list, the URLs of the folders, when it is ready, and writes the log at the end.
 """
@@ -29,14 +29,14 @@ from aiohttp import web
 
 from pollwise.testing.webserver import listen
 
-__all__ = ["DocumentHosts", "Visit", "rapid_fire", "read_visits"]
+__all__ = ["DocumentHosts", "Exchange", "rapid_fire", "read_exchanges"]
 
 _TOLERANCE = 0.005
 """Seconds by which client and server may see the end of an answer at different times."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class Exchange:
     """A request and its answer; times in seconds of the server's clock."""
 
     host: str
@@ -51,7 +51,7 @@ class DocumentHosts:
     Answers take `latency` seconds on average, drawn from a log-normal distribution (of sigma 0.5)
     by `generator`. A folder is answered with its `index.html`, or else with a list of what is in
     it. robots.txt, where there is none, asks for `crawl_delay` seconds between requests, and
-    counts as a visit like every other path. Use it with `async with`; `urls` are there then, in
+    is logged like every other path. Use it with `async with`; `urls` are there then, in
     the order of the folders.
     """
 
@@ -69,7 +69,7 @@ class DocumentHosts:
         self._crawl_delay = crawl_delay
         self._runners: list[web.BaseRunner] = []
         self.urls: list[str] = []
-        self.visits: list[Visit] = []
+        self.exchanges: list[Exchange] = []
 
     async def __aenter__(self) -> Self:
         for number, folder in enumerate(self._folders):
@@ -96,7 +96,7 @@ class DocumentHosts:
             if self._latency:
                 await asyncio.sleep(self._latency * self._generator.lognormal(-0.125, 0.5))
             response = self._response(folder, request.path)
-            self.visits.append(Visit(host, request.path, begun_at, time.monotonic()))
+            self.exchanges.append(Exchange(host, request.path, begun_at, time.monotonic()))
             return response
 
         return answer
@@ -127,14 +127,14 @@ def _listing(folder: Path, path: str) -> str:
     return f"<!DOCTYPE html>\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n{links}\n</ul>\n"
 
 
-def rapid_fire(visits: Sequence[Visit], delay: float) -> list[tuple[Visit, Visit]]:
-    """The pairs of visits to one host between which there were less than `delay` seconds.
+def rapid_fire(exchanges: Sequence[Exchange], delay: float) -> list[tuple[Exchange, Exchange]]:
+    """The pairs of exchanges with one host between which there were less than `delay` seconds.
 
-    From the end of the one to the begin of the other: overlapping visits are among them.
+    From the end of the one to the begin of the other: overlapping ones are among them.
     """
-    by_host: dict[str, list[Visit]] = {}
-    for visit in sorted(visits, key=lambda visit: visit.begun_at):
-        by_host.setdefault(visit.host, []).append(visit)
+    by_host: dict[str, list[Exchange]] = {}
+    for exchange in sorted(exchanges, key=lambda exchange: exchange.begun_at):
+        by_host.setdefault(exchange.host, []).append(exchange)
     return [
         (first, second)
         for of_host in by_host.values()
@@ -143,9 +143,9 @@ def rapid_fire(visits: Sequence[Visit], delay: float) -> list[tuple[Visit, Visit
     ]
 
 
-def read_visits(path: Path) -> list[Visit]:
+def read_exchanges(path: Path) -> list[Exchange]:
     """The log that the program wrote."""
-    return [Visit(*row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    return [Exchange(*row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 
 async def _serve(folders: Sequence[Path], latency: float, crawl_delay: float, log: Path) -> None:
@@ -154,7 +154,9 @@ async def _serve(folders: Sequence[Path], latency: float, crawl_delay: float, lo
     async with hosts:
         print(json.dumps(hosts.urls), flush=True)
         await asyncio.to_thread(sys.stdin.read)
-    log.write_text(json.dumps([astuple(visit) for visit in hosts.visits]), encoding="utf-8")
+    log.write_text(
+        json.dumps([astuple(exchange) for exchange in hosts.exchanges]), encoding="utf-8"
+    )
 
 
 def main() -> None:

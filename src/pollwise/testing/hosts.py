@@ -16,7 +16,7 @@ from aiohttp import web
 
 from pollwise.testing.webserver import cut_off, not_modified
 
-__all__ = ["HOSTS", "Host", "HostBehaviour"]
+__all__ = ["HOSTS", "HostBehaviour", "ServedHost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Client:
         self.answered_at: deque[float] = deque()
 
 
-class Host:
+class ServedHost:
     """Answers the requests to one host; `answer` is a handler for `aiohttp.web.Server`.
 
     `revision_at(name, time)` gives the time and the text of the revision of the page `name` that

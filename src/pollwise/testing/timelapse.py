@@ -25,7 +25,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from pollwise.errors import InputError, PollwiseError, TraceError
-from pollwise.testing.hosts import HOSTS, Host, HostBehaviour
+from pollwise.testing.hosts import HOSTS, HostBehaviour, ServedHost
 from pollwise.testing.webserver import listen
 
 __all__ = ["Revision", "TimeLapse", "TimeLapseServer", "VirtualClock"]
@@ -203,8 +203,8 @@ class TimeLapseServer:
         self.hosts: dict[str, HostBehaviour] = {}
         self._timelapse = timelapse
         self._behaviours = tuple(hosts)
-        self._host = partial(Host, clock=clock, seed=seed, real_clock=real_clock, sleep=sleep)
-        self._served: dict[str, Host] = {}
+        self._host = partial(ServedHost, clock=clock, seed=seed, real_clock=real_clock, sleep=sleep)
+        self._served: dict[str, ServedHost] = {}
         self._scopes: dict[str, str] = {}
         self._running = AsyncExitStack()
 

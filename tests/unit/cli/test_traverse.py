@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pollwise import cli
-from pollwise.policies.collecting_catalogue import COLLECTING_POLICY_NAMES
-from pollwise.simulation.compare.study import traversal_rows, traverse_policies
+from pollwise.policies.catalogue import COLLECTING
+from pollwise.simulation.compare.traversals import traversal_rows, traverse_policies
 from pollwise.simulation.worlds.graph import Graph
 
 RECORDED = str(resources.files("pollwise") / "data" / "graphs" / "wikispeedia")
@@ -42,7 +42,8 @@ def run(monkeypatch, capsys):
 def test_entries_are_means_over_seeds(small):
     told: list[str] = []
     policies = ["upper-bound", "random"]
-    results = traverse_policies(small, policies, traversals=2, seeds=3, report=told.append)
+    choices = [COLLECTING.choose(name) for name in policies]
+    results = traverse_policies(small, choices, traversals=2, seeds=3, report=told.append)
     assert [result["policy"] for result in results] == policies
     assert told[:3] == [f"upper-bound, seed {n} of 3" for n in (1, 2, 3)]
     bound, random = results
@@ -63,7 +64,8 @@ def test_entries_are_means_over_seeds(small):
 
 
 def test_one_seed_has_no_standard_error(small):
-    [result] = traverse_policies(small, ["random"], traversals=1, seeds=1, report=print)
+    choices = [COLLECTING.choose("random")]
+    [result] = traverse_policies(small, choices, traversals=1, seeds=1, report=print)
     assert "stderr" not in result["traversals"][0]
 
 
@@ -91,7 +93,7 @@ def test_a_table(run):
         ([], "--world graph needs --graph"),
         (["--graph", "nowhere/debdocs"], "there is no file nowhere/debdocs.pages.tsv.xz"),
         (["--graph", RECORDED, "--topic", "cats"], "its topics: physics, storms"),
-        (["--graph", RECORDED, "--policy", "lakg"], ", ".join(COLLECTING_POLICY_NAMES)),
+        (["--graph", RECORDED, "--policy", "lakg"], ", ".join(COLLECTING.names)),
         (["--graph", RECORDED, "--pages", "500"], "--pages is not for the world graph"),
         (["--graph", RECORDED, "--swap-every", "5"], "--swap-every is not for the world graph"),
         (["--graph", RECORDED, "--world", "zipf"], "--graph is not for the world zipf"),

@@ -11,7 +11,6 @@ from pollwise.events import HostBlocked, HostPaced
 from pollwise.live import demo
 from pollwise.live.demo import DemoResult, Watcher
 from pollwise.live.loop import Progress
-from pollwise.policies.deadline.uniform import Uniform
 from pollwise.store.records import PollResult
 from pollwise.testing.timelapse import Revision, TimeLapse
 from pollwise.types import Observation, Outcome, Page, PageMemory
@@ -23,7 +22,7 @@ DAY = 86_400.0
 @pytest.fixture
 def watcher() -> Watcher:
     """Its pages 7 and 9 are the pages 0 and 1 of the time-lapse."""
-    return Watcher("uniform", Uniform(), "demo", numbers={7: 0, 9: 1})
+    return Watcher("uniform", numbers={7: 0, 9: 1})
 
 
 def turn(*observations: Observation) -> Progress:

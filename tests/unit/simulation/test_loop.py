@@ -9,18 +9,15 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
-from pollwise.policies.catalogue import (
-    POLICY_NAMES,
-    TWO_PAGE_POLICIES,
-    Setting,
-    make_policy,
-)
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Budget
+
+TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
 
 moments = st.floats(0.0, 100.0)
 lives = st.lists(
@@ -39,13 +36,13 @@ def world_of(drawn) -> Replay:
     return Replay(changes, ends, end=120.0)
 
 
-@pytest.mark.parametrize("name", [n for n in POLICY_NAMES if n not in TWO_PAGE_POLICIES])
+@pytest.mark.parametrize("name", [n for n in WATCHING.names if n not in TWO_PAGE_POLICIES])
 @settings(max_examples=25)
 @given(drawn=lives, budget=st.sampled_from([Budget(0.7), BudgetPerPage(0.1)]))
 def test_pages_are_polled_between_birth_and_death_only(name, drawn, budget):
     world = world_of(drawn)
     setting = Setting(Detection(), budget=0.7, pages=len(drawn), rates=world.rates)
-    polls = simulate(make_policy(name, setting), world, seed=0, budget=budget)
+    polls = simulate(WATCHING.choose(name).make(setting), world, seed=0, budget=budget)
     born, died = world.changes.born[polls.page_ids], world.changes.died[polls.page_ids]
     assert (born <= polls.times).all()
     assert (polls.times < died).all()

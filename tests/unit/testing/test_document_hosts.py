@@ -1,4 +1,4 @@
-"""Document hosts: folders on addresses of their own, with delays, and their log of visits."""
+"""Document hosts: folders on addresses of their own, with delays, and their log of exchanges."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pollwise
-from pollwise.testing.document_hosts import DocumentHosts, Visit, rapid_fire, read_visits
+from pollwise.testing.document_hosts import DocumentHosts, Exchange, rapid_fire, read_exchanges
 
 
 @pytest.fixture
@@ -53,30 +53,33 @@ async def test_documents_lists_and_what_is_not_there(folders):
         assert (await get(session, f"{one}%2e%2e/two/index.html"))[0] == 404
         assert (await get(session, f"{one}data.html.gz"))[1] == "application/octet-stream"
         assert "Crawl-delay: 0.5" in (await get(session, f"{one}robots.txt"))[2]
-        assert [visit.path for visit in served.visits][:2] == ["/", "/manual/page.html"]
+        assert [each.path for each in served.exchanges][:2] == ["/", "/manual/page.html"]
 
 
 async def test_answers_take_their_time(folders):
     async with hosts(folders, latency=0.02) as served, aiohttp.ClientSession() as session:
         await asyncio.gather(*(get(session, served.urls[1]) for _ in range(4)))
-        assert all(visit.ended_at - visit.begun_at > 0.002 for visit in served.visits)
-        assert len(rapid_fire(served.visits, 0.0)) == 3
+        assert all(each.ended_at - each.begun_at > 0.002 for each in served.exchanges)
+        assert len(rapid_fire(served.exchanges, 0.0)) == 3
 
 
 def test_rapid_fire_is_counted_by_host():
-    visits = [
-        Visit("a", "/1", 0.0, 1.0),
-        Visit("b", "/", 1.0, 5.0),
-        Visit("a", "/2", 1.5, 2.0),
-        Visit("a", "/3", 3.0, 3.5),
-        Visit("b", "/2", 4.0, 6.0),
+    exchanges = [
+        Exchange("a", "/1", 0.0, 1.0),
+        Exchange("b", "/", 1.0, 5.0),
+        Exchange("a", "/2", 1.5, 2.0),
+        Exchange("a", "/3", 3.0, 3.5),
+        Exchange("b", "/2", 4.0, 6.0),
     ]
-    assert rapid_fire(visits, 1.0) == [(visits[0], visits[2]), (visits[1], visits[4])]
-    assert rapid_fire(visits, 0.5) == [(visits[1], visits[4])]
+    assert rapid_fire(exchanges, 1.0) == [
+        (exchanges[0], exchanges[2]),
+        (exchanges[1], exchanges[4]),
+    ]
+    assert rapid_fire(exchanges, 0.5) == [(exchanges[1], exchanges[4])]
 
 
 def test_the_program_serves_until_its_input_ends_and_writes_the_log(folders, tmp_path):
-    log = tmp_path / "visits.json"
+    log = tmp_path / "exchanges.json"
     program = [sys.executable, "-m", "pollwise.testing.document_hosts", "--log", str(log)]
     with subprocess.Popen(
         [*program, *map(str, folders)],
@@ -90,4 +93,4 @@ def test_the_program_serves_until_its_input_ends_and_writes_the_log(folders, tmp
         assert len(urls) == 2
         running.communicate(timeout=20)
     assert running.returncode == 0
-    assert read_visits(log) == []
+    assert read_exchanges(log) == []

@@ -25,7 +25,7 @@ _MARKS = "osD^vP*Xpdh<>8"
 
 
 def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
-    """Write a PNG file from the entries of `pollwise.simulation.compare.study.replay_policies`.
+    """Write a PNG file from the entries of `pollwise.simulation.compare.replays.replay_policies`.
 
     With several budgets: each figure over the number of polls, a curve for each policy. With one:
     the figures over each other, a mark for each policy.

@@ -17,7 +17,7 @@ from pollwise.simulation.worlds.ephemeral import (
     EphemeralPlay,
     EphemeralSource,
     EphemeralWorld,
-    Learner,
+    LearningChooser,
     above,
     balanced_price,
     play_epochs,
@@ -179,7 +179,7 @@ def _learning_rows(polls: int, trials: int) -> list[Row]:
     for seed in range(trials):
         for choose, rewards in (
             (top(world, polls), known),
-            (Learner(world, EphemeralIndex(epoch=world.epoch), polls), learnt),
+            (LearningChooser(world, EphemeralIndex(epoch=world.epoch), polls), learnt),
         ):
             play = play_epochs(world, choose, epochs=2 * _LEARNT_AFTER, seed=seed, observed=())
             rewards.append(float(play.rewards[_LEARNT_AFTER:].mean()))

@@ -1,25 +1,23 @@
 """What `pollwise simulate --world graph --change-load ...` computes."""
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from pollwise.errors import InputError
-from pollwise.policies.collecting_catalogue import make_controller, requires_known_pages
+from pollwise.policies.catalogue import CollectingSetting, ControllerChoice
 from pollwise.simulation.collecting_run import CollectingRun, collect_run
-from pollwise.simulation.compare.study import Report, means_of_seeds
+from pollwise.simulation.compare.figures import Figures, Report, means_of_seeds
 from pollwise.simulation.worlds.changing_graph import ChangingGraph
 from pollwise.simulation.worlds.graph import Graph
 
-__all__ = ["COLLECTING_COLUMNS", "collect_policies"]
+__all__ = ["COLLECTED_BY", "COLLECTING_COLUMNS", "collect_policies"]
 
-Figures = dict[str, Any]
+COLLECTED_BY = ("robot", "fixed-shares", "random")
+"""The policies that are compared where nobody says which."""
 
 
 def collect_policies(
     graph: Graph,
-    policies: Sequence[str],
+    policies: Sequence[ControllerChoice],
     *,
     change_load: float,
     requests: int | None,
@@ -33,9 +31,9 @@ def collect_policies(
     last half of them. Seeds 0, 1, ...: policies face the same changes. `InputError` for a policy
     that has to know all pages, since new ones come into being.
     """
-    for policy in filter(requires_known_pages, policies):
+    for policy in [policy for policy in policies if policy.takes("relevance")]:
         raise InputError(
-            f"{policy} has to know all pages, but where pages change new ones come into being:"
+            f"{policy.text} has to know all pages, but where pages change new ones come into being:"
             " leave it out, or leave out --change-load"
         )
     length = len(graph) if requests is None else requests
@@ -43,13 +41,12 @@ def collect_policies(
     for policy in policies:
         runs = []
         for seed in range(seeds):
-            report(f"{policy}, seed {seed + 1} of {seeds}")
-            generator = np.random.default_rng(seed)
-            controller = make_controller(policy, graph.relevance, generator, revisit=True)
+            report(f"{policy.text}, seed {seed + 1} of {seeds}")
+            controller = policy.make(CollectingSetting(seed=seed))
             world = ChangingGraph(graph, change_load=change_load, seed=seed)
             runs.append(collect_run(world, controller, length))
         results.append(
-            {"policy": policy, "topic": graph.topic, "requests": length}
+            {"policy": policy.text, "topic": graph.topic, "requests": length}
             | means_of_seeds([_collecting_figures(run, 0) for run in runs])
             | {"last_half": means_of_seeds([_collecting_figures(run, length // 2) for run in runs])}
         )

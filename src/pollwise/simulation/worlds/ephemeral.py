@@ -6,8 +6,8 @@ In the *fluid* world the waiting value x is a number that obeys x ← αx + u fr
 α = e^(-μT), u = (Λξ/μ)(1 - α): what the random world does on average.
 
 A policy is a function from a `View` to the sources that it polls in this epoch: `top` and `above`
-make one of the Whittle index, of the sources whose parameters are known, and `Learner` makes one
-of a policy that learns.
+make one of the Whittle index, of the sources whose parameters are known, and `LearningChooser`
+makes one of a policy that learns.
 
 Source: K. Avrachenkov and V. S. Borkar, "Whittle index policy for crawling ephemeral content",
 Inria research report 8702, 2015; `docs/theory.md` derives the index.
@@ -31,7 +31,7 @@ __all__ = [
     "EphemeralPlay",
     "EphemeralSource",
     "EphemeralWorld",
-    "Learner",
+    "LearningChooser",
     "View",
     "above",
     "balanced_price",
@@ -250,7 +250,7 @@ def balanced_price(world: EphemeralWorld, budget: float) -> float:
     return math.inf
 
 
-class Learner:
+class LearningChooser:
     """A policy that learns, polling `polls` sources in each epoch.
 
     `policy` has no pages yet; those of `world` are added.
@@ -319,7 +319,7 @@ def play_epochs(
         chosen = choose(View(world.now, elapsed, np.where(hidden, np.nan, waiting[n])))
         polled[n, chosen] = True
         observations = world.poll(chosen.tolist())
-        if isinstance(choose, Learner):
+        if isinstance(choose, LearningChooser):
             choose.observe(observations)
         elapsed = np.where(polled[n], 0.0, elapsed) + 1.0
         world.advance()

@@ -193,7 +193,7 @@ def play(
     last = -count * world_rng.random(count)
     policy.add([Page(n, seen_at=seen) for n, seen in enumerate(last.tolist())])
     marks = np.array(sorted({n for n in checkpoints if 0 < n <= polls}), np.int64)
-    run = _Run(
+    record = _Record(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
         marks, np.full(len(marks), math.nan), blank_observation(),
     )  # fmt: skip
@@ -201,7 +201,7 @@ def play(
     every = knapsack.swap_every or polls
     begin = 0
     for end in sorted({1, *range(every, polls, every), polls}):
-        reached = offer(policy, knapsack, last, reward_rng, run, begin, end)
+        reached = offer(policy, knapsack, last, reward_rng, record, begin, end)
         if reached < end:
             raise InputError(
                 f"play: the policy has no page to poll after {reached} polls; only policies that"
@@ -213,13 +213,13 @@ def play(
             knapsack.swap(world_rng)
         begin = end
     scores = {
-        mark: recent_mean(run.expected[:mark]) if math.isnan(score) else score
-        for mark, score in zip(marks.tolist(), run.scores.tolist(), strict=True)
+        mark: recent_mean(record.expected[:mark]) if math.isnan(score) else score
+        for mark, score in zip(marks.tolist(), record.scores.tolist(), strict=True)
     }
-    return Play(run.page_ids, run.paid, run.expected, scores)
+    return Play(record.page_ids, record.paid, record.expected, scores)
 
 
-class _Run(NamedTuple):
+class _Record(NamedTuple):
     """What is written while a policy plays; `scores` at the `marks`, NaN without amounts."""
 
     page_ids: NDArray[np.int64]
@@ -250,13 +250,13 @@ def _offer_compiled(
     knapsack: StochasticKnapsack,
     last: Floats,
     rng: np.random.Generator,
-    run: _Run,
+    record: _Record,
     begin: int,
     end: int,
 ) -> int:
     """Polls `begin` to `end`; gives the number of the first that there was no page for."""
     reached: int = _offer(
-        policy.state, knapsack.hazards, knapsack.noise, last, rng, run, begin, end
+        policy.state, knapsack.hazards, knapsack.noise, last, rng, record, begin, end
     )
     return reached
 
@@ -266,7 +266,7 @@ def _offer_called(
     knapsack: StochasticKnapsack,
     last: Floats,
     rng: np.random.Generator,
-    run: _Run,
+    record: _Record,
     begin: int,
     end: int,
 ) -> int:
@@ -282,10 +282,10 @@ def _offer_called(
         expected, paid = _draw(knapsack.hazards[page], steps, knapsack.noise, rng)
         policy.observe([Observation(page, now, Outcome.CHANGED if paid else Outcome.UNCHANGED)])
         last[page] = now
-        run.page_ids[n], run.paid[n], run.expected[n] = page, paid, expected
-        if mixture is not None and n + 1 in run.marks:
+        record.page_ids[n], record.paid[n], record.expected[n] = page, paid, expected
+        if mixture is not None and n + 1 in record.marks:
             score = knapsack.score(mixture.amounts()[: len(knapsack)])
-            run.scores[run.marks == n + 1] = score
+            record.scores[record.marks == n + 1] = score
     return end
 
 
@@ -331,11 +331,11 @@ def _offer(
     noise: float,
     last: Floats,
     rng: np.random.Generator,
-    run: _Run,
+    record: _Record,
     begin: int,
     end: int,
 ) -> int:
-    page_ids, paid, expected, marks, scores, observations = run
+    page_ids, paid, expected, marks, scores, observations = record
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):

@@ -7,6 +7,7 @@ import pytest
 
 from pollwise import cli
 from pollwise.errors import InputError
+from pollwise.policies.catalogue import COLLECTING
 from pollwise.simulation.compare.collections import collect_policies
 from pollwise.simulation.worlds.graph import Graph
 
@@ -63,11 +64,21 @@ def test_what_is_refused(run, words, message):
 def test_entries_name_policy_and_length():
     graph = Graph(["a"] * 2, ["", "x"], [0], [1], ["to x"], {"it": [0.0, 1.0]})
     results = collect_policies(
-        graph, ["random"], change_load=0.1, requests=None, seeds=1, report=lambda _: None
+        graph,
+        [COLLECTING.choose("random")],
+        change_load=0.1,
+        requests=None,
+        seeds=1,
+        report=lambda _: None,
     )
     assert results[0]["requests"] == 2
     assert "stderr" not in results[0]
     with pytest.raises(InputError, match="fringe-greedy"):
         collect_policies(
-            graph, ["fringe-greedy"], change_load=1.0, requests=1, seeds=1, report=print
+            graph,
+            [COLLECTING.choose("fringe-greedy")],
+            change_load=1.0,
+            requests=1,
+            seeds=1,
+            report=print,
         )

@@ -8,7 +8,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.metrics import Changes, Polls
 from pollwise.objectives import Detection, Freshness
-from pollwise.policies.catalogue import parse_policies
+from pollwise.policies.catalogue import WATCHING
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.scores.calibration import (
@@ -46,7 +46,7 @@ class PoissonPages(Recorded):
 
 @pytest.fixture(scope="module")
 def report() -> CalibrationReport:
-    [policy] = parse_policies(["bayes-index"])
+    policy = WATCHING.choose("bayes-index")
     return calibration_of(
         PoissonPages(150, 400.0),
         policy,
@@ -80,7 +80,7 @@ def test_the_document(report):
 
 
 def test_a_history_too_short_for_a_forecast():
-    [policy] = parse_policies(["bayes-index"])
+    policy = WATCHING.choose("bayes-index")
     report = calibration_of(
         PoissonPages(20, 1.5),
         policy,
@@ -94,7 +94,7 @@ def test_a_history_too_short_for_a_forecast():
 
 
 def test_policies_that_predict_nothing():
-    [policy] = parse_policies(["uniform"])
+    policy = WATCHING.choose("uniform")
     with pytest.raises(InputError, match="uniform predicts no chances"):
         calibration_of(
             PoissonPages(5, 10.0),

@@ -9,7 +9,7 @@ from pollwise.errors import InputError
 from pollwise.simulation.worlds.ephemeral import (
     EphemeralSource,
     EphemeralWorld,
-    Learner,
+    LearningChooser,
     above,
     balanced_price,
     play_epochs,
@@ -145,7 +145,7 @@ class Recorder:
 def test_a_learner_is_told_what_its_polls_brought():
     world = EphemeralWorld([FAST, SLOW])
     policy = Recorder()
-    play_epochs(world, Learner(world, policy, 1), epochs=3, seed=0, observed=())
+    play_epochs(world, LearningChooser(world, policy, 1), epochs=3, seed=0, observed=())
     assert [page.cost for page in policy.pages] == [1.0, 3.0]
     assert [seen.polled_at for seen in policy.told] == [0.0, 1.0, 2.0]
     assert {seen.page_id for seen in policy.told} == {0}

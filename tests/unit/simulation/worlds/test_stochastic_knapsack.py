@@ -9,16 +9,13 @@ from pollwise.errors import InputError
 from pollwise.objectives import Detection
 from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.base import Mixture
-from pollwise.policies.catalogue import (
-    POLICY_NAMES,
-    TWO_PAGE_POLICIES,
-    Setting,
-    make_policy,
-)
+from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.deadline.fixed import Fixed
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.types import Observation, Page, Selection
+
+TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
 
 NEED_RATES = ("whittle", "optimal", "proportional", "lambdacrawl-known")
 
@@ -130,7 +127,7 @@ def test_scores_at_checkpoints():
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in POLICY_NAMES if name not in (*NEED_RATES, "fixed")]
+    "name", [name for name in WATCHING.names if name not in (*NEED_RATES, "fixed")]
 )
 def test_compiled_or_not_the_polls_are_the_same(name):
     pages = 2 if name in TWO_PAGE_POLICIES else 20
@@ -143,7 +140,10 @@ def test_compiled_or_not_the_polls_are_the_same(name):
             seed=5,
             checkpoints=[1, 70, 140, 999, 1000],
         )
-        for each in (make_policy(name, setting), Plain(make_policy(name, setting)))
+        for each in (
+            WATCHING.choose(name).make(setting),
+            Plain(WATCHING.choose(name).make(setting)),
+        )
     ]
     assert results[0].page_ids.tolist() == results[1].page_ids.tolist()
     assert results[0].paid.tolist() == results[1].paid.tolist()

@@ -1,0 +1,155 @@
+"""What `pollwise replay` computes: policies side by side on a recorded history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pollwise.errors import InputError
+from pollwise.objectives import Objective
+from pollwise.policies.base import Policy
+from pollwise.policies.catalogue import PolicyChoice, Setting
+from pollwise.scheduler.budgets import BudgetText
+from pollwise.simulation.compare.figures import Figures, Report
+from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.recorded.items import ItemReplay, ephemeral_figures
+from pollwise.simulation.recorded.replay import Replay
+from pollwise.simulation.scores.paired import paired_differences
+from pollwise.simulation.scores.summary import in_days, replay_figures, replay_tally, weights_of
+from pollwise.types import Budget
+
+__all__ = ["limit_of", "read_history", "replay_policies"]
+
+_EPHEMERAL = "ephemeral"
+
+
+def read_history(
+    path: Path,
+    *,
+    objectives: Sequence[str],
+    half_life: float | None,
+    weighted: bool,
+    ignore_reverts: bool,
+    last_changed: bool,
+) -> Replay | ItemReplay:
+    """The recorded history at a path, which must have what is asked of it (else `InputError`).
+
+    A file NAME.items.parquet (or .csv) is one of items, which fade with `half_life` (seconds) and
+    are judged by the objective ephemeral; any other is one of changes, which the other objectives
+    are for. `weighted`, `ignore_reverts`, `last_changed`: see `Replay.read`.
+    """
+    if not path.stem.endswith(".items"):
+        if _EPHEMERAL in objectives:
+            raise InputError(
+                f"{path}: the objective ephemeral needs a trace of items, NAME.items.parquet;"
+                " give one, or another objective"
+            )
+        return Replay.read(
+            path, weighted=weighted, ignore_reverts=ignore_reverts, last_changed=last_changed
+        )
+    if half_life is None or set(objectives) != {_EPHEMERAL}:
+        raise InputError(
+            f"{path}: a trace of items knows no changes of pages; choose the objective ephemeral"
+            " and a half-life, and no other"
+        )
+    for option, given in (
+        ("weighted", weighted),
+        ("reverts", ignore_reverts),
+        ("last-changed", last_changed),
+    ):
+        if given:
+            raise InputError(f"{path}: --{option} is for traces of pages; leave it out for items")
+    return ItemReplay.read(path, half_life)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replayed:
+    """A policy that faces the history; `objective` None: it has its own."""
+
+    choice: PolicyChoice
+    objective: Objective | None
+    budget: BudgetText
+    policy: Policy
+
+    @property
+    def row(self) -> Figures:
+        """What tells this run from the others."""
+        name = None if self.objective is None else self.objective.name
+        return {"policy": self.choice.text, "objective": name, "budget": str(self.budget)}
+
+    def __str__(self) -> str:
+        aim = "" if self.objective is None else f" for {self.objective.name}"
+        return f"{self.choice.text}{aim}, {self.budget}"
+
+
+def replay_policies(
+    world: Replay | ItemReplay,
+    policies: Sequence[PolicyChoice],
+    *,
+    objectives: Sequence[Objective],
+    budgets: Sequence[BudgetText],
+    warm_up: float,
+    report: Report,
+) -> list[Figures]:
+    """Replay a history to policies; figures of the time after `warm_up`, a share of all.
+
+    Each policy gets every budget and, if it takes one, every objective. Of one budget, the
+    figures of all but the first entry have their differences to it under `against`, paired over
+    the pages, and weighted if these have weights. `InputError` for what cannot be run, before
+    anything is.
+    """
+    world.reset(0)
+    if not world.begin < world.end:
+        raise InputError("the history lasts no time: it must have at least two different times")
+    for budget in budgets:
+        budget.require_replayable(len(world.pages), world.end - world.begin)
+    results: list[Figures] = []
+    for runs in [_runs(world, policies, objectives, budget) for budget in budgets]:
+        results += _replay(world, runs, warm_up, report)
+    return results
+
+
+def _runs(
+    world: Replay | ItemReplay,
+    policies: Sequence[PolicyChoice],
+    objectives: Sequence[Objective],
+    budget: BudgetText,
+) -> list[_Replayed]:
+    runs = []
+    pages, total = len(world.pages), budget.total(len(world.pages))
+    for choice in policies:
+        for objective in objectives if choice.takes("objective") else objectives[:1]:
+            setting = Setting(objective, budget=total, pages=pages, rates=world.rates)
+            aim = objective if choice.takes("objective") else None
+            runs.append(_Replayed(choice, aim, budget, choice.make(setting)))
+    return runs
+
+
+def limit_of(budget: BudgetText) -> Budget | BudgetPerPage:
+    """The budget of a replay, in cost units per second."""
+    return BudgetPerPage(budget.rate) if budget.per_page else Budget(budget.rate)
+
+
+def _replay(
+    world: Replay | ItemReplay, runs: Sequence[_Replayed], warm_up: float, report: Report
+) -> list[Figures]:
+    """Of one budget."""
+    results: list[Figures] = []
+    tallies = []
+    for run in runs:
+        report(str(run))
+        polls = simulate(run.policy, world, seed=0, budget=limit_of(run.budget))
+        if isinstance(world, ItemReplay):
+            results.append({**run.row, **ephemeral_figures(world, polls, warm_up)})
+        else:
+            rows = replay_tally(world, polls, warm_up)
+            results.append({**run.row, **replay_figures(world, rows)})
+            tallies.append(rows * weights_of(world)[:, None])
+    if len(tallies) > 1:
+        differences = paired_differences(tallies, np.random.default_rng(0))
+        for result, difference in zip(results[1:], differences, strict=True):
+            first = {name: results[0][name] for name in ("policy", "objective")}
+            known = {name: x for name, x in in_days(difference).items() if name in result}
+            result["against"] = {**first, **known}
+    return results

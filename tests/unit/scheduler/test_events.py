@@ -1,0 +1,98 @@
+"""What the scheduler makes of single events, and of what it cannot take."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.events import Added, HostBlocked, Polled, Removed, Tick, WakeAt
+from pollwise.policies.base import Policy
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.types import Budget, Outcome, Page, Selection
+
+from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lease": 0.0},
+        {"lease": math.nan},
+        {"crawl_delay": -1.0},
+        {"crawl_delay": math.inf},
+        {"longest_pace": -1.0},
+        {"retry_after": 0.0},
+        {"retry_after": 10.0, "retry_ceiling": 9.0},
+        {"retry_ceiling": math.inf},
+    ],
+)
+def test_an_option_out_of_range_is_refused(options):
+    with pytest.raises(InputError, match=rf"^Scheduler: {list(options)[-1]}=\S+ must be .+$"):
+        scheduler(**options)
+
+
+class TestEvents:
+    def test_without_pages_there_is_nothing_to_wake_for(self):
+        assert scheduler().handle(Tick(5.0)) == [WakeAt(math.inf)]
+
+    def test_the_wake_up_of_the_policy_is_passed_on(self):
+        some = scheduler(rate=100.0, lease=math.inf)
+        some.handle(HostBlocked(0.0, "h", 777.0))
+        assert wake_at(some.handle(Added(0.0, pages(1, scope="h")))) == 777.0
+
+    def test_a_policy_that_wants_to_be_asked_at_once_is_asked_a_little_later(self):
+        class Restless(RoundRobin):
+            def select(self, now: float, limit: int) -> Selection:
+                return Selection(np.empty(0, np.int64), now)
+
+        some = Scheduler(Restless(), Budget(1.0))
+        assert 5.0 < wake_at(some.handle(Tick(5.0))) < 5.1
+
+    def test_time_does_not_run_backwards(self):
+        some = scheduler()
+        some.handle(Added(100.0, pages(3)))
+        assert wake_at(some.handle(Tick(50.0))) == 101.0
+        assert started(some.handle(Tick(101.0))) == [1]
+
+    def test_a_page_added_twice_is_there_once(self):
+        some = scheduler(rate=100.0, burst=10.0)
+        some.handle(Tick(0.0))
+        assert started(some.handle(Added(1.0, pages(2) + pages(2)))) == [0, 1]
+        assert started(some.handle(Added(2.0, pages(3)))) == [2]
+
+    def test_unknown_ids_are_ignored(self):
+        some = scheduler()
+        some.handle(Removed(0.0, (5,)))
+        for outcome in Outcome:
+            assert some.handle(polled(1.0, 5, outcome)) == [WakeAt(math.inf)]
+        assert policy_of(some).told == []
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            Tick(math.nan),
+            Tick(math.inf),
+            Added(0.0, (Page(1, cost=0.0),)),
+            Added(0.0, (Page(1, cost=math.nan),)),
+            Polled(0.0, (observed(0, 0.0, cost=math.inf),)),
+            Polled(0.0, (observed(0, 0.0), observed(0, 0.0, cost=-1.0))),
+        ],
+    )
+    def test_numbers_that_are_none_are_refused_before_anything_is_taken_in(self, event):
+        some = scheduler()
+        some.handle(Added(0.0, pages(1)))
+        before = some.state()
+        with pytest.raises(InputError, match=r"^(Tick|Added|Polled): .+=\S+ must be finite"):
+            some.handle(event)
+        assert some.state() == before
+        assert some.in_flight == 1
+
+    def test_a_policy_with_pages_of_its_own_is_refused(self):
+        policy = RoundRobin()
+        policy.add(pages(1))
+        with pytest.raises(InputError, match=r"page 0, which the scheduler does not know; .+Added"):
+            Scheduler(policy, Budget(1.0)).handle(Tick(0.0))
+
+    def test_the_policy_of_these_tests_is_one(self):
+        assert isinstance(RoundRobin(), Policy)

@@ -1,0 +1,121 @@
+"""Pages that fail rest for longer and longer, and always come back."""
+
+import itertools
+import json
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.events import Added, Polled, Removed, Tick
+from pollwise.types import Outcome, Page
+
+from .round_robin import (
+    FAILED,
+    GONE,
+    UNCHANGED,
+    World,
+    observed,
+    pages,
+    policy_of,
+    polled,
+    scheduler,
+    steady,
+    times_of,
+    wake_at,
+)
+
+
+class TestFailures:
+    def failing(self, until: float, **options: float) -> list[float]:
+        """When a page that always fails is polled."""
+        world = World(scheduler(**options), lambda page_id, now: (0.0, FAILED))
+        world.send(Added(0.0, pages(1)))
+        world.run(until)
+        return times_of(world, 0)
+
+    def test_rests_double_up_to_the_ceiling_and_never_end(self):
+        times = self.failing(1e5, retry_after=60.0, retry_ceiling=1000.0)
+        rests = [later - earlier for earlier, later in itertools.pairwise(times)]
+        spread = rests[0] / 60.0
+        assert 0.9 <= spread <= 1.1
+        expected = [60.0, 120.0, 240.0, 480.0, 960.0, *[1000.0] * 20]
+        assert rests[:25] == pytest.approx([spread * rest for rest in expected])
+        assert times[-1] > 1e5 - 1200.0
+
+    def test_by_default_the_rest_is_a_week_at_most(self):
+        times = self.failing(86400.0 * 365)
+        assert times[-1] - times[-2] == pytest.approx(7 * 86400.0, rel=0.101)
+
+    @pytest.mark.parametrize("outcome", [FAILED, GONE])
+    def test_the_policy_is_told_when_the_rest_ends(self, outcome):
+        some = scheduler()
+        some.handle(Added(0.0, pages(1)))
+        commands = some.handle(polled(0.5, 0, outcome))
+        some.handle(Tick(50.0))
+        assert policy_of(some).told == []
+        some.handle(Tick(wake_at(commands)))
+        some.handle(Tick(70.0))
+        assert policy_of(some).told == [observed(0, 0.5, outcome)]
+
+    def test_an_answer_makes_the_next_rest_short_again(self):
+        outcomes = iter([FAILED] * 5 + [UNCHANGED] + [FAILED] * 2)
+        world = World(scheduler(), lambda page_id, now: (0.0, next(outcomes, UNCHANGED)))
+        world.send(Added(0.0, pages(1)))
+        world.run(until=3000.0)
+        times = times_of(world, 0)
+        assert times[5] - times[4] >= 16 * 54
+        assert times[6] - times[5] == 1.0
+        assert times[7] - times[6] == pytest.approx(60.0, rel=0.101)
+
+    def test_it_says_what_holds_a_page_back(self):
+        some = scheduler(crawl_delay=5.0)
+        some.handle(Added(0.0, (Page(0, scope="a"),)))
+        assert (some.rests_until(0), some.host_free_at("b", 1.0)) == (None, 1.0)
+        some.handle(polled(2.0, 0, FAILED))
+        assert some.rests_until(0) == pytest.approx(62.0, abs=6.0)
+        assert some.host_free_at("a", 3.0) == 7.0
+        assert some.host_free_at("a", 9.0) == 9.0
+        assert some.host_free_at("", 3.0) == 3.0
+
+    def test_pages_that_fail_together_come_back_apart(self):
+        some = scheduler(rate=100.0, burst=100.0)
+        some.handle(Tick(0.0))
+        some.handle(Added(10.0, pages(50)))
+        failures = tuple(observed(n, 10.0, FAILED) for n in range(50))
+        some.handle(Polled(10.0, failures))
+        rows = json.loads(some.state())["back_offs"]
+        ends = sorted(row[-1] for row in rows)
+        assert ends[0] >= 10.0 + 54.0
+        assert ends[-1] <= 10.0 + 66.0
+        assert max(later - earlier for earlier, later in itertools.pairwise(ends)) < 1.0
+
+    def test_a_removed_page_leaves_no_rest_behind(self):
+        some = scheduler()
+        some.handle(Added(0.0, pages(1)))
+        some.handle(polled(0.5, 0, FAILED))
+        assert wake_at(some.handle(Removed(2.0, (0,)))) == math.inf
+        assert json.loads(some.state())["back_offs"] == []
+
+    @steady
+    @given(
+        seed=st.integers(0, 2**32),
+        count=st.integers(1, 12),
+        bad=st.floats(0, 0.9),
+    )
+    def test_every_page_is_polled_again_after_failures(self, seed, count, bad):
+        dice = random.Random(seed)
+
+        def answer(page_id: int, now: float) -> tuple[float, Outcome] | None:
+            if now > 600.0 or dice.random() >= bad:
+                return dice.random(), UNCHANGED
+            return dice.choice([None, (dice.random(), FAILED), (dice.random(), GONE)])
+
+        some = scheduler(lease=20.0, retry_after=5.0, retry_ceiling=100.0)
+        world = World(some, answer)
+        world.send(Added(0.0, tuple(Page(n, scope=f"h{n % 3}") for n in range(count))))
+        world.run(until=800.0)
+        for n in range(count):
+            assert max(times_of(world, n)) > 800.0 - 2 * count - 10.0

@@ -1,0 +1,140 @@
+"""The scheduler leaves hosts alone as long as they are due to be."""
+
+import math
+
+from pollwise.events import Added, HostBlocked, HostPaced, Removed, Tick
+from pollwise.types import Page
+
+from .round_robin import (
+    UNCHANGED,
+    World,
+    at_once,
+    never,
+    pages,
+    policy_of,
+    polled,
+    scheduler,
+    started,
+    times_of,
+    wake_at,
+)
+
+
+class TestPoliteness:
+    def test_one_poll_at_a_time_and_a_delay_after_its_end(self):
+        some = scheduler(rate=100.0, crawl_delay=2.0)
+        assert started(some.handle(Added(0.0, pages(3, scope="h")))) == [0]
+        assert started(some.handle(Tick(5.0))) == []
+        assert started(some.handle(polled(7.0, 0))) == []
+        world = World(some, never)
+        world.send(Tick(7.5))
+        world.run(until=100.0)
+        assert world.polls[0][0] == 9.0
+
+    def test_a_host_that_cannot_keep_up_is_used_fully_and_few_pages_are_turned_away(self):
+        count, seconds = 200, 1000.0
+        some = scheduler(rate=50.0, crawl_delay=1.0)
+        world = World(some, lambda page_id, now: (0.25, UNCHANGED))
+        world.send(Added(0.0, pages(count, scope="h")))
+        world.run(until=seconds)
+        possible = seconds / 1.25
+        assert len(world.polls) > 0.95 * possible
+        assert policy_of(some).deferred < 1.5 * possible * math.sqrt(2 * count)
+
+    def test_pages_without_a_scope_need_no_politeness(self):
+        some = scheduler(rate=100.0, burst=50.0)
+        some.handle(Tick(0.0))
+        assert len(started(some.handle(Added(10.0, pages(20))))) == 20
+
+    def test_a_host_gets_the_delay_that_it_asked_for(self):
+        some = scheduler(rate=100.0, crawl_delay=1.0)
+        world = World(some, at_once)
+        world.send(HostPaced(0.0, "h", 30.0))
+        world.send(Added(0.0, pages(3, scope="h")))
+        world.run(until=65.0)
+        assert world.polls == [(0.0, 0), (30.0, 1), (60.0, 2)]
+
+    def test_no_host_can_ask_for_a_longer_delay_than_agreed(self):
+        some = scheduler(rate=100.0, crawl_delay=1.0, longest_pace=20.0)
+        world = World(some, at_once)
+        world.send(HostPaced(0.0, "h", 1e9))
+        world.send(Added(0.0, pages(3, scope="h")))
+        world.run(until=45.0)
+        assert world.polls == [(0.0, 0), (20.0, 1), (40.0, 2)]
+
+    def test_a_blocked_host_is_left_alone(self):
+        some = scheduler(rate=100.0)
+        world = World(some, at_once)
+        world.send(HostBlocked(0.0, "h", 50.0))
+        world.send(Added(0.0, pages(1, scope="h")))
+        world.run(until=49.0)
+        assert world.polls == []
+        world.run(until=50.0)
+        assert world.polls == [(50.0, 0)]
+
+    def test_a_busy_host_does_not_keep_the_others_from_their_polls(self):
+        some = scheduler(rate=100.0)
+        crowd = pages(100, scope="h")
+        other = Page(100, scope="other")
+        world = World(some, never)
+        world.send(Added(0.0, (*crowd, other)))
+        world.run(until=0.2)
+        assert [page_id for _, page_id in world.polls] == [0, 100]
+
+    def test_few_pages_are_given_back_in_one_call(self):
+        some = scheduler(rate=1e6)
+        some.handle(Added(0.0, pages(1, scope="h")))
+        crowd = tuple(Page(n, scope="h") for n in range(1, 500))
+        some.handle(Added(0.001, crowd))
+        for _ in range(64 // 16 - 1):  # 64 wait in line
+            some.handle(Tick(0.001))
+        assert policy_of(some).deferred == 0
+        commands = some.handle(Tick(0.001))
+        assert policy_of(some).deferred == 16
+        assert 0.001 < wake_at(commands) < 0.1
+
+    def test_pages_that_wait_or_are_given_back_take_nothing_from_the_budget(self):
+        some = scheduler(rate=1.0)
+        some.handle(HostBlocked(0.0, "h", 1e6))
+        some.handle(Added(0.0, pages(70, scope="h")))
+        for _ in range(70 // 16):
+            some.handle(Tick(0.0))
+        assert policy_of(some).deferred == 70 - 64
+        assert started(some.handle(Added(0.0, (Page(70, scope="other"),)))) == [70]
+
+    def test_every_page_of_a_host_in_demand_gets_its_turn(self):
+        # One poll a second for 40 pages, each of which would be polled five times as often.
+        some = scheduler(rate=10.0, crawl_delay=0.8)
+        world = World(some, lambda page_id, now: (0.2, UNCHANGED))
+        others = tuple(Page(n, scope=f"other {n}") for n in range(40, 80))
+        world.send(Added(0.0, (*pages(40, scope="h"), *others)))
+        world.run(until=400.0)
+        counts = [len(times_of(world, page_id)) for page_id in range(40)]
+        assert min(counts) >= 9
+        assert max(counts) <= 11
+
+    def test_a_page_turned_away_is_the_next_of_its_host(self):
+        some = scheduler(rate=100.0)
+        assert started(some.handle(Added(0.0, pages(3, scope="h")))) == [0]
+        assert wake_at(some.handle(polled(0.5, 0))) == 1.5
+        assert started(some.handle(Tick(1.5))) == [1]
+        some.handle(polled(1.6, 1))
+        assert started(some.handle(Tick(2.6))) == [2]
+
+    def test_a_removed_page_leaves_the_line_of_its_host(self):
+        some = scheduler(rate=100.0)
+        some.handle(Added(0.0, pages(3, scope="h")))
+        some.handle(Removed(0.1, (1,)))
+        some.handle(polled(0.5, 0))
+        assert started(some.handle(Tick(1.5))) == [2]
+
+    def test_a_removed_page_keeps_its_host_busy_until_its_poll_ends(self):
+        some = scheduler(rate=100.0)
+        some.handle(Added(0.0, pages(2, scope="h")))
+        some.handle(Removed(0.1, (0,)))
+        assert some.in_flight == 1
+        assert started(some.handle(Tick(10.0))) == []
+        some.handle(polled(20.0, 0))
+        assert some.in_flight == 0
+        assert started(some.handle(Tick(40.0))) == [1]
+        assert policy_of(some).told == []
