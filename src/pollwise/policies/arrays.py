@@ -23,6 +23,7 @@ __all__ = [
     "blank_observation",
     "check_state",
     "enlarged",
+    "known_rows",
     "new_ids",
     "observed",
     "seen_at",
@@ -167,6 +168,13 @@ def tells(observation: Any, known_at: float) -> bool:
 def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
     """The array and so many zero elements."""
     return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
+
+
+def known_rows(state: StateDict, pages: NDArray[Any]) -> tuple[Ints, Ints]:
+    """The ids in learned state that are of pages, each once, and their rows."""
+    ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
+    known = np.isin(ids, watched(ids, pages))
+    return ids[known], first[known]
 
 
 def check_state(given: StateDict, expected: StateDict) -> None:

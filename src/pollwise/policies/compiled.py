@@ -9,7 +9,8 @@ compiled loops of the simulator call them, and so do the loops over pages here, 
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba.core import types as numba_types
@@ -24,6 +25,7 @@ __all__ = [
     "CompiledPolicy",
     "Kernels",
     "amount",
+    "compiled_by_state",
     "compiled_state",
     "observe",
     "register",
@@ -86,13 +88,35 @@ def register(state: type, kernels: Kernels) -> None:
     _KERNELS[state] = kernels
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled_by_state(function: Function) -> Function:
+    """Decorates a compiled loop over a state, its first argument.
+
+    Every type of state has a kernel of its own, for numba's sake: to find the code kept for one
+    type it would load the modules of all types that the kernel was ever called with.
+    """
+    kernels: dict[type, Callable[..., Any]] = {}
+
+    def call(state: Any, *arguments: Any) -> Any:
+        kind = type(state)
+        if kind not in kernels:
+            own = FunctionType(function.__code__, function.__globals__)
+            own.__qualname__ = f"{function.__qualname__}-{kind.__module__}.{kind.__qualname__}"
+            kernels[kind] = kernel(own)
+        return kernels[kind](state, *arguments)
+
+    return cast(Function, call)
+
+
 def compiled_state(policy: object) -> Any:
     """The state of a policy that the compiled loops can run, or None."""
     state = getattr(policy, "state", None)
     return state if type(state) in _KERNELS else None
 
 
-def _kernel(name: str, state: Any) -> Any:
+def _own_kernel(name: str, state: Any) -> Any:
     """That of a state of this type in numba; None: it has none."""
     if not isinstance(state, numba_types.NamedTuple):
         return None
@@ -104,55 +128,55 @@ def _kernel(name: str, state: Any) -> Any:
 
 @overload(select, inline="always")
 def _select(state: Any, now: float) -> Callable[..., int] | None:
-    kernel = _kernel("select", state)
+    own = _own_kernel("select", state)
 
     def compiled(state: Any, now: float) -> int:
-        return kernel(state, now)
+        return own(state, now)
 
-    return compiled if kernel else None
+    return compiled if own else None
 
 
 @overload(observe, inline="always")
 def _observe(state: Any, observation: Any) -> Callable[..., None] | None:
-    kernel = _kernel("observe", state)
+    own = _own_kernel("observe", state)
 
     def compiled(state: Any, observation: Any) -> None:
-        kernel(state, observation)
+        own(state, observation)
 
-    return compiled if kernel else None
+    return compiled if own else None
 
 
 @overload(wake_at, inline="always")
 def _wake_at(state: Any) -> Callable[..., float] | None:
-    kernel = _kernel("wake_at", state)
+    own = _own_kernel("wake_at", state)
 
     def compiled(state: Any) -> float:
-        return kernel(state)
+        return own(state)
 
-    return compiled if kernel else None
+    return compiled if own else None
 
 
 @overload(defer, inline="always")
 def _defer(state: Any, page: int, until: float) -> Callable[..., None] | None:
-    kernel = _kernel("defer", state)
+    own = _own_kernel("defer", state)
 
     def compiled(state: Any, page: int, until: float) -> None:
-        kernel(state, page, until)
+        own(state, page, until)
 
-    return compiled if kernel else None
+    return compiled if own else None
 
 
 @overload(amount, inline="always")
 def _amount(state: Any, page: int) -> Callable[..., float] | None:
-    kernel = _kernel("amount", state)
+    own = _own_kernel("amount", state)
 
     def compiled(state: Any, page: int) -> float:
-        return kernel(state, page)
+        return own(state, page)
 
-    return compiled if kernel else None
+    return compiled if own else None
 
 
-@kernel
+@compiled_by_state
 def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64], float]:
     """Lease at most `limit` pages; gives also when a page can be selected again.
 
@@ -168,14 +192,14 @@ def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64]
     return pages[:count], wake_at(state)
 
 
-@kernel
+@compiled_by_state
 def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
     """Take in observations, in the order given."""
     for n in range(len(observations)):
         observe(state, observations[n])
 
 
-@kernel
+@compiled_by_state
 def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
     """Give leased pages back unpolled."""
     for page in pages:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
-from pollwise.kernel_cache import kernel
 from pollwise.metrics import Polls
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Policy
 from pollwise.policies.compiled import (
+    compiled_by_state,
     compiled_state,
     observe,
     select,
@@ -209,7 +209,7 @@ def _run_compiled(
     return Polls(page_ids[:count], times[:count])
 
 
-@kernel
+@compiled_by_state
 def _poll_span(
     state: Any,
     history: _History,

@@ -1,4 +1,7 @@
-"""States whose type numba works out once only: it must be the type of every state of the class."""
+"""What kernels are told of polls, and states whose type numba works out once only.
+
+That must be the type of every state of the class.
+"""
 
 from collections.abc import Callable
 
@@ -6,13 +9,24 @@ import numba
 import numpy as np
 import pytest
 
+from pollwise.policies.arrays import (
+    ABSENT,
+    HELD,
+    LEASED,
+    OBSERVATION,
+    READY,
+    blank_observation,
+    observed,
+    tells,
+    write_observation,
+)
 from pollwise.policies.automata.htraa import HTRAA
 from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.bandits.gp_ucb import GPUCB
 from pollwise.policies.bandits.thompson import ThompsonSampling
 from pollwise.policies.bandits.ucb1 import UCB1
 from pollwise.policies.gpoks.gpoks import GPOKS, GPOKS_VARIANTS
-from pollwise.types import Page
+from pollwise.types import Observation, Outcome, Page
 
 MANY = 40
 
@@ -57,3 +71,38 @@ def test_states_with_and_without_a_generator_have_types_of_their_own():
     plain, random = LAKG(), LAKG(schedule="random", generator=generator)
     types = [numba.typeof(policy.state) for policy in (plain, random, plain)]
     assert types[0] == types[2] != types[1]
+
+
+def test_kernels_are_told_of_pages_that_are_there_only():
+    pages = np.zeros(4, [("where", "i8")])
+    pages["where"] = [READY, ABSENT, LEASED, HELD]
+    told = observed(
+        [
+            Observation(2, 5.0, Outcome.CHANGED, reverted=True),
+            Observation(1, 5.0, Outcome.CHANGED),
+            Observation(-1, 5.0, Outcome.CHANGED),
+            Observation(4, 5.0, Outcome.CHANGED),
+            Observation(0, 6.0, Outcome.FAILED, last_changed_at=1.0, n_items=7),
+        ],
+        pages,
+    )
+    assert told.dtype == OBSERVATION
+    assert told["page"].tolist() == [2, 0]
+    assert told["polled_at"].tolist() == [5.0, 6.0]
+    assert told["outcome"].tolist() == [Outcome.CHANGED, Outcome.FAILED]
+    assert told["reverted"].tolist() == [True, False]
+    assert np.isnan(told["last_changed_at"][0])
+    assert told["last_changed_at"][1] == 1.0
+    assert told["n_items"].tolist() == [-1, 7]
+    assert len(observed([], pages)) == 0
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_poll_tells_something_if_it_was_answered_and_is_newer(outcome):
+    (observation,) = blank_observation()
+    write_observation(observation, 0, 10.0, outcome)
+    answered = outcome in (Outcome.CHANGED, Outcome.UNCHANGED)
+    assert tells(observation, 9.0) == answered
+    assert tells(observation, np.nan) == answered
+    assert not tells(observation, 10.0)
+    assert not tells(observation, 11.0)

@@ -6,19 +6,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import (
-    require_choice,
-    require_generator,
-    require_positive,
-    require_whole,
-)
+from pollwise.checks import require_choice, require_generator, require_positive, require_whole
 from pollwise.errors import StateError
-from pollwise.policies.arrays import (
-    all_watched,
-    check_state,
-    seen_at,
-    watched,
-)
+from pollwise.policies.arrays import all_watched, check_state, seen_at, watched
 from pollwise.policies.automata.htraa_kernels import amounts_of
 from pollwise.policies.automata.share_tree import (
     HTRAA_PAGE,

@@ -32,12 +32,7 @@ from pollwise.checks import (
     require_whole,
 )
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import (
-    all_watched,
-    check_state,
-    seen_at,
-    watched,
-)
+from pollwise.policies.arrays import all_watched, check_state, seen_at, watched
 from pollwise.policies.automata.lakg_kernels import (
     LAKG_PAGE,
     LAKG_SHARED,
@@ -81,7 +76,8 @@ class LAKG(CompiledPolicy):
     `state_dict` has the amounts, not the states, so that they can be put into automata of another
     resolution. The position of `generator` is not part of it.
 
-    `InputError` for arguments that are not as above.
+    `InputError` for arguments that are not as above, and from `add` if the pages, at most 1 each,
+    could not fill the knapsack, or if the smallest amounts fill it.
 
     >>> from pollwise.types import Observation, Outcome
     >>> policy = LAKG(resolution=100)
@@ -126,14 +122,6 @@ class LAKG(CompiledPolicy):
         """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has."""
         pages = self._state.pages
         return self._state.amounts[pages["state"][: all_watched(pages).max(initial=-1) + 1]]
-
-    def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for an id that is negative or watched already.
-
-        Also if the pages, at most 1 each, could not fill the knapsack, or if the smallest amounts
-        fill it.
-        """
-        super().add(pages)
 
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         count = int(self._state.shared["pages"][0]) + len(pages)

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import require_generator, require_whole
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import (
-    ABSENT,
-    READY,
-    all_watched,
-    check_state,
-    seen_at,
-    watched,
-)
+from pollwise.policies.arrays import ABSENT, READY, all_watched, check_state, seen_at, watched
 from pollwise.policies.bandits.kernels import (
     ARM,
     BANDIT_PAGE,
@@ -53,7 +46,9 @@ class MixturePolicy(CompiledPolicy):
 
     `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned is of the
     two pages together: it is forgotten when one of them is discarded. A page that is alone is
-    polled always. It never waits; weights and costs play no part.
+    polled always; a third one is refused with `InputError`. Whatever the order in which they come,
+    the first page of the mixtures is that of lower id. It never waits; weights and costs play no
+    part.
     """
 
     name: str
@@ -95,17 +90,6 @@ class MixturePolicy(CompiledPolicy):
         for page_id in page_ids:
             amounts[page_id] = amount_bandit(self._state, page_id)
         return amounts
-
-    def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for a third one, and for an id negative or watched already.
-
-        Whatever the order in which they come, the first page of the mixtures is that of lower id.
-        """
-        super().add(pages)
-
-    def discard(self, page_ids: Sequence[int]) -> None:
-        """Forget pages, and what was learned of their mixtures; unknown ids are ignored."""
-        super().discard(page_ids)
 
     def _enter(self, pages: Sequence[Page], page_ids: Ints) -> None:
         both = np.concatenate([all_watched(self._state.pages), page_ids])

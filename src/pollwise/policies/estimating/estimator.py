@@ -37,6 +37,10 @@ class Estimator(AdaptivePolicy):
     the conventional rule that their learning automata are compared with; the estimates of a page
     that changed at no poll, or at all of them, are ours.
 
+    To learned state that is put back, pages that it knows nothing of are as if they were added
+    afterwards. The length of the first phase is that of the learned state from then on: so one that
+    has ended stays so, and one that has not ends when it would have.
+
     `InputError` for a `phase_polls` that is no whole number from 1 to 10^15.
 
     >>> from pollwise.types import Observation, Outcome
@@ -86,15 +90,6 @@ class Estimator(AdaptivePolicy):
         # Summed anew: what is left when large numbers are taken away is mostly rounding errors.
         left = all_watched(self._state.pages)
         self._shared["total"] = self._pages["frequency"][left].sum()
-
-    def load_state_dict(self, state: StateDict) -> None:
-        """Put what was learned back; `StateError` if it does not fit or cannot be.
-
-        Pages that it knows nothing of are taken as if they were added afterwards. The length of
-        the first phase is that of the learned state from now on: so one that has ended stays so,
-        and one that has not ends when it would have.
-        """
-        super().load_state_dict(state)
 
     def _learned_intervals(self, page_ids: NDArray[np.int64]) -> StateDict:
         return {}  # they follow from the frequencies

@@ -46,19 +46,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import (
-    require_choice,
-    require_generator,
-    require_positive,
-    require_whole,
-)
+from pollwise.checks import require_choice, require_generator, require_positive, require_whole
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import (
-    all_watched,
-    check_state,
-    seen_at,
-    watched,
-)
+from pollwise.policies.arrays import all_watched, check_state, known_rows, seen_at, watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.gpoks.kernels import GPOKSState
@@ -106,7 +96,8 @@ class GPOKS(CompiledPolicy):
     capacity/resolution; every page has one step at least, so that at most `resolution` pages fit.
     `capacity` c > 0 is what the amounts add up to; the published experiments have c = 1.
     `length_scale` l, `signal_variance` s and `noise_variance` (of a reward) are those of the
-    processes. `generator` is where random numbers are drawn from; only `gpr` and `ucb` draw none.
+    processes. `add` raises `InputError` if there are more pages than that, or more than memory can
+    hold. `generator` is where random numbers are drawn from; only `gpr` and `ucb` draw none.
 
     It never waits: it shares out all polls that it is asked for. The first copy of a page teaches
     nothing; pages without a copy come first, but take their turn after a failed poll. Weights and
@@ -173,13 +164,6 @@ class GPOKS(CompiledPolicy):
         room = all_watched(pages).max(initial=-1) + 1
         return pages["steps"][:room] * self._state.shared["step"]
 
-    def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for an id that is negative or watched already.
-
-        Also if there are more pages than steps in the knapsack, or than can be held in memory.
-        """
-        super().add(pages)
-
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         count, resolution = int(self._state.shared["pages"][0]) + len(pages), len(self._basis)
         if count > resolution:
@@ -210,9 +194,7 @@ class GPOKS(CompiledPolicy):
     def load_state_dict(self, state: StateDict) -> None:
         """Put what was learned back; `StateError` if it does not fit."""
         self._check_learned(state)
-        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
-        known = np.isin(ids, watched(ids, self._state.pages))
-        ids, rows = ids[known], first[known]
+        ids, rows = known_rows(state, self._state.pages)
         for name in ("seen_at", "credit", "offered"):
             self._state.pages[name][ids] = state[f"page.{name}"][rows]
         for page_id, root in zip(ids, state["page.root"][rows].astype(np.float64), strict=True):

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
-from pollwise.policies.arrays import check_state, watched
+from pollwise.policies.arrays import check_state, known_rows, watched
 from pollwise.policies.index.source_queue import LATER, SourceQueue
 from pollwise.types import Observation, Outcome, Page, Selection, StateDict
 
@@ -208,9 +208,7 @@ class EphemeralIndex:
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
         check_state(state, self.state_dict([]))
-        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
-        known = np.isin(ids, watched(ids, self._sources))
-        ids, rows = ids[known], first[known]
+        ids, rows = known_rows(state, self._sources)
         for name in _SUMS:
             self._sources[name][ids] = state[f"page.{name}"][rows]
         self._sources["polls"][ids] = state["page.learned"][rows]

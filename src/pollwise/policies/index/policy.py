@@ -15,6 +15,7 @@ from pollwise.policies.arrays import (
     LEASED,
     all_watched,
     check_state,
+    known_rows,
     seen_at,
     watched,
 )
@@ -170,9 +171,7 @@ class IndexPolicy(CompiledPolicy):
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
         check_state(state, self.state_dict([]))
-        ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
-        known = np.isin(ids, watched(ids, self._state.pages))
-        ids, rows = ids[known], first[known]
+        ids, rows = known_rows(state, self._state.pages)
         # Leased and held pages stay so; the others wait at places that depend on what is learned.
         waiting = ids[~np.isin(self._state.pages["where"][ids], (HELD, LEASED))]
         everyone = all_watched(self._state.pages)

@@ -13,7 +13,7 @@ from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
-from pollwise.policies.compiled import amount, compiled_state, observe, select
+from pollwise.policies.compiled import amount, compiled_by_state, compiled_state, observe, select
 from pollwise.simulation.worlds.ranks import RankedPages
 from pollwise.types import Observation, Outcome, Page
 
@@ -324,7 +324,7 @@ def _score(shares: Floats, hazards: Floats, noise: float) -> float:
     return score
 
 
-@kernel
+@compiled_by_state
 def _offer(
     state: Any,
     hazards: Floats,
