@@ -7,11 +7,9 @@ import pytest
 
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, CollectingSetting
-from pollwise.policies.collecting.fringe_greedy import FringeGreedy
-from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.oracles import FringeGreedy, RandomOrder, UpperBound
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.policies.collecting.robot_q import RobotQ
-from pollwise.policies.collecting.upper_bound import UpperBound
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 from pollwise.testing.policy_contract import PolicyContract

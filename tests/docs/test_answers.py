@@ -15,7 +15,7 @@ from pollwise.insight.explanation import Explanation
 from pollwise.insight.plan import Plan
 from pollwise.insight.status import Status
 from pollwise.live.demo import DemoResult
-from pollwise.store import Hit
+from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (Status, Explanation, CollectedExplanation, Plan, Hit, ProcessorLoad, DemoResult)

@@ -18,8 +18,11 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
-from pollwise.store import NewPage, Store
-from pollwise.store.records import PollResult
+from pollwise.store import Store
+from pollwise.store.records import (
+    NewPage,
+    PollResult,
+)
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import PollReport

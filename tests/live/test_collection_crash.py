@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 
 import pollwise.store
-from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import (
+    Batch,
+    Collected,
+    Discoveries,
+    Discovery,
+    NewPage,
+    PollResult,
+)
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
 KILLS = 6

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import pollwise
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}

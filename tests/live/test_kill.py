@@ -20,7 +20,8 @@ from pollwise.events import Polled
 from pollwise.live.journal import rerun
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store import PageRecord, Store
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Budget
 

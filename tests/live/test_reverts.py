@@ -10,7 +10,8 @@ from pollwise.insight.knowledge import read_knowledge
 from pollwise.live.journal import rerun
 from pollwise.live.session import Session, web_poller
 from pollwise.settings import WatchSettings, read_settings
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 from pollwise.testing.fake_clock import FakeClock
 
 

@@ -28,7 +28,8 @@ from pollwise.search.api import Sleep, engine_api
 from pollwise.search.engine_directory import EngineDirectory
 from pollwise.search.peer_client import PeerClient
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
-from pollwise.store import Batch, Collected, Discoveries, NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, Collected, Discoveries, NewPage
 
 PEER_SECONDS = 0.3
 BOTH = "https://both.example/counting"

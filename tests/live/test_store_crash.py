@@ -19,7 +19,8 @@ import numpy as np
 import pollwise.store
 from pollwise.errors import StoreError
 from pollwise.events import Polled
-from pollwise.store import Batch, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 PAGES = 7

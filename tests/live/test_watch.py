@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import pollwise
-from pollwise.store import Batch, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import StateDict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from pollwise.console.streams import stdout
-from pollwise.store import Hit
+from pollwise.store.records import Hit
 
 __all__ = ["print_hits"]
 

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pollwise.store import Document, Store, StoredVersion
+from pollwise.store import Store
+from pollwise.store.records import Document, StoredVersion
 
 if TYPE_CHECKING:
     from warcio.warcwriter import WARCWriter

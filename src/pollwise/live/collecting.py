@@ -22,7 +22,8 @@ from pollwise.live.loop import Progress, WallClock, Watched
 from pollwise.live.session import Session, run_until_stopped
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher

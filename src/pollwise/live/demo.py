@@ -27,7 +27,8 @@ from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer, VirtualClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.web.poller import Notice, Poller, PollReport

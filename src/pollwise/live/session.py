@@ -20,7 +20,8 @@ from pollwise.live.loop import Clock, Progress, Watched, run
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings
-from pollwise.store import PageRecord, Store
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
 from pollwise.types import Observation, Outcome
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
 from pollwise.web.poller import Poller, WebPoller

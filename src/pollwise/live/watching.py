@@ -10,7 +10,8 @@ from pollwise.errors import InputError
 from pollwise.live.loop import Progress, WallClock, Watched
 from pollwise.live.session import Session, run_until_stopped, web_poller
 from pollwise.settings import CollectSettings, WatchSettings, latest_settings
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical, read_url_list, scope_of
 
 __all__ = ["Display", "MakeDisplay", "named_pages", "watch_pages"]

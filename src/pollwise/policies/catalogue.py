@@ -294,9 +294,9 @@ COLLECTING: Catalogue[CollectingSetting, RequestController] = Catalogue(
     {
         "robot": ("collecting.robot:Robot", _robot),
         "robot-q": ("collecting.robot_q:RobotQ", _generator),
-        "fringe-greedy": ("collecting.fringe_greedy:FringeGreedy", _relevance),
-        "random": ("collecting.random_order:RandomOrder", _generator),
-        "upper-bound": ("collecting.upper_bound:UpperBound", _relevance),
+        "fringe-greedy": ("collecting.oracles:FringeGreedy", _relevance),
+        "random": ("collecting.oracles:RandomOrder", _generator),
+        "upper-bound": ("collecting.oracles:UpperBound", _relevance),
         "fixed-shares": ("collecting.robot:Robot", _fixed_shares),
     },
 )

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-from types import TracebackType
 from typing import Self
 
 import aiohttp
@@ -51,12 +50,7 @@ class PeerClient:
         )
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None

@@ -17,7 +17,7 @@ from pollwise.search.engine_directory import EngineDirectory, Peer
 from pollwise.search.peer_client import PeerClient, PeerError, RefusedError
 from pollwise.search.query_processor import QueryProcessor
 from pollwise.search.results import Answer, Result, merge
-from pollwise.store import Hit
+from pollwise.store.records import Hit
 from pollwise.store.sqlite.search import expression_of
 
 __all__ = ["MOST_RESULTS", "Found", "QueryBroker", "peers_for"]

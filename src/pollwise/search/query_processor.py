@@ -5,14 +5,14 @@ import queue
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.errors import InputError
 from pollwise.search.description import Description
 from pollwise.settings import CollectSettings, latest_settings
-from pollwise.store import Hit, Store
+from pollwise.store import Store
+from pollwise.store.records import Hit
 
 __all__ = ["OverloadedError", "QueryProcessor"]
 
@@ -49,12 +49,7 @@ class QueryProcessor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._threads.shutdown(cancel_futures=True)
         for store in self._stores:
             store.close()

@@ -3,6 +3,7 @@
 Today in one SQLite file; `base` has the contract.
 
 >>> import tempfile, pathlib
+>>> from pollwise.store.records import NewPage
 >>> folder = tempfile.TemporaryDirectory()
 >>> with Store.open(pathlib.Path(folder.name) / "pollwise.db") as store:
 ...     [page] = store.add_pages([NewPage("https://example.org/", "example.org")], now=0.0)
@@ -11,36 +12,6 @@ True
 >>> folder.cleanup()
 """
 
-from pollwise.store.records import (
-    Batch,
-    Collected,
-    Discoveries,
-    Discovery,
-    Document,
-    Fetched,
-    Hit,
-    NewPage,
-    PageRecord,
-    PollResult,
-    Run,
-    StoredVersion,
-    Totals,
-)
 from pollwise.store.sqlite.store import Store
 
-__all__ = [
-    "Batch",
-    "Collected",
-    "Discoveries",
-    "Discovery",
-    "Document",
-    "Fetched",
-    "Hit",
-    "NewPage",
-    "PageRecord",
-    "PollResult",
-    "Run",
-    "Store",
-    "StoredVersion",
-    "Totals",
-]
+__all__ = ["Store"]

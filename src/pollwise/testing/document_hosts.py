@@ -20,7 +20,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import astuple, dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
@@ -80,12 +79,7 @@ class DocumentHosts:
             self.urls.append(f"http://{host}:{await listen(runner, host)}/")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
 
     def _answering(

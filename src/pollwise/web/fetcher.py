@@ -15,14 +15,13 @@ import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC
-from importlib import metadata
-from types import TracebackType
 from typing import Protocol, Self
 
 import aiohttp
 import yarl
 from aiohttp.http_exceptions import HttpProcessingError
 
+from pollwise import __version__
 from pollwise.errors import InputError
 from pollwise.types import PageMemory
 from pollwise.web.urls import canonical, joined
@@ -59,14 +58,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_GZIP_MEMBERS = 100
 
 
-def _version() -> str:
-    try:
-        return metadata.version("pollwise")
-    except metadata.PackageNotFoundError:  # run from its sources, without an installation
-        return "dev"
-
-
-USER_AGENT = f"pollwise/{_version()} (+https://pypi.org/project/pollwise/)"
+USER_AGENT = f"pollwise/{__version__} (+https://pypi.org/project/pollwise/)"
 """The User-Agent header by default; an operator should put a page of their own here."""
 
 
@@ -150,12 +142,7 @@ class HttpFetcher:
         )
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None

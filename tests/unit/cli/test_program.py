@@ -13,7 +13,8 @@ import pytest
 from pollwise import cli
 from pollwise.cli.answers import print_json
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.store import Batch, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 SITE = "http://a.example"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from pollwise import cli
-from pollwise.store import Batch, Collected, Discoveries, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory
 
 SITE = "https://a.example/"

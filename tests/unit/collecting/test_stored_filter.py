@@ -9,7 +9,8 @@ from pollwise.errors import StoreError
 from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.store import Batch, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch
 
 WHALES = topic("blue whales", ["The whale sings."])
 

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import (
+    Batch,
+    Collected,
+    Discoveries,
+    Discovery,
+    NewPage,
+    PollResult,
+)
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 
 SITE = "https://a.example/"

@@ -10,7 +10,8 @@ import pytest
 
 from pollwise.errors import InputError, StoreError
 from pollwise.export import FORMATS, export_collection
-from pollwise.store import Batch, Collected, Discoveries, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 SIGNATURES = {"jsonl": b'{"page_id":0', "parquet": b"PAR1", "warc": b"\x1f\x8b"}

@@ -11,7 +11,15 @@ from pollwise.errors import InputError
 from pollwise.insight.collection import explain_collected, holds_collection
 from pollwise.insight.documents import document
 from pollwise.insight.status import read_status
-from pollwise.store import Batch, Collected, Discoveries, Discovery, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import (
+    Batch,
+    Collected,
+    Discoveries,
+    Discovery,
+    NewPage,
+    PollResult,
+)
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory
 
 SETTINGS = {

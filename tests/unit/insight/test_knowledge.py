@@ -8,7 +8,8 @@ import pytest
 from pollwise.insight.dispersion import POISSON
 from pollwise.insight.knowledge import read_knowledge
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.store import Batch, NewPage, PollResult, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory
 
 DAY = 86_400.0

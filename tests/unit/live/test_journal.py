@@ -13,12 +13,18 @@ from pollwise.events import Poll, Polled
 from pollwise.live.journal import InitialState, rerun
 from pollwise.live.loop import Progress
 from pollwise.live.session import Session
-from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
-from pollwise.store import Batch, NewPage, Store
-from pollwise.store.records import Collected, Discoveries, PollResult
+from pollwise.store import Store
+from pollwise.store.records import (
+    Batch,
+    Collected,
+    Discoveries,
+    NewPage,
+    PollResult,
+)
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Links, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport

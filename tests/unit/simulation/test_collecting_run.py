@@ -5,7 +5,7 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.policies.collecting.balance import Balance, FixedShares
-from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.policies.collecting.robot import Robot
 from pollwise.simulation.collecting_run import collect_run
 from pollwise.simulation.worlds.changing_graph import ChangingGraph

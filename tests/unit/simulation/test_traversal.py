@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.policies.collecting.fringe_greedy import FringeGreedy
-from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.oracles import FringeGreedy, RandomOrder, UpperBound
 from pollwise.policies.collecting.request_controller import RequestController
-from pollwise.policies.collecting.upper_bound import UpperBound
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 from pollwise.types import Links, Observation, Outcome, Page, Selection

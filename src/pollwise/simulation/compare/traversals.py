@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pollwise.policies.catalogue import CollectingSetting, ControllerChoice
-from pollwise.policies.collecting.upper_bound import UpperBound
+from pollwise.policies.collecting.oracles import UpperBound
 from pollwise.simulation.compare.figures import Figures, Report, means_of_seeds
 from pollwise.simulation.traversal import SHARES, Traversal, traverse
 from pollwise.simulation.worlds.graph import Graph

@@ -94,12 +94,6 @@ class Graph:
         graph._take(GraphFiles.read(Path(prefix)), topic)
         return graph
 
-    def about(self, topic: str) -> "Graph":
-        """The same pages and links for another topic; `InputError` lists the topics."""
-        graph = Graph.__new__(Graph)
-        graph._take(self._files, topic)
-        return graph
-
     def _take(self, files: GraphFiles, topic: str | None) -> None:
         self._files = files
         self.hosts, self.paths = files.hosts, files.paths

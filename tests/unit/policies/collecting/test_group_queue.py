@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.policies.collecting.fringe_greedy import FringeGreedy
 from pollwise.policies.collecting.group_queue import Frontier
-from pollwise.policies.collecting.random_order import RandomOrder
+from pollwise.policies.collecting.oracles import FringeGreedy, RandomOrder
 from pollwise.types import Observation, Outcome, Page
 
 

@@ -61,10 +61,10 @@ class TestFromLists:
     def test_topics(self):
         graph = made()
         assert (graph.topics, graph.topic) == (("physics", "storms"), "physics")
-        assert graph.about("storms").relevance.tolist() == [0.5, 0.0, 0.0]
+        assert made(topic="storms").relevance.tolist() == [0.5, 0.0, 0.0]
         assert made(topic="storms").topic == "storms"
         with pytest.raises(InputError, match="no topic 'cats'; its topics: physics, storms"):
-            graph.about("cats")
+            made(topic="cats")
         with pytest.raises(InputError, match="its topics: none"):
             made(relevance={})
 
@@ -103,7 +103,8 @@ class TestRecorded:
         assert recorded.topics == ("physics", "storms")
 
     def test_relevance(self, recorded):
-        physics, storms = (recorded.about(topic).relevance for topic in recorded.topics)
+        prefix = str(RECORDED / "wikispeedia")
+        physics, storms = (Graph.read(prefix, topic).relevance for topic in recorded.topics)
         assert np.count_nonzero(physics) == 268
         assert np.count_nonzero(storms) == 129
         assert physics.sum() == pytest.approx(47.3, abs=0.05)

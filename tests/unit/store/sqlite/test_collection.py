@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError, StoreError
-from pollwise.store import (
+from pollwise.store import Store
+from pollwise.store.records import (
     Batch,
     Collected,
     Discoveries,
@@ -17,7 +18,6 @@ from pollwise.store import (
     Document,
     NewPage,
     PollResult,
-    Store,
 )
 from pollwise.store.sqlite import database
 from pollwise.store.sqlite.queries import migrations

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pollwise.errors import StoreError, StoreVersionError
-from pollwise.store import NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import NewPage
 from pollwise.store.sqlite import database
 from pollwise.store.sqlite.database import (
     APPLICATION_ID,

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StoreError
-from pollwise.store import Batch, Collected, Discoveries, Hit, NewPage, Store
+from pollwise.store import Store
+from pollwise.store.records import Batch, Collected, Discoveries, Hit, NewPage
 from pollwise.store.sqlite.queries import migrations
 from pollwise.store.sqlite.search import TOKENIZER, expression_of
 

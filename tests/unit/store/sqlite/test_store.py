@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError, StoreError
 from pollwise.events import Added, Event, Polled, Tick
-from pollwise.store import Batch, NewPage, PollResult, Store, StoredVersion, Totals
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion, Totals
 from pollwise.types import Observation, Outcome, Page, PageMemory, StateDict, Version
 
 A, B, C = (NewPage(f"https://{name}.example/", f"{name}.example") for name in "abc")
