@@ -1,12 +1,18 @@
-"""Answers on stdout: one JSON document for programs, a table for people."""
+"""Answers on stdout: one JSON document for programs, a table for people; notices on stderr."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pollwise.insight.documents import document
 
 if TYPE_CHECKING:
     from pollwise.console.simulations import Columns
+
+
+def notify(text: str) -> None:
+    """Print a line that says whose it is."""
+    print(f"pollwise: {text}", file=sys.stderr, flush=True)
 
 
 def print_json(answer: Any) -> None:

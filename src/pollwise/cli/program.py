@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from pollwise import __version__
+from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
@@ -87,7 +88,7 @@ def _drop_output() -> None:
 
 def _complain(message: str) -> int:
     if message:
-        print(f"pollwise: {message}", file=sys.stderr)
+        notify(message)
     return 2
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pollwise.cli.answers import print_json
+from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import (
     DB,
     Db,
@@ -60,7 +60,8 @@ def watch(
         named_pages(urls or [], file),
         settings,
         db,
-        lambda pages: WatchDisplay(pages=pages, budget=budget, db=db),
+        make_display=lambda pages: WatchDisplay(pages=pages, budget=budget, db=db),
+        say=notify,
     )
 
 

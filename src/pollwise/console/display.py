@@ -74,10 +74,6 @@ class RunDisplay(Display):
         super().__exit__(*error)
         self._console.print(f"stopped: {self._line()}")
 
-    def say(self, text: str) -> None:
-        """Show a line of text."""
-        self._console.print(f"pollwise: {text}", soft_wrap=True)
-
     def _tell(self, polled_at: float, news: str, url: str) -> None:
         """A line of news of a page, from a poll of it at `polled_at` (UTC seconds)."""
         self._console.print(f"{moment(polled_at)}  {news}  {url}", soft_wrap=True)

@@ -43,9 +43,6 @@ stands still meanwhile: up to a second for so many bytes."""
 class CollectingDisplay(Protocol):
     """Shows people what a robot collects."""
 
-    def say(self, text: str) -> None:
-        """Show a line of text."""
-
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
     ) -> None:
@@ -68,13 +65,14 @@ def collect_pages(
     settings: CollectSettings,
     db: Path,
     make_display: MakeDisplay,
+    say: Callable[[str], None],
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     `settings` are without topic and subject. The topic is that of the words, examples (URLs or
-    files) and judge; that of the database where none is named. What the response processor did is
-    the answer. `InputError` and `StoreError` before anything is changed; `StoreError` also ends a
-    run whose database can be written no longer.
+    files) and judge; that of the database where none is named. `say`: see `Session`. What the
+    response processor did is the answer. `InputError` and `StoreError` before anything is changed;
+    `StoreError` also ends a run whose database can be written no longer.
     """
     told = replace(settings, topic=_named_topic(words, examples, judge), subject=words)
     link_filter = _link_filter(settings)
@@ -88,8 +86,8 @@ def collect_pages(
     with Store.open(db) as store:
         agreed = _agreed(store, told, db)
         store.add_pages(pages, now=clock())
+        session = Session(store, agreed, clock=clock, say=say)
         with make_display(agreed.subject) as display:
-            session = Session(store, agreed, clock=clock, say=display.say)
             return run_until_stopped(
                 lambda stop: _collect(session, agreed, link_filter, display, stop)
             )

@@ -20,9 +20,6 @@ __all__ = ["Display", "MakeDisplay", "named_pages", "watch_pages"]
 class Display(Protocol):
     """Shows people what a watch finds."""
 
-    def say(self, text: str) -> None:
-        """Show a line of text."""
-
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
         """Show what came of a turn; `watched` are all pages by id."""
 
@@ -32,12 +29,17 @@ MakeDisplay = Callable[[int], AbstractContextManager[Display]]
 
 
 def watch_pages(
-    pages: Sequence[NewPage], settings: WatchSettings, db: Path, make_display: MakeDisplay
+    pages: Sequence[NewPage],
+    settings: WatchSettings,
+    db: Path,
+    *,
+    make_display: MakeDisplay,
+    say: Callable[[str], None],
 ) -> None:
     """Watch these pages and those that the database has, until SIGINT or SIGTERM.
 
-    `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run whose
-    database can be written no longer.
+    `say`: see `Session`. `InputError` and `StoreError` before anything is changed; `StoreError`
+    also ends a run whose database can be written no longer.
     """
     if not pages and not db.exists():
         raise InputError(
@@ -55,8 +57,8 @@ def watch_pages(
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
+        session = Session(store, settings, clock=clock, say=say)
         with make_display(count) as display:
-            session = Session(store, settings, clock=clock, say=display.say)
 
             async def watch(stop: asyncio.Event) -> None:
                 cost = settings.not_modified_cost
