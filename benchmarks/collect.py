@@ -3,11 +3,11 @@
     python benchmarks/collect.py [--pages 10000] [--documents FOLDER] [--all]
 
 Each package is served from an address of its own by another process, with delays, and collected
-by `pollwise collect`. It fails (exit status 1) where the server's own log shows a request that
-came too early, the response processor was idle for more than 2 % of the time, more than 20
-responses waited for it on average, or the collection could not be searched meanwhile. `--all`
-takes the large packages too: 35 hosts instead of 24, which are too few to keep the processor busy
-all the time. The full benchmark is `--all --pages 100000`.
+by `pollwise collect`. It fails (exit status 1) if the server's own log shows a request that came
+too early, the response processor was idle for more than 2 % of the time, more than 20 responses
+waited for it on average, or the collection could not be searched meanwhile. `--all` takes the large
+packages too: 35 hosts instead of 24, which are too few to keep the processor busy all the time.
+The full benchmark is `--all --pages 100000`.
 """
 
 import argparse
