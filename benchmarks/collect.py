@@ -94,10 +94,10 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--documents", type=Path, default=Path("build/debian-documents"))
     parser.add_argument("--all", action="store_true", help="the large packages too")
-    told = parser.parse_args()
-    folders = unpacked(told.documents, [*SMALL, *(LARGE if told.all else [])])
+    arguments = parser.parse_args()
+    folders = unpacked(arguments.documents, [*SMALL, *(LARGE if arguments.all else [])])
     with tempfile.TemporaryDirectory() as place:
-        measured = crawl(folders, told.pages, Path(place))
+        measured = crawl(folders, arguments.pages, Path(place))
     for name, value in measured.items():
         print(f"{name:32}{value:12,.4g}")
     kept = {

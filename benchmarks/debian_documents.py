@@ -114,8 +114,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--all", action="store_true", help="the large packages too")
-    told = parser.parse_args()
-    for folder in unpacked(told.folder, [*SMALL, *(LARGE if told.all else [])]):
+    arguments = parser.parse_args()
+    for folder in unpacked(arguments.folder, [*SMALL, *(LARGE if arguments.all else [])]):
         print(folder)
 
 

@@ -163,8 +163,8 @@ def recall_rows(label: str, topic: str, recalls: Floats) -> list[Row]:
     points = _requests(recorded_graph(topic))
     rows = []
     for share in _SHARES:
-        spot = int(np.abs(points - share * points[-1]).argmin())
-        mean = mean_of(recalls[:, spot].tolist())
+        nearest = int(np.abs(points - share * points[-1]).argmin())
+        mean = mean_of(recalls[:, nearest].tolist())
         rows.append(Row(label, f"{topic}, {share:.0%}", mean.value, mean.stderr))
     return rows
 

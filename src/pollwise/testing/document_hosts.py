@@ -159,10 +159,10 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds")
     parser.add_argument("--crawl-delay", type=float, default=0.0, help="seconds")
     parser.add_argument("--log", type=Path, required=True)
-    told = parser.parse_args()
-    if not math.isfinite(told.latency) or told.latency < 0:
-        parser.error(f"--latency {told.latency} must be a number of seconds, at least 0")
-    asyncio.run(_serve(told.folders, told.latency, told.crawl_delay, told.log))
+    arguments = parser.parse_args()
+    if not math.isfinite(arguments.latency) or arguments.latency < 0:
+        parser.error(f"--latency {arguments.latency} must be a number of seconds, at least 0")
+    asyncio.run(_serve(arguments.folders, arguments.latency, arguments.crawl_delay, arguments.log))
 
 
 if __name__ == "__main__":
