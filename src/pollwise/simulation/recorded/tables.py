@@ -90,7 +90,7 @@ class Table:
             values = np.array([parse(cell) for cell in cells])
         for row in np.flatnonzero(~np.isfinite(values)):
             cell = cells[row] if isinstance(cells, list) else cells[row].as_py()
-            if cell not in (None, ""):
+            if cell not in (None, "") and cell == cell:  # NaN in a column of floats is empty too
                 raise self.complaint(int(row), f"{name} {cell!r} {mend}")
             if empty is None:
                 raise self._empty(int(row), name)

@@ -56,6 +56,12 @@ def test_what_polls_find(tmp_path, ending):
     assert late.items == (Item(pytest.approx(8.0), 40.0),)
 
 
+def test_an_item_without_an_end_stays(tmp_path):
+    table = TABLE | {"gone_at": np.array([30.0, math.nan, 60.0, -1.0])}
+    gone = ItemReplay.read(written(tmp_path, table), half_life=10.0).items.gone_at
+    assert gone.tolist() == [math.inf, 60.0, 30.0, math.inf]
+
+
 def test_ages_are_not_told_where_the_table_has_none(tmp_path):
     table = TABLE | {"published_at": TABLE["first_seen"]}
     world = ItemReplay.read(written(tmp_path, table), half_life=10.0)
