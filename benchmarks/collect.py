@@ -3,11 +3,11 @@
     python benchmarks/collect.py [--pages 10000] [--documents FOLDER] [--all]
 
 Each package is served from an address of its own by another process, with delays, and collected
-by `pollwise collect`. It fails (exit status 1) where the server's own log shows a request that
-came too early, the response processor was idle for more than 2 % of the time, more than 20
-responses waited for it on average, or the collection could not be searched meanwhile. `--all`
-takes the large packages too: 35 hosts instead of 24, which are too few to keep the processor busy
-all the time. The full benchmark is `--all --pages 100000`.
+by `pollwise collect`. It fails (exit status 1) if the server's own log shows a request that came
+too early, the response processor was idle for more than 2 % of the time, more than 20 responses
+waited for it on average, or the collection could not be searched meanwhile. `--all` takes the large
+packages too: 35 hosts instead of 24, which are too few to keep the processor busy all the time.
+The full benchmark is `--all --pages 100000`.
 """
 
 import argparse
@@ -94,10 +94,10 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--documents", type=Path, default=Path("build/debian-documents"))
     parser.add_argument("--all", action="store_true", help="the large packages too")
-    told = parser.parse_args()
-    folders = unpacked(told.documents, [*SMALL, *(LARGE if told.all else [])])
+    arguments = parser.parse_args()
+    folders = unpacked(arguments.documents, [*SMALL, *(LARGE if arguments.all else [])])
     with tempfile.TemporaryDirectory() as place:
-        measured = crawl(folders, told.pages, Path(place))
+        measured = crawl(folders, arguments.pages, Path(place))
     for name, value in measured.items():
         print(f"{name:32}{value:12,.4g}")
     kept = {

@@ -3,8 +3,8 @@
     python benchmarks/debian_documents.py FOLDER [--all]
 
 downloads packages of Debian 12 (24 of 150 MB with 56,000 pages; --all: 35 of 490 MB with 137,000),
-checks them against the index of the archive, and unpacks each into a folder of its own; what is
-there already stays. Their licences are those of the packages (free in Debian's sense; they lie in
+checks them against the index of the archive, and unpacks each into a folder of its own, unless it
+is there already. The licences are those of the packages (free in Debian's sense; see
 usr/share/doc/PACKAGE/copyright).
 """
 
@@ -114,8 +114,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--all", action="store_true", help="the large packages too")
-    told = parser.parse_args()
-    for folder in unpacked(told.folder, [*SMALL, *(LARGE if told.all else [])]):
+    arguments = parser.parse_args()
+    for folder in unpacked(arguments.folder, [*SMALL, *(LARGE if arguments.all else [])]):
         print(folder)
 
 

@@ -52,7 +52,7 @@ def run(
 
 
 def decisions(pages: int, polls: int = 200_000) -> dict[str, float]:
-    """Decisions in the midst of a run, after every page has been polled twice or so."""
+    """Decisions in the middle of a run, when every page has been polled about twice."""
     rng = np.random.default_rng(0)
     rates = 10.0 ** rng.uniform(-3, 1, pages) / pages
     policy = BayesianIndex()

@@ -2,7 +2,7 @@
 
     python benchmarks/learners.py [--json]
 
-A poll is one page selected, its amount looked up, its reward drawn and learned; code is compiled.
+A poll selects a page, looks up its amount, and draws and learns its reward; code is compiled.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def learner(name: str, pages: int) -> Policy:
 
 
 def nanoseconds(name: str, pages: int, polls: int) -> float:
-    """Of a poll, in the quickest of some rounds."""
+    """What a poll takes in the fastest of some rounds."""
     knapsack = StochasticKnapsack.ranked(pages=pages, alpha=0.9, beta=1.5)
     play(learner(name, pages), knapsack, polls=10, seed=0)
     spent = []

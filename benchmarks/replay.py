@@ -2,8 +2,8 @@
 
     python benchmarks/replay.py TRACE.parquet [--pages 27000] [--budget 0.2/day/page] [--json]
 
-The pages of the trace are taken as often as it takes to have as many as asked for, under names of
-their own. Compiled code is ready (the first run of all compiles it, and is not counted).
+The pages of the trace are repeated, under new names, until there are as many as asked for. The
+first run compiles the code and is not counted.
 """
 
 import argparse
@@ -27,7 +27,7 @@ OBJECTIVES = ("freshness", "delay", "detection")
 
 
 def multiplied(trace: Path, folder: Path, pages: int) -> Path:
-    """The trace with so many pages, written to a folder."""
+    """The trace repeated to so many pages, written to a folder."""
     companion = parquet.read_table(trace.with_suffix(".pages.parquet"))
     changes = parquet.read_table(trace)
     listed = companion["page"].to_pylist()

@@ -2,8 +2,8 @@
 
     python benchmarks/results.py TRACES [--corpus NAME ...] [--out docs/results.md]
 
-TRACES is the folder with the tables of `CORPORA`. With --corpus only these are run anew; what the
-JSON file holds of the others stays. Two processes; all of it takes one to two hours.
+TRACES is the folder with the tables of `CORPORA`. With --corpus only these are run, and the JSON
+file keeps its results of the others. Two processes; all of it takes one to two hours.
 """
 
 import argparse
@@ -38,17 +38,20 @@ PEERS = (
 )  # fmt: skip
 POLICIES = (FIRST, OURS, *KNOWN, *PEERS)
 RULES = ("nutch", "stormcrawler", "news-crawl", "miniflux", "newsblur")
-"""They are also run with one scale for good."""
+"""They are also run with one constant scale."""
 ONE_SCALE = "{}, one scale"
 _ROOM = 5.0
-"""How many times the budget a rule with one scale may use at once."""
+"""How many times the budget a rule with one scale may use at any moment."""
 _HALVINGS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A recorded history; `window`: the part of it that is replayed (UTC seconds);
-    `one_scale`: whether rules are run with one scale for good as well."""
+    """A recorded history, and how to replay it.
+
+    `window`: the part that is replayed (UTC seconds); `one_scale`: whether `RULES` are also run
+    with one constant scale.
+    """
 
     name: str
     file: str
@@ -74,7 +77,7 @@ CORPORA = (
     Corpus(
         "policies, reverts ignored",
         "policies.parquet",
-        "the same, in which a change back to one of the last 12 versions is none",
+        "the same; changes back to one of the last 12 versions do not count",
         ignore_reverts=True,
     ),
     Corpus(
@@ -82,7 +85,7 @@ CORPORA = (
         "opendata.parquet",
         "open-data sets that their portals listed all the time (simonw/scrape-open-data)",
     ),
-    Corpus("opendataall", "opendataall.parquet", "open-data sets, also those listed at times only"),
+    Corpus("opendataall", "opendataall.parquet", "open-data sets, also those listed only at times"),
     Corpus("awspolicies", "awspolicies.parquet", "managed policies of AWS (zoph-io/MAMIP)"),
     Corpus("peps", "peps.parquet", "Python Enhancement Proposals (python/peps)"),
     Corpus("curlwww", "curlwww.parquet", "the web site of curl (curl/curl-www)"),
@@ -113,14 +116,14 @@ CORPORA = (
 )
 
 LONGEST = ("phpdoc", "policies", "policies, reverts ignored", "opendataall")
-"""They are begun first, so that no process is left with them at the end."""
+"""They are started first, so that no process is left with them at the end."""
 
 
 def with_one_scale(world: Replay, rule: str, budget: BudgetText, polls: int) -> dict[str, Any]:
-    """A rule whose times are multiplied with one scale for good, as an operator would set it.
+    """A rule whose times are multiplied by one constant scale, as an operator would set it.
 
-    The largest one, to 1.8 %, at which it makes no fewer than so many polls; or, if there is none
-    above a hundredth, that of the most polls. `budget` is kept over the whole time, not at every
+    It is the largest scale, to 1.8 %, at which the rule makes at least so many polls or, if there
+    is none above 0.01, that of the most polls. `budget` is kept over the whole time, not at every
     moment.
     """
     roomy = replace(budget, rate=_ROOM * budget.rate)
@@ -180,7 +183,7 @@ def run(folder: Path, corpus: Corpus, budget: str) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Six digits are more than enough; null for what is no number."""
+    """Numbers rounded to six digits, and None for those that are not finite."""
     if isinstance(value, dict):
         return {key: rounded(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -197,7 +200,7 @@ def key_of(run: dict[str, Any]) -> tuple[int, int]:
 
 
 def kept_runs(path: Path, again: Sequence[Corpus]) -> list[dict[str, Any]]:
-    """Those in the file of histories that are not run again."""
+    """The runs in the file whose histories are not run again."""
     if not path.is_file():
         return []
     names = {corpus.name for corpus in CORPORA} - {corpus.name for corpus in again}
@@ -205,7 +208,7 @@ def kept_runs(path: Path, again: Sequence[Corpus]) -> list[dict[str, Any]]:
 
 
 def written(runs: Sequence[dict[str, Any]]) -> str:
-    """As JSON, an entry of a policy a line."""
+    """As JSON, with one line per policy."""
     parts = []
     for each in runs:
         rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in each["rows"])

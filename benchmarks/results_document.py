@@ -10,38 +10,35 @@ Row = Mapping[str, Any]
 Run = Mapping[str, Any]
 
 FIGURES = {"freshness": "freshness", "delay": "delay_days", "detection": "captured"}
-"""By objective, what it is judged by."""
+"""The figure by which each objective is judged."""
 
 HEAD = """\
 # Every policy on every recorded history
 
 Made by `python benchmarks/results.py TRACES`; the numbers, with intervals, are in
-[results.json](results.json). Real pages whose changes were recorded, about half of the pages of
-each source; a poll costs one unit; the first 15 % of the time do not count. Every policy has the
-same budget. Rules that know intervals only have these scaled to use it up: by a factor that follows
-the budget at every moment, and, as "one scale", by the one factor that makes as many polls over the
-whole time, found by trial on the history itself, as an operator would come to it. With one scale a
-rule may spend at the begin, when all pages are new to it and most of the time does not count yet,
-many times what the others have: on short histories and with small budgets that alone puts it ahead.
+[results.json](results.json). These are real pages whose changes were recorded, about half of the
+pages of each source. A poll costs one unit; the first 15 % of the time do not count. Every policy
+has the same budget. Rules that know only intervals have them scaled to use it up: by a factor that
+follows the budget at every moment and, as "one scale", by the constant factor that makes as many
+polls over the whole time. That factor is found by trial on the history itself, as an operator would
+find it. With one scale a rule may spend many times the budget at the beginning, when all pages are
+new to it and most of the time does not count yet: on short histories and with small budgets that
+alone puts it ahead.
 
 - **seen**: share of the changes whose version was fetched. **novel**: the same of the changes that
   went back to no earlier version.
 - **freshness**: mean share of the time in which the copy was up to date, over all pages.
-- **delay**: mean days from a change to the next poll of its page; of changes that were never seen,
-  to the end of the time or of the page. **age**: mean days, over time and pages, for which the copy
-  had been out of date.
-- **gap**: (policy − {first}) / (known − {first}), in per cent: of what knowing the mean rates would
-  gain over polling all pages alike, how much the policy gains. Known is `whittle`, told each page's
-  mean rate over the whole time, with the objective of the column; freshness by freshness, delay by
-  delay, detection by the changes seen. More than 100 is possible, since mean rates are not all that
-  can be known.
+- **delay**: mean days from a change to the next poll of its page or, if it was never seen, to the
+  end of the time or of the page. **age**: mean days, over time and pages, for which the copy had
+  been out of date.
+- **gap**: (policy − {first}) / (known − {first}), in per cent: how much the policy gains of what
+  knowing the mean rates gains over polling all pages alike. Known is `whittle`, told each page's
+  mean rate over the whole time, with the objective of the column. Freshness is compared by
+  freshness, delay by delay, detection by the changes seen. More than 100 is possible, as there is
+  more to know than mean rates.
 
-{tuning}
-"""
-
-TUNING = """\
-The constants of `{ours}` were set by trial on policies, opendata, awspolicies, peps and curlwww, on
-the whole of them, and in simulated worlds of 500 pages ([theory](theory.md)); those of the other
+The constants of `{ours}` were set by trial on the whole of policies, opendata, awspolicies,
+peps and curlwww, and in simulated worlds of 500 pages ([theory](theory.md)); those of the other
 policies by their authors. phpdoc, opendataall, outages and topnews were not looked at until the run
 that made this page.
 """
@@ -57,7 +54,7 @@ def document(
     peers: Sequence[str],
 ) -> str:
     """The whole text. `runs` have `corpus`, `budget`, `pages`, `days` and `rows` of policies."""
-    parts = [HEAD.format(first=first, tuning=TUNING.format(ours=ours))]
+    parts = [HEAD.format(first=first, ours=ours)]
     parts.append(f"## `{ours}` in short\n\n{_summary(runs, first, ours, peers)}")
     for corpus in dict.fromkeys(run["corpus"] for run in runs):
         mine = [run for run in runs if run["corpus"] == corpus]
@@ -74,8 +71,7 @@ def document(
 def _summary(runs: Sequence[Run], first: str, ours: str, peers: Sequence[str]) -> str:
     lines = [
         "For each objective the gap closed, and the same for the best of the others (uniform\n"
-        "included). **Below**: whether any of them is better, as far as the tables below show\n"
-        "digits.\n",
+        "included). **Below**: whether that one is better, in the digits that the tables show.\n",
         "| history | polls | "
         + " | ".join(f"{aim} | best other | below" for aim in FIGURES)
         + " |",

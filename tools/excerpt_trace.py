@@ -15,7 +15,7 @@ PAGES = ("page", "site", "first_seen", "died_at", "observed_until")
 
 
 def write(path: Path, source: Path, columns: tuple[str, ...], kept: set[str]) -> int:
-    """Copy the rows of the pages that are kept; how many there were."""
+    """Copy the rows of the pages that are kept; gives their number."""
     table = parquet.read_table(source, columns=list(columns)).to_pydict()
     rows = [row for row in zip(*table.values(), strict=True) if row[0] in kept]
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -9,13 +9,13 @@ rule, in which nothing is left to chance:
 2.  The window is one year and begins on the first day of a month: of all such windows within the
     history the one with the most changes, the earliest of equals.
 3.  All pages with 4 or more changes in the window: these are what a watcher can be early for.
-4.  Of the pages that are never longer than 30,000 characters (it keeps the file near 1 MB), up
-    to 50 with 2 or 3 changes, up to 50 with 1, and then pages without a change until there are
-    250. Which ones is decided by the order of the SHA-256 of their names, so that their age and
-    subject play no part. Pages that change are more frequent among them than in the history.
+4.  Of the pages that are never longer than 30,000 characters (to keep the file near 1 MB), up to
+    50 with 2 or 3 changes, up to 50 with 1, and then pages without a change until there are 250.
+    They are taken in the order of the SHA-256 of their names, so that age and subject play no part.
+    Pages that change are more frequent among them than in the history.
 
-Written are the texts that were current at the start of the window, with the times at which they
-had become so, and all later ones until its end, in order of time.
+It writes the texts that were current at the start of the window, with the times at which they had
+become so, and all later ones until its end, in order of time.
 """
 
 import argparse

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 __all__ = ["POLLS_TO_SHARE", "Curve", "Effort", "Experiment", "Measurements", "Row"]
 
 POLLS_TO_SHARE = "polls to 90 %"
-"""The end of the names of columns that say how many polls a learner needs."""
+"""How the names of columns end that say how many polls a learner needs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A number: of which row and column, with its standard error and the published value.
+    """A number of a table, with its standard error and the published value.
 
-    `value` None: there is no such number (a learner that never gets as far). `published` None: not
+    `value` None: there is none (a learner that never gets that far). `published` None: not
     printed, or not known to us.
     """
 
@@ -39,7 +39,7 @@ class Measurements:
     """The numbers of an experiment, and how to draw them.
 
     `curves` is empty for tables. `levels` are horizontal lines by their label. `x_label` and
-    `y_label` name the axes; x is logarithmic, y is so with `log_y`. `unlisted` are numbers that
+    `y_label` name the axes; x is logarithmic, with `log_y` y is too. `unlisted` are numbers that
     the verdict needs and the table does not show.
     """
 
@@ -77,10 +77,10 @@ class Experiment:
     """A published table or figure: what it says, what is run, and whether it holds.
 
     `title` says in a line what it shows, `source` is author, year, table or figure, and `claim` is
-    what the source says of it. `play` measures; it does so many `trials` unless told otherwise.
+    what the source says of it. `play` measures, by default with `trials` trials.
     `published` has the printed values by row and column of our table. `verdict` judges the
     measurements and says "Holds" or "Does not hold", and what was seen (see
-    `pollwise.experiments.judging`). `remark` is what else is to be known of the source.
+    `pollwise.experiments.judging`). `remark` is what else to know about the source.
     """
 
     title: str

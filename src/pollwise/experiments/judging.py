@@ -1,4 +1,4 @@
-"""Whether what a paper claims holds of our measurements: by their shape, in words."""
+"""Whether our measurements bear out what a paper claims: judged by their shape, in words."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ def end_scores(figure: Measurements) -> dict[str, float]:
 
 
 def last_decade_scores(figure: Measurements) -> dict[str, float]:
-    """The mean scores in the last nine tenths of the polls, over their logarithm, by row."""
+    """By row, the mean score over the last nine tenths of the polls, on a logarithmic axis."""
     return {curve.label: _last_decade(curve) for curve in figure.curves}
 
 
@@ -91,7 +91,7 @@ def coarser_is_sooner(learners: Sequence[ConfiguredPolicy], early: int) -> Judge
 
 
 def faster(one: ConfiguredPolicy, other: ConfiguredPolicy, times: float = 1.0) -> Judge:
-    """`one` reaches 90 % of the optimum so many `times` as fast as `other`."""
+    """`one` reaches 90 % of the optimum more than `times` as fast as `other`."""
 
     def judge(figure: Measurements) -> str:
         soon, late = (figure.cell(each.row, POLLS_TO_SHARE).value for each in (one, other))
@@ -119,7 +119,7 @@ def ahead_in_the_end(one: ConfiguredPolicy, other: ConfiguredPolicy) -> Judge:
 def leads_the_table(leader: str, rivals: Sequence[str], columns: Sequence[str]) -> Judge:
     """In all `columns` the leader is ahead of all rivals by more than two standard errors.
 
-    It is also told who gets the most, and how far we are from the printed values.
+    The text also says who gets the most, and how far we are from the printed values.
     """
 
     def judge(table: Measurements) -> str:

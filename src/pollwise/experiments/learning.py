@@ -19,7 +19,7 @@ _PER_DECADE = 8
 
 
 def checkpoints_to(polls: int, *further: int) -> tuple[int, ...]:
-    """Numbers of polls, evenly spread in the logarithm, from 10 to `polls`, and further ones."""
+    """Numbers of polls from 10 to `polls`, evenly spaced in the logarithm, and `further` ones."""
     steps = max(2, round(_PER_DECADE * np.log10(polls / 10)) + 1)
     return tuple(sorted({*np.geomspace(10, polls, steps).round().astype(int).tolist(), *further}))
 
@@ -43,11 +43,11 @@ class Learned:
         return mean_of(self.samples[row].rewards[:, self.checkpoints.index(polls)].tolist())
 
     def score(self, row: str, polls: int) -> Mean:
-        """The expected reward of a poll after so many."""
+        """The expected reward of a poll after `polls` polls."""
         return mean_of(self.samples[row].scores[:, self.checkpoints.index(polls)].tolist())
 
     def polls_to(self, row: str, score: float) -> int | None:
-        """The first checkpoint from which on the mean score stays at least so high."""
+        """The first checkpoint from which on the mean score is never below `score`."""
         below = np.flatnonzero(self.samples[row].scores.mean(axis=0) < score)
         first = 0 if len(below) == 0 else int(below[-1]) + 1
         return self.checkpoints[first] if first < len(self.checkpoints) else None

@@ -16,19 +16,19 @@ _PAPERS = ("lakg", "htraa", "gpoks", "ephemeral", "robot")
 
 
 def _of(paper: str) -> Mapping[str, Experiment]:
-    """A paper's experiments by name; only now its module is loaded."""
+    """A paper's experiments by name; its module is loaded only now."""
     module = import_module(f"pollwise.experiments.papers.{paper}")
     of_paper: Mapping[str, Experiment] = module.EXPERIMENTS
     return of_paper
 
 
 def experiments() -> dict[str, Experiment]:
-    """All by name, in the order of the papers, and there as they are listed."""
+    """All experiments by name, paper by paper."""
     return {name: each for paper in _PAPERS for name, each in _of(paper).items()}
 
 
 def experiment_named(name: str) -> Experiment:
-    """`InputError` lists the names if there is none of this one."""
+    """The experiment of this name; `InputError` lists the names if there is none."""
     paper = name.partition("-")[0]
     experiment = _of(paper).get(name) if paper in _PAPERS else None
     if experiment is None:

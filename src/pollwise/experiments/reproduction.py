@@ -17,7 +17,7 @@ __all__ = ["Reproduction", "reproduce"]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment that was run: `seconds` of it, on `cores` cores; `figure` was written."""
+    """An experiment that was run: for how long, on how many cores; `figure` is the file written."""
 
     name: str
     experiment: Experiment
@@ -54,8 +54,8 @@ def reproduce(
 ) -> Reproduction:
     """Run an experiment on all cores and draw its figure into `folder` (None: no figure).
 
-    `trials` None: as many as it takes by itself. `InputError` for a name that there is not, fewer
-    than one trial, or a folder that cannot be written.
+    `trials` None: the experiment's own number. `InputError` for an unknown name, fewer than one
+    trial, or a folder that cannot be written.
     """
     experiment = experiment_named(name)
     trials = experiment.trials if trials is None else trials

@@ -1,8 +1,8 @@
 """Traversals of a recorded graph by request controllers: what the figures of the robot share.
 
-The documents of O'Meara and Patel are not to be had. Here the graph is that of Wikispeedia, which
-comes with the package, with its two topics; their controllers are run on it as they are
-reconstructed in `pollwise.policies.collecting.robot_q`, and ours beside them.
+The documents of O'Meara and Patel are not available. The graph here is that of Wikispeedia, which
+comes with the package, with its two topics. Their controllers, as reconstructed in
+`pollwise.policies.collecting.robot_q`, run on it beside ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,17 +42,17 @@ Floats = NDArray[np.float64]
 TOPICS = ("physics", "storms")
 LEARNER = "robot-q"
 OTHERS = ("fringe-greedy", "random")
-"""They do not learn: one traversal of theirs is like another."""
+"""They do not learn: one traversal says it all."""
 TRAVERSALS = 30
-"""Those of the learner."""
+"""How many the learner makes."""
 OURS = "robot"
 OUR_TRAVERSALS = 2
 """After the first it knows the graph."""
 
 _POINTS = 80
-"""At about so many numbers of requests the recall within a traversal is kept."""
+"""The recall within a traversal is kept at about this many numbers of requests."""
 _SHARES = (0.01, 0.05, 0.1, 0.5)
-"""Of the requests: where it is shown in tables."""
+"""Shares of the requests after which tables show the recall."""
 
 
 @cache
@@ -71,22 +71,22 @@ def _requests(graph: Graph) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Of one policy and topic; the first axis is that of trials, the second that of traversals.
+    """Results of one policy and topic; the first axis is the trial, the second the traversal.
 
-    `shares` are performances as shares of the upper bound, `recalls` those within a traversal, on
-    a third axis by number of requests.
+    `shares` are performances as shares of the upper bound; `recalls` has the recall within each
+    traversal, its third axis being the number of requests.
     """
 
     shares: Floats
     recalls: Floats
 
     def share(self, traversal: int) -> Mean:
-        """The share of the upper bound in this traversal, the first is 1."""
+        """The share of the upper bound in a traversal, counted from 1."""
         return mean_of(self.shares[:, traversal - 1].tolist())
 
     @property
     def best(self) -> Mean:
-        """That of the best traversal of each trial."""
+        """The share of the upper bound in the best traversal of each trial."""
         return mean_of(self.shares.max(axis=1).tolist())
 
     @property
@@ -102,7 +102,7 @@ RunsByPolicy = Mapping[tuple[str, str], Runs]
 
 @dataclass(frozen=True)
 class TraversalFigure:
-    """Measures traversals: `show` makes the figure of the runs of all policies."""
+    """Measures traversals; `show` makes the figure from the runs of all policies."""
 
     show: Callable[[RunsByPolicy], Measurements]
 
@@ -163,8 +163,8 @@ def recall_rows(label: str, topic: str, recalls: Floats) -> list[Row]:
     points = _requests(recorded_graph(topic))
     rows = []
     for share in _SHARES:
-        spot = int(np.abs(points - share * points[-1]).argmin())
-        mean = mean_of(recalls[:, spot].tolist())
+        nearest = int(np.abs(points - share * points[-1]).argmin())
+        mean = mean_of(recalls[:, nearest].tolist())
         rows.append(Row(label, f"{topic}, {share:.0%}", mean.value, mean.stderr))
     return rows
 

@@ -28,7 +28,7 @@ _NOISE_VARIANCE = 0.1
 
 
 def _seconds(policy: Policy, steps: int, seed: int) -> float:
-    """Of so many steps with two pages; nothing is left to compile."""
+    """What so many steps with two pages take."""
     knapsack = StochasticKnapsack.ranked(pages=2, alpha=0.6, beta=1.0, perturbations=0)
     begun = time.perf_counter()
     play(policy, knapsack, polls=steps, seed=seed)
@@ -40,7 +40,7 @@ def _gpoks(seed: int) -> GPOKS:
 
 
 def _difference(seed: int) -> tuple[float, float]:
-    """The largest one between the two regressions, of mean and variance, after many rewards."""
+    """How far the two regressions differ at most, in mean and variance, after many rewards."""
     rng = np.random.default_rng(seed)
     points = np.arange(1, 101) / 100
     kernel, basis = SquaredExponential(), low_rank_basis(SquaredExponential(), points)
@@ -60,7 +60,7 @@ def _difference(seed: int) -> tuple[float, float]:
 
 
 def run_time(effort: Effort) -> Measurements:
-    """Seconds, and differences; on one core: times beside each other would disturb one another."""
+    """Seconds and differences; on one core, since parallel runs would disturb the times."""
     for warming_up in (_gpoks(0), BayesianIndex()):
         _seconds(warming_up, 10, 0)
     times: list[tuple[float, ...]] = []

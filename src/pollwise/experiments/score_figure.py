@@ -13,19 +13,18 @@ __all__ = ["ScoreFigure"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFigure:
-    """Measures the scores of `learners` in an environment during `polls` polls.
+    """Measures the scores of `learners` in an environment.
 
-    `marks` are the numbers of polls that become columns of the table.
+    `marks` are the numbers of polls that become columns of the table; the last one ends the run.
     """
 
     environment: Environment
     learners: Sequence[ConfiguredPolicy]
-    polls: int
     marks: Sequence[int]
 
     def __call__(self, effort: Effort) -> Measurements:
         """Do the trials."""
-        checkpoints = checkpoints_to(self.polls, *self.marks)
+        checkpoints = checkpoints_to(self.marks[-1], *self.marks)
         (learned,) = learn([self.environment], self.learners, checkpoints, effort)
         return self.shown(learned)
 

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Report = Callable[[str], None]
 
 _PIECES, _LARGEST_PIECE = 20, 25
-"""How the trials of a case are cut into pieces, for progress and for even use of cores."""
+"""The number and size of the pieces of a case: small enough to show progress and fill the cores."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Of each trial (first axis) at each checkpoint (second): what was got.
+    """What each trial (first axis) had got at each checkpoint (second axis).
 
     `rewards`: polls that paid so far (in real web polling: the sum of the probabilities to find a
     change, which has the same mean and less noise). `scores`: the expected reward of a poll at

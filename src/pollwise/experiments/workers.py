@@ -19,11 +19,11 @@ Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 @contextmanager
 def workers(cores: int) -> Iterator[Run]:
-    """Something that maps a function over arguments on so many cores, in any order."""
+    """A `map` that runs on so many cores and gives results in any order."""
     if cores == 1:
         yield map
         return
-    # A process that was forked while another thread holds a lock may hang: they are spawned.
+    # Spawned, since a process forked while another thread holds a lock may hang.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_end_with_parent)
     others = set(multiprocessing.active_children())
@@ -55,7 +55,7 @@ def workers(cores: int) -> Iterator[Run]:
 
 
 def _end_with_parent() -> None:
-    """Have this worker end when the process that started it is killed: no one else ends it."""
+    """End this worker when the process that started it is killed: nobody else would."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

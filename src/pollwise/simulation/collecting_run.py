@@ -23,12 +23,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollectingRun:
-    """Of a collection, after each request.
+    """The state of a collection after each request.
 
-    `recall`: the relevance of the held documents that exist, of that of all that exist.
-    `freshness`: of the relevance of the held documents, that of those that are up to date; a
-    deleted document is not, until a request finds it gone, after which it is not held. 1: none is
-    held that matters.
+    `recall`: the share of all relevance that exists which is held. `freshness`: the share of the
+    relevance held that is up to date; 1 where nothing relevant is held. A deleted document counts
+    as held and out of date until a request finds it gone.
     """
 
     recall: Floats
@@ -41,7 +40,7 @@ class CollectingRun:
 
 
 class _Collection:
-    """What is held, by document, and the sums of relevance."""
+    """The documents held, and the sums of relevance."""
 
     def __init__(self, world: ChangingGraph) -> None:
         self._world = world
@@ -85,10 +84,10 @@ class _Collection:
 def collect_run(
     world: ChangingGraph, controller: RequestController, requests: int
 ) -> CollectingRun:
-    """Have a controller collect for so many requests, from the start page on.
+    """Have a controller collect for so many requests, beginning at the start page.
 
-    The relevance of a document and its links are told where it is new or was modified. `InputError`
-    unless there is a request.
+    It is told the relevance and links of documents that are new or modified. `InputError` for
+    fewer than one request.
     """
     if requests < 1:
         raise InputError(f"collect_run: requests={requests} must be 1 at least")

@@ -1,7 +1,7 @@
 """The loop of the simulator: a policy polls a world under a budget.
 
-Policies whose state is one of our compiled ones run compiled; any other policy runs through the
-`Scheduler`, event by event. Both give the same polls.
+Policies with a compiled state run compiled; any other policy runs through the `Scheduler`, event
+by event. Both give the same polls.
 """
 
 import math
@@ -31,14 +31,14 @@ from pollwise.types import Budget, Outcome, Page
 __all__ = ["BudgetPerPage", "simulate"]
 
 Pauses = Mapping[float, Callable[[float], None]]
-"""What to call, by time."""
+"""What to call at which time."""
 
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetPerPage:
-    """A budget that grows with the pages: `rate` cost units per second and page that is there."""
+    """A budget that grows with the pages: `rate` cost units per second and living page."""
 
     rate: float
 
@@ -55,10 +55,10 @@ def simulate(
 ) -> Polls:
     """Let a policy without pages poll a world, one poll at a time, as often as the budget allows.
 
-    It ends after `polls` polls, or with the world's history (None). `budget`: one cost unit per
-    second, if None; polls come as soon as it allows them, never in bursts. `seed` is that of the
-    world: the same for different policies means the same world. At each time of `pauses`,
-    `on_pause` is called with it and may look at the policy, which must stay as it is.
+    It ends after `polls` polls, or with the world's history (None). `budget` None: one cost unit
+    per second; polls come as soon as it allows them, never in bursts. `seed` is that of the world:
+    the same seed gives different policies the same world. At each time in `pauses`, `on_pause` is
+    called with it and may look at the policy but not change it.
 
     >>> from pollwise.policies.index.bayes_index import BayesianIndex
     >>> from pollwise.simulation.worlds.zipf import Zipf
@@ -88,7 +88,7 @@ def _poll_limit(world: World, budget: Budget | BudgetPerPage) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A stretch of time at whose begin pages come and go, and in which none do."""
+    """A stretch of time; pages come and go at its begin only."""
 
     begin: float
     end: float
@@ -98,7 +98,7 @@ class _Span:
 
 
 def _spans(world: World, pauses: Pauses) -> Iterator[_Span]:
-    """The stretches of time between the births and deaths of a world, and the pauses."""
+    """The stretches of time between births, deaths and pauses."""
     changes, pages, end = world.changes, world.pages, world.end
     born = np.maximum(changes.born, world.begin)
     moments = np.unique(np.concatenate([born, changes.died, list(pauses)]))
@@ -133,7 +133,7 @@ def _run_scheduled(
         scheduler.budget = Budget(_rate(budget, span.live))
         now = span.begin
         if span.removed:
-            # The moment before, when nothing is due: no poll starts between the two events.
+            # A moment earlier, when nothing is due: no poll starts between the two events.
             scheduler.handle(Removed(math.nextafter(now, -math.inf), tuple(span.removed)))
         commands = scheduler.handle(Added(now, tuple(span.added)))
         if now in pauses:
@@ -154,7 +154,7 @@ def _run_scheduled(
 
 
 class _History(NamedTuple):
-    """What happens to the pages of a world, and how much of it was seen."""
+    """What happens to the pages of a world, and how much of it has been seen."""
 
     offsets: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -162,7 +162,7 @@ class _History(NamedTuple):
     born: NDArray[np.float64]  # NaN: not told
     tells_last_changed: bool
     cost: NDArray[np.float64]
-    cursor: NDArray[np.int64]  # of each page, the next change that was not seen
+    cursor: NDArray[np.int64]  # of each page, its first change not seen yet
     has_copy: NDArray[np.bool_]
     observation: NDArray[Any]  # of OBSERVATION, one element: the latest poll
 
@@ -187,7 +187,7 @@ def _history_of(world: World) -> _History:
 def _run_compiled(
     policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
 ) -> Polls:
-    """The same without events, a whole span at a time."""
+    """The same polls without events, a whole span at a time."""
     history = _history_of(world)
     page_ids, times = np.empty(limit, np.int64), np.empty(limit)
     count, next_at = 0, world.begin

@@ -21,7 +21,7 @@ __all__ = ["SHARES", "Traversal", "traverse"]
 Floats = NDArray[np.float64]
 
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
-"""Of the requests of a traversal: where its recall is looked at."""
+"""The shares of its requests at which the recall of a traversal is looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +62,10 @@ def traverse(
 ) -> list[Traversal]:
     """Have a controller traverse a graph so many times, and keep what it learns from each.
 
-    A traversal has as many `requests` as the graph has pages, if not said otherwise. The pages
-    `known` are there at its start, the others when a page that links to them was fetched. A
-    second between two requests; time goes on from one traversal to the next. `InputError` unless
-    there is something to do.
+    `requests` None: a traversal makes as many as the graph has pages. It starts with the pages
+    `known`; the others are added when a page that links to them is fetched. Requests are a second
+    apart, also from one traversal to the next. `InputError` for fewer than one traversal or
+    request.
     """
     length = len(graph) if requests is None else requests
     if traversals < 1 or length < 1:
@@ -86,7 +86,7 @@ def traverse(
 def _traverse(
     graph: Graph, controller: RequestController, begin: int, requests: int, known: Sequence[int]
 ) -> Floats:
-    """The relevance that each request brought; that of a page counts once."""
+    """The relevance that each request brought; a page counts once."""
     pages, relevance = graph.pages, graph.relevance.tolist()
     seen = np.zeros(len(graph), np.bool_)
     fetched = bytearray(len(graph))

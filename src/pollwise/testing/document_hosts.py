@@ -31,7 +31,7 @@ from pollwise.testing.webserver import listen
 __all__ = ["DocumentHosts", "Exchange", "rapid_fire", "read_exchanges"]
 
 _TOLERANCE = 0.005
-"""Seconds by which client and server may see the end of an answer at different times."""
+"""Seconds by which client and server may disagree on when an answer ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class DocumentHosts:
     """Serves each folder from its own loopback address (127.0.1.1, 127.0.1.2, ...).
 
     Answers take `latency` seconds on average, drawn from a log-normal distribution (of sigma 0.5)
-    by `generator`. A folder is answered with its `index.html`, or else with a list of what is in
-    it. robots.txt, where there is none, asks for `crawl_delay` seconds between requests, and
-    is logged like every other path. Use it with `async with`; `urls` are there then, in
-    the order of the folders.
+    by `generator`. A folder is answered with its `index.html`, or else with a list of its entries.
+    A robots.txt that the folder lacks is made up and asks for `crawl_delay` seconds between
+    requests; it is logged like every other path. Use it with `async with`; then `urls` has the URLs
+    in the order of the folders.
     """
 
     def __init__(
@@ -110,8 +110,7 @@ class DocumentHosts:
         kind, encoding = mimetypes.guess_type(file.name)
         if kind is None or encoding is not None:
             kind = "application/octet-stream"
-        headers = {"Content-Type": kind}
-        return web.Response(body=file.read_bytes(), headers=headers)
+        return web.Response(body=file.read_bytes(), headers={"Content-Type": kind})
 
 
 def _listing(folder: Path, path: str) -> str:
@@ -122,9 +121,9 @@ def _listing(folder: Path, path: str) -> str:
 
 
 def rapid_fire(exchanges: Sequence[Exchange], delay: float) -> list[tuple[Exchange, Exchange]]:
-    """The pairs of exchanges with one host between which there were less than `delay` seconds.
+    """The pairs of successive exchanges with a host less than `delay` seconds apart.
 
-    From the end of the one to the begin of the other: overlapping ones are among them.
+    From the end of one to the begin of the next, so overlapping ones are among them.
     """
     by_host: dict[str, list[Exchange]] = {}
     for exchange in sorted(exchanges, key=lambda exchange: exchange.begun_at):
@@ -160,10 +159,10 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds")
     parser.add_argument("--crawl-delay", type=float, default=0.0, help="seconds")
     parser.add_argument("--log", type=Path, required=True)
-    told = parser.parse_args()
-    if not math.isfinite(told.latency) or told.latency < 0:
-        parser.error(f"--latency {told.latency} must be a number of seconds, at least 0")
-    asyncio.run(_serve(told.folders, told.latency, told.crawl_delay, told.log))
+    arguments = parser.parse_args()
+    if not math.isfinite(arguments.latency) or arguments.latency < 0:
+        parser.error(f"--latency {arguments.latency} must be a number of seconds, at least 0")
+    asyncio.run(_serve(arguments.folders, arguments.latency, arguments.crawl_delay, arguments.log))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A clock for tests: time passes only where somebody waits for it."""
+"""A clock for tests: time passes only when somebody waits for it."""
 
 import asyncio
 import math
@@ -47,4 +47,4 @@ class FakeClock:
 
 
 _TURNS = 5
-"""Turns of the event loop in which a task that waits for nothing real has ended."""
+"""Turns of the event loop after which a task that waits for nothing real has ended."""

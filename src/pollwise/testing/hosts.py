@@ -23,11 +23,11 @@ __all__ = ["HOSTS", "HostBehaviour", "ServedHost"]
 class HostBehaviour:
     """How a host of a `TimeLapseServer` answers.
 
-    `etag`, `last_modified`: the validators that it sends. `delay`: seconds that it takes for an
-    answer. `limit`: requests that it answers in one second, the others get 429; None: all.
-    `failing`: the share of requests that fail, by turns of chance with 503 or with a connection
-    closed in the middle. `varying`: every answer has another script and comment, the visible text
-    is the same. `crawl_delay`: seconds, in robots.txt.
+    `etag`, `last_modified`: the validators that it sends. `delay`: the seconds that an answer
+    takes. `limit`: how many requests it answers in a second, the others get 429; None: all.
+    `failing`: the share of requests that fail, at random with 503 or a connection closed in the
+    middle. `varying`: every answer has another script and comment around the same visible text.
+    `crawl_delay`: seconds, in robots.txt.
     """
 
     name: str
@@ -90,11 +90,11 @@ class ServedHost:
         self._clock = clock
         self._real_clock = real_clock
         self._sleep = sleep
-        # The same seed for all: watchers are to meet the same chances.
+        # The same seed for all clients, so that watchers meet the same failures.
         self._clients: dict[str, _Client] = defaultdict(lambda: _Client(seed))
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The answer to one request; a page that does not exist yet is no page."""
+        """The answer to one request; 404 for a page that does not exist yet."""
         user_agent = request.headers.get("User-Agent", "")
         self.requests[user_agent] += 1
         if request.method not in ("GET", "HEAD"):
@@ -166,6 +166,6 @@ def _document(name: str, text: str) -> str:
 
 
 def _varying(client: _Client) -> str:
-    """What differs from answer to answer and that nobody sees."""
+    """A script and a comment that differ in every answer, which nobody sees."""
     number = client.chance.integers(2**32)
     return f"<script>var visit = {number};</script>\n<!-- answer {number:08x} -->\n"

@@ -9,9 +9,8 @@
             return Mine(...)
 
 pytest then runs every test of `PolicyContract` on your policy, and each failure names the rule that
-is broken. Needs pytest and hypothesis. Two rules cannot be seen from outside: rule 1 binds the
-caller (the tests keep to it), and rule 7 is a matter of benchmarks, because a test that measures
-time fails on busy machines.
+is broken. Needs pytest and hypothesis. Two rules are not tested: rule 1 binds the caller (the tests
+keep it), and rule 7 is about speed: a test that measures time fails on busy machines.
 """
 
 import math
@@ -57,13 +56,13 @@ class PolicyContract:
     """Inherit, override `make_policy`, and pytest does the rest."""
 
     most_pages: int = 12
-    """How many pages the policy takes at once, from 2; no test has more than 12."""
+    """How many pages the policy takes at once, at least 2; no test has more than 12."""
 
     def make_policy(self, pages: Sequence[Page]) -> Policy:
         """A new policy *without* pages, which may be given any of these later.
 
-        Two policies made with the same pages must be alike, so give random generators a seed. Of
-        a policy that is given change rates, let those of all pages be above 0.
+        Two policies made with the same pages must be alike, so give random generators a seed. A
+        policy that is given change rates must be given one above 0 for every page.
         """
         raise NotImplementedError
 
@@ -83,7 +82,7 @@ class PolicyContract:
             policy.discard([0, 1])
 
     def test_rules_2_to_6_in_any_sequence_of_calls(self) -> None:
-        """Calls in random order, checked against a simple account of leases."""
+        """Calls in random order, checked against a simple record of leases."""
 
         class Calls(_AnySequence):
             make_policy = staticmethod(self.make_policy)
@@ -105,7 +104,7 @@ class PolicyContract:
         _wait_for_page(policy, again, lost)
 
     def test_rule_5_a_deferred_page_comes_back(self) -> None:
-        """Not before its time, but some time after."""
+        """Not before its time, but at some time after it."""
         policy = self.make_policy([Page(0)])
         policy.add([Page(0)])
         now = _wait_for_page(policy, 1000.0, "a page without a copy was never selected")
@@ -155,7 +154,7 @@ class PolicyContract:
         _require(not difference, 6, wrong)
 
     def test_rule_6_leases_and_deferrals_outlast_state_put_back(self) -> None:
-        """They are not part of learned state, so putting it back neither ends nor loses them."""
+        """They are not part of learned state, so loading it does not change them."""
         policy = self.make_policy([Page(0)])
         policy.add([Page(0)])
         now = _wait_for_page(policy, 1000.0, "a page without a copy was never selected")
@@ -187,7 +186,7 @@ class PolicyContract:
 
 
 def _wait_for_page(policy: Policy, now: float, lost: str, rule_number: int = 3) -> float:
-    """Ask ever later until page 0 is selected, and tell when that was."""
+    """Ask later and later until page 0 is selected; the time when it is."""
     for _ in range(60):
         selection = policy.select(now, 1)
         if selection.page_ids.tolist() == [0]:
@@ -198,7 +197,7 @@ def _wait_for_page(policy: Policy, now: float, lost: str, rule_number: int = 3) 
 
 
 def _difference(expected: Mapping[str, object], state: StateDict) -> str:
-    """In what a state differs, the order of its pages aside; empty if in nothing."""
+    """How two states differ, whatever the order of their pages; empty if they do not."""
     if expected.keys() != state.keys():
         return f"the arrays {sorted(expected)} became {sorted(state)}"
     for name, array in expected.items():
@@ -228,7 +227,7 @@ _PICKS = st.lists(st.integers(0, 11), max_size=6)
 _POLLS = st.lists(
     st.tuples(
         st.integers(0, 13),  # which page; the last two are unknown
-        st.sampled_from([0.0, 0.0, 0.05, 10.0, 1e4]),  # how late it is told
+        st.sampled_from([0.0, 0.0, 0.05, 10.0, 1e4]),  # how late it is reported
         st.sampled_from(Outcome),
         st.sampled_from([None, 0.0, 2.0]),  # age of the latest change
         st.sampled_from([None, 0, 3]),  # new items
@@ -238,7 +237,7 @@ _POLLS = st.lists(
 
 
 class _AnySequence(RuleBasedStateMachine):
-    """Calls a policy in any sequence; keeps account of leases in the plainest way."""
+    """Calls a policy in any sequence, and keeps the plainest record of leases."""
 
     make_policy: Callable[[Sequence[Page]], Policy]
     most_pages: int
@@ -253,7 +252,7 @@ class _AnySequence(RuleBasedStateMachine):
 
     @initialize(drawn=_PAGES, count=st.integers(0, 12))
     def make(self, drawn: list[tuple[str, float, float, float | None, int]], count: int) -> None:
-        """Make the policy, and another that is told the same, with some of the pages."""
+        """Make the policy and a twin that is told the same, with some of the pages."""
         page_id = -1
         self._pages = []
         for scope, weight, cost, seen_at, step in drawn[: self.most_pages]:
@@ -314,7 +313,7 @@ class _AnySequence(RuleBasedStateMachine):
         polls: list[tuple[int, float, Outcome, float | None, int | None]],
         repeat: bool,
     ) -> None:
-        """Tell of polls: timely, late, in any order, doubled, of pages leased, free and unknown."""
+        """Report polls: timely, late, in any order, doubled, of pages leased, free and unknown."""
         self._now += seconds
         ids = [*(page.id for page in self._pages)]
         observations = []
@@ -328,7 +327,7 @@ class _AnySequence(RuleBasedStateMachine):
     @precondition(lambda self: self._leased)
     @rule(seconds=_SECONDS, count=st.integers(1, 12), outcome=st.sampled_from(Outcome))
     def observe_leased(self, seconds: float, count: int, outcome: Outcome) -> None:
-        """Tell of polls that went as they should."""
+        """Report polls of leased pages, in time."""
         self._now += seconds
         polled = sorted(self._leased)[:count]
         self._tell([Observation(page_id, self._now, outcome) for page_id in polled])
@@ -336,7 +335,7 @@ class _AnySequence(RuleBasedStateMachine):
     @precondition(lambda self: self._told)
     @rule()
     def observe_again(self) -> None:
-        """Rule 4: what has been told of a page that is not leased teaches nothing again."""
+        """Rule 4: an old poll of a page that is not leased teaches nothing when reported again."""
         again = [o for o in self._told if o.page_id not in self._leased]
         before = self._policy.state_dict()
         self._tell(again)
@@ -372,7 +371,7 @@ class _AnySequence(RuleBasedStateMachine):
     @precondition(lambda self: self._leased or self._away)
     @rule()
     def put_back(self) -> None:
-        """Rule 6: what was learned, put back at once, changes nothing; nor the leases."""
+        """Rule 6: learned state put back at once changes nothing, leases included."""
         learned = self._policy.state_dict()
         for policy in (self._policy, self._twin):
             policy.load_state_dict(learned)

@@ -1,8 +1,8 @@
 """A time-lapse of real pages: their recorded history, and a server of them as they once were.
 
 `TimeLapse` holds the texts of pages over a window of time. `TimeLapseServer` serves them on this
-machine over HTTP, each as it was at the moment that a given clock tells, so that months of
-history pass in minutes and a crawler can be watched at work offline.
+machine over HTTP, each as it was at the time of a given clock, so that months of history pass in
+minutes and a crawler can be watched at work offline.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _ROW_FORMAT = 'an object such as {"page": "home", "time": 1.5, "body": "Hello"}'
 
 
 class Revision(NamedTuple):
-    """The text of a page, and the UTC second since 1970 from which on it was that."""
+    """The text of a page, and when it became that (UTC seconds since 1970)."""
 
     time: float
     body: str
@@ -47,9 +47,9 @@ class Revision(NamedTuple):
 class TimeLapse:
     """Pages and their revisions between `start` and `end` (UTC seconds since 1970).
 
-    `histories` has the revisions of each page, in order of time; the first one may be older than
-    `start`, and where it is not, the page appeared then. `TraceError` where there is no page, a
-    page has no revision, or its revisions are not in order.
+    `histories` has the revisions of each page, in order of time; a page whose first one is not
+    older than `start` appeared then. `TraceError` if there is no page, a page has no revision, or
+    its revisions are not in order.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class TimeLapse:
             ) from None
 
     def change_times(self, name: str) -> tuple[float, ...]:
-        """When the page became another, after `start` and until `end`; its appearance is none."""
+        """When the page changed, after `start` and until `end`; to appear is no change."""
         return tuple(
             revision.time
             for revision in self.history(name)[1:]
@@ -182,12 +182,12 @@ class TimeLapseServer:
     the machine has them (Linux), else a port of its own: either way they are different politeness
     scopes, robots.txt and all.
 
-    Whatever a host remembers of a client, it remembers by its user-agent: two watchers with
-    different ones do not disturb each other, and with the same requests get the same answers.
-    `clock` gives UTC seconds since 1970, `seed` decides which requests fail, `real_clock` gives
-    the seconds that `HostBehaviour.limit` goes by, `sleep` is what a slow host does. The attribute
-    `hosts` has the behaviour of each host by its scope. `PollwiseError` on entering where this
-    machine lets no port be served.
+    Hosts tell clients apart by their user-agent: two watchers with different ones do not disturb
+    each other, and with the same requests get the same answers. `clock` gives UTC seconds since
+    1970, `seed` decides which requests fail, `real_clock` gives the seconds that
+    `HostBehaviour.limit` counts by, `sleep` is how a slow host waits. The attribute `hosts` has the
+    behaviour of each host by its scope. Entering raises a `PollwiseError` where this machine lets
+    no port be served.
     """
 
     def __init__(
@@ -246,11 +246,11 @@ class TimeLapseServer:
         return {name: self.url_of(name) for name in self._timelapse.page_names}
 
     def url_of(self, name: str) -> str:
-        """The URL of a page, whether it exists already or not; `InputError` for a wrong name."""
+        """The URL of a page, even if it does not exist yet; `InputError` for an unknown name."""
         return f"http://{self.host_of(name)}/{quote(name)}"
 
     def host_of(self, name: str) -> str:
-        """The scope of a page, `ADDRESS:PORT`, a key of `hosts`; `InputError` for a wrong name."""
+        """The scope of a page, a key of `hosts`: `ADDRESS:PORT`; `InputError` as in `url_of`."""
         if name not in self._scopes:
             raise InputError(
                 f"no page {name!r} on this server; enter it with `async with`, and take the name"
@@ -263,11 +263,11 @@ class TimeLapseServer:
 
 
 async def _opened(runner: web.BaseRunner, number: int) -> str:
-    """Serve on a port of this machine, of an address that goes with the number: ADDRESS:PORT."""
+    """Serve on a port of the loopback address of this number; gives ADDRESS:PORT."""
     try:
         address = _loopback(number)
         port = await listen(runner, address)
-        # Where the loopback interface is down, a port can be opened all the same.
+        # Even where the loopback interface is down, a port can be opened.
         _, writer = await asyncio.open_connection(address, port)
         writer.close()
         await writer.wait_closed()

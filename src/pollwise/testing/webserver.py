@@ -1,4 +1,4 @@
-"""A web server whose answers are wrong on demand: for the tests of whatever fetches pages.
+"""A web server whose answers are wrong on demand, for tests of code that fetches pages.
 
 `MisbehavingServer` serves the pages that a test has set with `set_page`, and these paths (a
 number in the query may be left out):
@@ -8,13 +8,13 @@ number in the query may be left out):
 /redirect/N                         N redirects, then a page
 /redirect-loop                      a redirect to itself
 /slow-headers?seconds=60            nothing for so long, then a page
-/slow-body?seconds=1                a page, one byte each so many seconds
+/slow-body?seconds=1                a page, a byte every so many seconds
 /closed                             the connection is closed without an answer
 /cut-off                            the connection is closed in the middle of a chunked body
 /length/N                           a body of 100 bytes whose Content-Length says N
 /huge?bytes=1073741824              a body of so many bytes
 /gzip                               a page, well compressed
-/gzip-bomb?bytes=67108864           so many zero bytes, a thousandth of that compressed
+/gzip-bomb?bytes=67108864           so many zero bytes, compressed to a thousandth
 /gzip-broken                        Content-Encoding gzip, body not gzip
 /gzip-cut-off                       the first half of a gzip stream, as if it were the whole
 /encoding/NAME                      a Content-Encoding that nobody has asked for
@@ -23,7 +23,7 @@ number in the query may be left out):
 /not-http                           an answer that is not HTTP
 ==================================  ==============================================================
 
-Every other path answers 404, /robots.txt as well.
+Every other path answers 404, even /robots.txt.
 """
 
 import asyncio
@@ -93,8 +93,8 @@ class MisbehavingServer:
     """An HTTP server on a free port of 127.0.0.1, as an asynchronous context manager.
 
     `requests` counts the requests and `last_headers` has the latest request's headers, both by
-    path with its query. `origin` is such as `http://127.0.0.1:40123`, once it is entered.
-    `set_page` works at any time, before that as well.
+    path with its query. `origin`, such as `http://127.0.0.1:40123`, is known once the server is
+    entered. `set_page` works at any time.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class MisbehavingServer:
             sent["ETag"] = etag
         if last_modified is not None:
             sent["Last-Modified"] = last_modified
-            with suppress(ValueError):  # a date that is none is for the client to get along with
+            with suppress(ValueError):  # an invalid date is left to the client
                 modified_at = parsedate_to_datetime(last_modified).replace(tzinfo=UTC)
         data = body.encode() if isinstance(body, str) else body
         self._pages[path] = _SetPage(data, status, sent, modified_at)

@@ -36,7 +36,6 @@ def learned(**shares: list[float]) -> Measurements:
     figure = ScoreFigure(
         environment=WORLD,
         learners=[ConfiguredPolicy(row, "") for row in shares],
-        polls=checkpoints[-1],
         marks=checkpoints,
     )
     return figure.shown(Learned(WORLD, checkpoints, samples))

@@ -108,8 +108,7 @@ def test_a_figure_has_curves_levels_and_a_judgement():
     figure = ScoreFigure(
         environment=WORLD,
         learners=[ConfiguredPolicy("bayes-index", "bayes-index")],
-        polls=200,
-        marks=(100,),
+        marks=(100, 200),
     )
     experiment = Experiment(
         title="",

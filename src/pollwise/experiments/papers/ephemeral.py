@@ -37,7 +37,7 @@ SOURCES = (
 EPOCHS = 61
 """Epochs 0 to 60, from sources at which nothing waits."""
 LONG_RUN = 420
-"""Epochs over which the steady state is averaged: whole periods of all that occur."""
+"""Epochs over which the steady state is averaged: a multiple of every period that occurs."""
 
 _AGES = (1, 2, 5, 10)
 _NEAR_FLUID = 0.02
@@ -69,7 +69,7 @@ def _differ(figure: Measurements) -> str:
 
 
 def _in_turn(polls: int) -> Callable[[Effort], Measurements]:
-    """The index policy in the fluid world, so many sources being polled in each epoch."""
+    """The index policy in the fluid world, with so many polls in each epoch."""
 
     def play(effort: Effort) -> Measurements:
         world = EphemeralWorld(SOURCES, random=False)
@@ -104,7 +104,7 @@ def _polled_in(expected: Sequence[float]) -> Callable[[Measurements], str]:
 
 
 def _at_random(effort: Effort) -> Measurements:
-    """The index policy where items appear at random, beside the fluid world."""
+    """The index policy where items appear at random, and in the fluid world."""
     fluid, world = EphemeralWorld(SOURCES, random=False), EphemeralWorld(SOURCES)
     rows = []
     for polls in (1, 2):

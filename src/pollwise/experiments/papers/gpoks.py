@@ -1,6 +1,7 @@
 """Glimsdal 2013, a thesis: GPOKS (`docs/reproduction.md` has it in full)."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pollwise.experiments.experiment import Experiment
 from pollwise.experiments.judging import leads_the_table
@@ -15,21 +16,10 @@ _FASTER = (
     "GPOKS converges significantly faster than LAKG, and outperforms LAKG and H-TRAA under a wide"
     " variety of parameter settings."
 )
-_PARTS = _FASTER + " Here: whether it needs optimism and monotony for that."
-_BASELINE = _FASTER + " Here: against bandits that learn of each mixture by itself."
 
 _VARIANTS = tuple(
-    ConfiguredPolicy(name, name)
-    for name in (
-        "gpoks",
-        "gpoks-ots",
-        "gpoks-mono",
-        "gpoks-ts",
-        "gpoks-gpr",
-        "gpoks-ucb",
-        "gpoks-ips",
-        "gpoks-ips-ots",
-    )
+    ConfiguredPolicy(f"gpoks{ending}", f"gpoks{ending}")
+    for ending in ("", "-ots", "-mono", "-ts", "-gpr", "-ucb", "-ips", "-ips-ots")
 )
 _PLAINER = ("gpoks-ts", "gpoks-gpr", "gpoks-ips")
 """Variants with neither optimism nor monotony."""
@@ -40,11 +30,29 @@ _OTHERS = (
     ConfiguredPolicy("htraa", "htraa", {"resolution": 110}),
     ConfiguredPolicy("estimator", "estimator", {"phase_polls": 100}),
 )
-_CHIEF = (*_OTHERS, _VARIANTS[0], BAYES_INDEX)
-"""The learners of which the thesis says which is best, the estimator, and ours."""
-_ALL = (*_OTHERS, *_VARIANTS, BAYES_INDEX)
-"""The same with all variants of GPOKS."""
-_WITH_BANDITS = (*(ConfiguredPolicy(name, name) for name in _BANDITS), _VARIANTS[0], BAYES_INDEX)
+
+
+class _Comparison(NamedTuple):
+    """Who plays, whom GPOKS is to lead at the end, and what the thesis says of that."""
+
+    learners: Sequence[ConfiguredPolicy]
+    rivals: Sequence[str]
+    claim: str
+
+
+_ON_MIXTURES = _Comparison(
+    (*(ConfiguredPolicy(name, name) for name in _BANDITS), _VARIANTS[0], BAYES_INDEX),
+    rivals=_BANDITS,
+    claim=_FASTER + " Here: against bandits that learn of each mixture by itself.",
+)
+_AMONG_VARIANTS = _Comparison(
+    (*_VARIANTS, BAYES_INDEX),
+    rivals=_PLAINER,
+    claim=_FASTER + " Here: whether it needs optimism and monotony for that.",
+)
+_OF_CHIEF = _Comparison((*_OTHERS, _VARIANTS[0], BAYES_INDEX), _AUTOMATA, _FASTER)
+"""Of the learners of which the thesis says which is best, the estimator, and ours."""
+_OF_ALL = _Comparison((*_OTHERS, *_VARIANTS, BAYES_INDEX), _AUTOMATA, _FASTER)
 
 _ALIKE_OR_NOT = tuple(Environment(pages=2, alpha=0.7, beta=beta) for beta in (0.0, 1.0, 2.0))
 """Two pages whose change probabilities are alike, or not."""
@@ -62,23 +70,21 @@ def _table(
     number: str,
     title: str,
     environments: Sequence[Environment],
-    learners: Sequence[ConfiguredPolicy],
+    comparison: _Comparison,
     *,
-    rivals: Sequence[str],
-    claim: str,
     published: Mapping[tuple[str, str], float] | None = None,
     remark: str = "",
 ) -> Experiment:
     """A table of rewards; the claim holds if GPOKS leads the rivals at the end."""
-    play = RewardTable(environments=environments, learners=learners)
+    play = RewardTable(environments=environments, learners=comparison.learners)
     return Experiment(
         title=title,
         source=f"{_SOURCE}, table {number}",
-        claim=claim,
+        claim=comparison.claim,
         trials=1000,
         play=play,
         published=published or {},
-        verdict=leads_the_table("gpoks", rivals, play.last_columns),
+        verdict=leads_the_table("gpoks", comparison.rivals, play.last_columns),
         remark=remark,
     )
 
@@ -93,82 +99,49 @@ EXPERIMENTS = {
         published={("gpoks", "seconds t=10000"): 240.0},
         verdict=as_plain_and_fast,
     ),
-    "gpoks-table-8.2": _table(
-        "8.2",
-        "bandits on mixtures, 2 pages",
-        _three(2),
-        _WITH_BANDITS,
-        rivals=_BANDITS,
-        claim=_BASELINE,
-    ),
+    "gpoks-table-8.2": _table("8.2", "bandits on mixtures, 2 pages", _three(2), _ON_MIXTURES),
     "gpoks-table-8.3": _table(
         "8.3",
         "bandits on mixtures, 2 pages, white noise σ = 0.1",
         _three(2, noise=0.1),
-        _WITH_BANDITS,
-        rivals=_BANDITS,
-        claim=_BASELINE,
+        _ON_MIXTURES,
     ),
     "gpoks-table-8.4": _table(
         "8.4",
         "bandits on mixtures, 2 pages, real web polling",
         _three(2, polling=True),
-        _WITH_BANDITS,
-        rivals=_BANDITS,
-        claim=_BASELINE,
+        _ON_MIXTURES,
     ),
-    "gpoks-table-8.5": _table(
-        "8.5",
-        "GPOKS variants, 2 pages",
-        _three(2),
-        (*_VARIANTS, BAYES_INDEX),
-        rivals=_PLAINER,
-        claim=_PARTS,
-    ),
+    "gpoks-table-8.5": _table("8.5", "GPOKS variants, 2 pages", _three(2), _AMONG_VARIANTS),
     "gpoks-table-8.6": _table(
         "8.6",
         "GPOKS variants, 2 pages, white noise σ = 0.1",
         _three(2, noise=0.1),
-        (*_VARIANTS, BAYES_INDEX),
-        rivals=_PLAINER,
-        claim=_PARTS,
+        _AMONG_VARIANTS,
     ),
     "gpoks-table-8.7": _table(
         "8.7",
         "GPOKS variants, 2 pages, real web polling",
         _three(2, polling=True),
-        (*_VARIANTS, BAYES_INDEX),
-        rivals=_PLAINER,
-        claim=_PARTS,
+        _AMONG_VARIANTS,
     ),
     "gpoks-table-8.8": _table(
         "8.8",
         "the chief learners, 2 pages, α = 0.7",
         _ALIKE_OR_NOT,
-        _CHIEF,
-        rivals=_AUTOMATA,
-        claim=_FASTER,
+        _OF_CHIEF,
         published={("lakg", f"{each.label} t=1000"): 709.8 for each in _ALIKE_OR_NOT},
         remark=(
             "The published row of LAKG is the same in all three environments, though the optimum"
             " ranges from 752 to 910: it cannot be right."
         ),
     ),
-    "gpoks-table-8.9": _table(
-        "8.9",
-        "the chief learners, 2 pages",
-        _three(2),
-        _CHIEF,
-        rivals=_AUTOMATA,
-        claim=_FASTER,
-    ),
+    "gpoks-table-8.9": _table("8.9", "the chief learners, 2 pages", _three(2), _OF_CHIEF),
     "gpoks-table-8.10": _table(
         "8.10",
         "all learners, 8 pages",
         _three(8),
-        _ALL,
-        rivals=_AUTOMATA,
-        claim=_FASTER,
+        _OF_ALL,
         published={
             ("lakg", "0.3/1.0 t=1000"): 571.8,
             ("lakg", "0.6/1.0 t=1000"): 828.9,
@@ -182,12 +155,5 @@ EXPERIMENTS = {
             " it cannot be right. The thesis left gpoks and gpoks-mono out here."
         ),
     ),
-    "gpoks-table-8.11": _table(
-        "8.11",
-        "all learners, 64 pages",
-        _three(64),
-        _ALL,
-        rivals=_AUTOMATA,
-        claim=_FASTER,
-    ),
+    "gpoks-table-8.11": _table("8.11", "all learners, 64 pages", _three(64), _OF_ALL),
 }

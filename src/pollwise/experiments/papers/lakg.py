@@ -1,5 +1,7 @@
 """Granmo, Oommen, Myrer and Olsen 2007: LAKG (`docs/reproduction.md` has the paper in full)."""
 
+from collections.abc import Sequence
+
 from pollwise.experiments.experiment import Experiment, Measurements
 from pollwise.experiments.judging import (
     coarser_is_sooner,
@@ -49,18 +51,34 @@ def _stays_near_the_optimum(figure: Measurements) -> str:
     )
 
 
+def _figure(
+    learners: Sequence[ConfiguredPolicy],
+    marks: Sequence[int] = (10_000, 50_000, 100_000, 400_000),
+    *,
+    alpha: float = 0.9,
+    beta: float = 1.5,
+    swap_every: int | None = None,
+    polling: bool = False,
+) -> ScoreFigure:
+    """Of 500 pages whose ranks are drawn at random; ours is added to the learners."""
+    environment = Environment(
+        pages=500,
+        alpha=alpha,
+        beta=beta,
+        perturbations=None,
+        swap_every=swap_every,
+        polling=polling,
+    )
+    return ScoreFigure(environment=environment, learners=(*learners, BAYES_INDEX), marks=marks)
+
+
 EXPERIMENTS = {
     "lakg-figure-2": Experiment(
         title="LAKG's resolutions, static, 500 pages 0.9/1.5",
         source=f"{_SOURCE}, figure 2",
         claim=_RESOLUTION,
         trials=20,
-        play=ScoreFigure(
-            environment=Environment(pages=500, alpha=0.9, beta=1.5, perturbations=None),
-            learners=(*LAKG, BAYES_INDEX),
-            polls=400_000,
-            marks=(10_000, 50_000, 100_000, 400_000),
-        ),
+        play=_figure(LAKG),
         verdict=coarser_is_sooner(LAKG, early=50_000),
     ),
     "lakg-figure-3": Experiment(
@@ -68,12 +86,7 @@ EXPERIMENTS = {
         source=f"{_SOURCE}, figure 3",
         claim="LAKG is superior to what is based on traditional parameter estimation.",
         trials=20,
-        play=ScoreFigure(
-            environment=Environment(pages=500, alpha=0.9, beta=1.5, perturbations=None),
-            learners=(*_ESTIMATORS, LAKG_1500, BAYES_INDEX),
-            polls=200_000,
-            marks=(10_000, 50_000, 200_000),
-        ),
+        play=_figure((*_ESTIMATORS, LAKG_1500), (10_000, 50_000, 200_000)),
         verdict=_beats_estimators,
     ),
     "lakg-figure-4": Experiment(
@@ -81,12 +94,7 @@ EXPERIMENTS = {
         source=f"{_SOURCE}, figure 4",
         claim=_RESOLUTION,
         trials=20,
-        play=ScoreFigure(
-            environment=Environment(pages=500, alpha=0.3, beta=1.0, perturbations=None),
-            learners=(*LAKG, BAYES_INDEX),
-            polls=400_000,
-            marks=(10_000, 50_000, 100_000, 400_000),
-        ),
+        play=_figure(LAKG, alpha=0.3, beta=1.0),
         verdict=coarser_is_sooner(LAKG, early=50_000),
     ),
     "lakg-figure-5": Experiment(
@@ -94,14 +102,7 @@ EXPERIMENTS = {
         source=f"{_SOURCE}, figure 5",
         claim="A near-optimal mixture is found even where the environment switches.",
         trials=10,
-        play=ScoreFigure(
-            environment=Environment(
-                pages=500, alpha=0.9, beta=1.5, perturbations=None, swap_every=10_000
-            ),
-            learners=(LAKG_1500, LAKG_2500, BAYES_INDEX),
-            polls=400_000,
-            marks=(50_000, 100_000, 400_000),
-        ),
+        play=_figure((LAKG_1500, LAKG_2500), (50_000, 100_000, 400_000), swap_every=10_000),
         verdict=_stays_near_the_optimum,
     ),
     "lakg-figure-6": Experiment(
@@ -111,14 +112,7 @@ EXPERIMENTS = {
             "The scheme learns online to poll so that the number of changes found is near the most."
         ),
         trials=10,
-        play=ScoreFigure(
-            environment=Environment(
-                pages=500, alpha=0.9, beta=1.5, perturbations=None, polling=True
-            ),
-            learners=(*LAKG, BAYES_INDEX),
-            polls=400_000,
-            marks=(10_000, 50_000, 100_000, 400_000),
-        ),
+        play=_figure(LAKG, polling=True),
         verdict=near_the_optimum(LAKG),
     ),
 }

@@ -23,7 +23,7 @@ _SOURCE = "O'Meara, Patel 2001"
 _TRAVERSALS_IN_TABLE = (1, 2, 3, 5, 7, 10, 15, 20, TRAVERSALS)
 _TRAVERSALS_DRAWN = (1, 7, TRAVERSALS)
 _NEAR = 0.9
-"""Of the upper bound: what we take for near it."""
+"""The share of the upper bound that we take for near it."""
 
 
 def _row(name: str, column: str, mean: Mean) -> Row:

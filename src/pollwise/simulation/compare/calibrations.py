@@ -1,4 +1,4 @@
-"""What `pollwise replay --calibration` computes: whether what policies predict comes true."""
+"""What `pollwise replay --calibration` computes: whether the predictions of policies come true."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ __all__ = ["calibrate_policies", "require_predictions"]
 
 
 def require_predictions(world: Replay | ItemReplay, policies: Sequence[PolicyChoice]) -> None:
-    """`InputError` unless one of the policies predicts changes, and the history is one of them."""
+    """`InputError` unless the history is one of changes and one of the policies predicts them."""
     if isinstance(world, ItemReplay):
         raise InputError("a calibration is of changes: give a trace of pages, not of items")
     if not any(map(_predicts, policies)):
@@ -57,5 +57,5 @@ def calibrate_policies(
 
 
 def _predicts(choice: PolicyChoice) -> bool:
-    """Whether the policy says how likely changes are, and so can be held to it."""
+    """Whether the policy says how likely changes are."""
     return issubclass(choice.kind, BayesianIndex)

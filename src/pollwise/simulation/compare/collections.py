@@ -12,7 +12,7 @@ from pollwise.simulation.worlds.graph import Graph
 __all__ = ["COLLECTED_BY", "COLLECTING_COLUMNS", "collect_policies"]
 
 COLLECTED_BY = ("robot", "fixed-shares", "random")
-"""The policies that are compared where nobody says which."""
+"""The policies compared by default."""
 
 
 def collect_policies(
@@ -27,9 +27,9 @@ def collect_policies(
     """Have request controllers collect from a graph that changes; one entry per policy.
 
     `requests` None: as many as the graph has pages. `recall`, `freshness` and `quality`, which is
-    min(R, F), are means over all requests from the first one on; those in `last_half` over the
-    last half of them. Seeds 0, 1, ...: policies face the same changes. `InputError` for a policy
-    that has to know all pages, since new ones come into being.
+    min(R, F), are means over all requests; those in `last_half` over the last half of them. Seeds
+    are 0, 1, ...; with the same seed policies face the same changes. `InputError` for a policy
+    that has to know all pages, since new ones appear.
     """
     for policy in [policy for policy in policies if policy.takes("relevance")]:
         raise InputError(
@@ -68,4 +68,4 @@ COLLECTING_COLUMNS = {
     "recall": ("recall", ".4f"),
     "freshness": ("freshness", ".4f"),
 }
-"""Those of the table that people see; see `pollwise.console.simulations.Columns`."""
+"""The columns of the table that people see; see `pollwise.console.simulations.Columns`."""

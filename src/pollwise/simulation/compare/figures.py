@@ -1,4 +1,4 @@
-"""What all comparisons share: entries of figures, means over seeds, and word of the progress."""
+"""What all comparisons share: entries of figures, means over seeds, and reports of progress."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,10 +8,10 @@ from pollwise.simulation.scores.summary import mean_of
 __all__ = ["Figures", "Report", "means_of_seeds"]
 
 Report = Callable[[str], None]
-"""Told what is being computed."""
+"""Is told what is being computed."""
 
 Figures = dict[str, Any]
-"""An entry of a document of JSON: figures by their names."""
+"""An entry of a JSON document: figures by name."""
 
 
 def means_of_seeds(seeds: Sequence[dict[str, float]]) -> Figures:

@@ -33,11 +33,11 @@ def read_history(
     ignore_reverts: bool,
     last_changed: bool,
 ) -> Replay | ItemReplay:
-    """The recorded history at a path, which must have what is asked of it (else `InputError`).
+    """The recorded history at a path; `InputError` if it does not have what is asked for.
 
-    A file NAME.items.parquet (or .csv) is one of items, which fade with `half_life` (seconds) and
-    are judged by the objective ephemeral; any other is one of changes, which the other objectives
-    are for. `weighted`, `ignore_reverts`, `last_changed`: see `Replay.read`.
+    A file NAME.items.parquet (or .csv) has items, which fade with `half_life` (seconds) and are
+    for the objective ephemeral; any other has changes, which are for the other objectives.
+    `weighted`, `ignore_reverts`, `last_changed`: see `Replay.read`.
     """
     if not path.stem.endswith(".items"):
         if _EPHEMERAL in objectives:
@@ -65,7 +65,7 @@ def read_history(
 
 @dataclass(frozen=True, slots=True)
 class _Replayed:
-    """A policy that faces the history; `objective` None: it has its own."""
+    """A run of a policy over the history; `objective` None: it takes none."""
 
     choice: PolicyChoice
     objective: Objective | None
@@ -92,12 +92,11 @@ def replay_policies(
     warm_up: float,
     report: Report,
 ) -> list[Figures]:
-    """Replay a history to policies; figures of the time after `warm_up`, a share of all.
+    """Replay a history to policies; figures are of the time after `warm_up`, a share of it.
 
-    Each policy gets every budget and, if it takes one, every objective. Of one budget, the
-    figures of all but the first entry have their differences to it under `against`, paired over
-    the pages, and weighted if these have weights. `InputError` for what cannot be run, before
-    anything is.
+    Each policy gets every budget and, if it takes one, every objective. For each budget, all
+    entries but the first have their differences to it under `against`, paired over the pages, and
+    weighted if these have weights. `InputError` for what cannot be run, before anything is.
     """
     world.reset(0)
     if not world.begin < world.end:
@@ -134,7 +133,7 @@ def limit_of(budget: BudgetText) -> Budget | BudgetPerPage:
 def _replay(
     world: Replay | ItemReplay, runs: Sequence[_Replayed], warm_up: float, report: Report
 ) -> list[Figures]:
-    """Of one budget."""
+    """The entries of one budget."""
     results: list[Figures] = []
     tallies = []
     for run in runs:

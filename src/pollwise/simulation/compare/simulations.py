@@ -15,15 +15,10 @@ from pollwise.simulation.worlds.zipf import Zipf
 __all__ = ["made_world", "simulate_policies"]
 
 
-def made_world(
-    kind: str,
-    *,
-    noise: float,
-    **ranks: Any,
-) -> Zipf | StochasticKnapsack:
-    """The world of a simulation; `ranks`: see `pollwise.simulation.worlds.ranks.RankedPages`.
+def made_world(kind: str, *, noise: float, **ranks: Any) -> Zipf | StochasticKnapsack:
+    """The world of a simulation; `InputError` for an unknown kind.
 
-    `InputError` for a kind that there is not.
+    `ranks`: see `pollwise.simulation.worlds.ranks.RankedPages`.
     """
     if kind == "knapsack":
         return StochasticKnapsack.ranked(**ranks, noise=noise)
@@ -56,7 +51,7 @@ def simulate_policies(
 
 
 def _checkpoints(runs: Sequence[dict[int, dict[str, float]]]) -> list[Figures]:
-    """The means over runs that all got so far, and over the ends of all, whenever that was."""
+    """Means over the runs at each checkpoint that all reached, and at their ends."""
     ends = [max(run) for run in runs]
     common = [count for count in sorted(runs[0]) if count < min(ends)]
     means = [{"polls": count, **means_of_seeds([run[count] for run in runs])} for count in common]
@@ -71,7 +66,7 @@ def _figures(
     polls: int,
     seed: int,
 ) -> dict[int, dict[str, float]]:
-    """Of one run, by number of polls."""
+    """The figures of one run, by number of polls."""
     if isinstance(world, StochasticKnapsack):
         setting = Setting(objective, 1.0, pages=len(world), seed=seed)
         result = play(policy.make(setting), world, polls=polls, seed=seed)

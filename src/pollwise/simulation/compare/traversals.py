@@ -1,4 +1,4 @@
-"""What `pollwise simulate --world graph` computes: request controllers on a graph that stays."""
+"""What `pollwise simulate --world graph` computes: request controllers on a static graph."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from pollwise.simulation.worlds.graph import Graph
 __all__ = ["TRAVERSAL_COLUMNS", "TRAVERSED_BY", "traversal_rows", "traverse_policies"]
 
 TRAVERSED_BY = ("robot", "fringe-greedy", "random")
-"""The policies that are compared where nobody says which."""
+"""The policies compared by default."""
 
 
 def traverse_policies(
@@ -42,7 +42,7 @@ def traverse_policies(
 
 
 def _traversal_figures(seeds: Sequence[Traversal]) -> Figures:
-    """Of the same traversal of several seeds."""
+    """The figures of the same traversal with several seeds."""
     figures = means_of_seeds([{_BOUND: t.of_upper_bound} | _recalls(t) for t in seeds])
     errors = figures.pop("stderr", None)
     result = _with_recall(figures)
@@ -70,11 +70,11 @@ TRAVERSAL_COLUMNS = {
     "0.01": ("recall at 1 %", ".4f"),
     "0.05": ("recall at 5 %", ".4f"),
 }
-"""Those of the table that people see; see `pollwise.console.tables.Columns`."""
+"""The columns of the table that people see; see `pollwise.console.simulations.Columns`."""
 
 
 def traversal_rows(results: Sequence[Figures]) -> list[Figures]:
-    """What `traverse_policies` gives, with a row for each traversal."""
+    """The results of `traverse_policies` with a row for each traversal."""
     return [
         {"policy": result["policy"], "traversal": number}
         | _flat(figures)

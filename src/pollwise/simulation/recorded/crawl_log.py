@@ -12,9 +12,9 @@ which are tables with tabs between the columns:
     url_urlid_hostid.txt       URL, URL_ID, Host_ID; names pages and sites, if it is there
 
 A change is known only to lie between two crawls: it is taken to happen at the later one, as in
-archives. Times are seconds since the collection began. A page is born with its first crawl. Only
-the first lines of a file need be kept (such as 100,000, as its authors did): all of it takes more
-memory than most machines have.
+archives. Times are seconds since the collection began. A page is born with its first crawl. All of
+the data takes more memory than most machines have; the first lines of a file are enough (its
+authors used 100,000).
 """
 
 import json
@@ -44,7 +44,7 @@ def is_crawl_log(path: Path) -> bool:
 
 
 def read_crawl_log(path: Path, *, weighted: bool = False) -> Trace:
-    """Read the data set at a path; `TraceError` names the file, the line and the mend."""
+    """Read the data set at a path; `TraceError` names the file, the line and the remedy."""
     folder = path.parent if path.name == _HISTORY_FILE else path
     path = folder / _HISTORY_FILE
     ids, born, ends = [], [], []
@@ -132,7 +132,7 @@ def _read_weights(path: Path, ids: list[str]) -> np.ndarray:
 
 
 def _read_names(path: Path, ids: list[str]) -> tuple[list[str], list[str]]:
-    """The URLs and hosts; the ids themselves and no host without the file."""
+    """The URLs and hosts; without the file, the ids and no hosts."""
     if not path.is_file():
         return ids, [""] * len(ids)
     wanted = set(ids)

@@ -6,16 +6,16 @@ G.pages.tsv.xz
     id, host, path, title (with a header line), ids 0, 1, 2, ...; page 0 is an artificial start.
     The title is unknown to a crawler before it fetches the page, so it is not read.
 G.anchors.txt.xz
-    One anchor text a line, perhaps empty (the last one too: no line feed follows it); the line
-    number from 0 is the anchor's id.
+    One anchor text a line, perhaps empty; no line feed follows the last one. The line number,
+    from 0, is the anchor's id.
 G.links.xz
     int32 n, int32 m, then four arrays of int32, each as four planes of bytes (all lowest bytes
     first): the number of links of each page (n); for each link its target minus that of the link
-    before, of the first one minus the page's own id (m); the usual anchor of each target, -1 for
-    none (n); for each link 0 for the usual anchor of its target, else the anchor's id + 1 (m).
-    Links are in document order, one for each page and target.
+    before it, or minus the page's own id for the first (m); the usual anchor of each target, -1 for
+    none (n); for each link 0 if it has the usual anchor of its target, else the anchor's id + 1
+    (m). Links are in document order, one for each page and target.
 G.relevance.TOPIC-TOPIC.tsv.gz
-    id and a column for each topic; only pages that are relevant to one of them. Relevance is a
+    id and a column for each topic; only pages relevant to at least one. Relevance is a
     cosine of tf-idf vectors above a floor, scaled to at most 1.
 
 Two such graphs were recorded: debdocs has the HTML pages of 35 Debian documentation packages,
@@ -48,9 +48,9 @@ _NO_ANCHOR = -1
 class GraphFiles:
     """What the files of a graph say.
 
-    `hosts` and `paths` by page id; the links of page i are the rows `offsets[i]` to before
-    `offsets[i + 1]` of `targets` and `anchor_ids`; `anchors` are texts by anchor id; `relevance`
-    by topic, an array by page id.
+    `hosts` and `paths` by page id; the links of page i are rows `offsets[i]` up to `offsets[i + 1]`
+    (exclusive) of `targets` and `anchor_ids`; `anchors` are texts by anchor id; `relevance` has an
+    array by page id for each topic.
     """
 
     hosts: Sequence[str]
@@ -77,7 +77,7 @@ class GraphFiles:
             relevance |= _read_relevance(table, len(hosts))
         links = _file(prefix, "links.xz")
         offsets, targets, anchor_ids = _read_links(links, len(hosts), len(anchors))
-        # An anchor that nobody recorded is an empty text.
+        # An anchor that was not recorded is an empty text.
         anchor_ids[anchor_ids == _NO_ANCHOR] = len(anchors)
         return cls(hosts, paths, offsets, targets, anchor_ids, [*anchors, ""], relevance)
 

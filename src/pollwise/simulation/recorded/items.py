@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError, TraceError
 from pollwise.metrics import Changes, Polls
+from pollwise.simulation.recorded.tables import read_table
 from pollwise.simulation.worlds.world import Recorded
 from pollwise.types import Item, Observation, Outcome, Page
 
@@ -23,7 +24,7 @@ _TIMES = ("published_at", "first_seen", "gone_at")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemTable:
-    """Items, an entry each: when they were published, could be found first, and were gone.
+    """Items, an entry each: their source, and when they were published, first listed and gone.
 
     Times are UTC seconds; `gone_at` is infinite for an item that stays. `weight` is the value of
     an item when it is published.
@@ -40,10 +41,9 @@ class ItemReplay(Recorded):
     """The lists of a table of items; every reset gives the same history.
 
     The pages are the sources, in the order of their names; a page changes when a new item is
-    listed. An item is there for a poll from `first_seen` on until it is gone. Its value halves
-    every `half_life` seconds from its publication on. Where items are listed as soon as they are
-    published, nothing is told of their ages: then the table has no times of publication but
-    repeats those of the listing.
+    listed. A poll can find an item from `first_seen` on until it is gone. Its value halves every
+    `half_life` seconds from its publication on. If every item is published when it is first
+    listed, the table has no real times of publication, and polls do not tell ages.
 
     >>> items = ItemTable(
     ...     np.array(["a", "a"]), *np.array([[0.0, 4.0], [1.0, 5.0], [9.0, 6.0], [1.0, 2.0]])
@@ -72,7 +72,7 @@ class ItemReplay(Recorded):
         self._aged = bool((self._items.published_at < first).any())
         self._offsets = np.searchsorted(self._items.source, np.arange(len(names) + 1))
         self.begin = float(first.min())
-        self._end = float(max(first.max(), gone[np.isfinite(gone)].max(initial=-math.inf)))
+        self.end = float(max(first.max(), gone[np.isfinite(gone)].max(initial=-math.inf)))
         listed = [np.unique(first[rows]) for rows in map(self._rows, range(len(names)))]
         changes = Changes.of(listed, np.full(len(names), self.begin), np.full(len(names), math.inf))
         self._set_history([Page(i, url=str(name)) for i, name in enumerate(names)], changes)
@@ -81,22 +81,17 @@ class ItemReplay(Recorded):
     def read(cls, path: Path, half_life: float) -> Self:
         """Read a table, Parquet or CSV by its ending.
 
-        Its columns: `source`, `item` (what tells the items of a source apart), `published_at`
-        (where it is empty or later than `first_seen`, that is taken), `first_seen`, `gone_at`
-        (negative or empty: it stays) and `weight`; times are UTC seconds. `TraceError` names what
-        is missing or wrong, and where; `InputError` for a half-life that is not above 0.
+        Its columns: `source`, `item` (unique within its source), `published_at` (where empty or
+        later, `first_seen` is taken), `first_seen`, `gone_at` (negative or empty: it stays) and
+        `weight`; times are UTC seconds. `TraceError` names what is missing or wrong, and where;
+        `InputError` for a half-life that is not above 0.
         """
         return cls(_read_items(path), half_life)
 
     @property
-    def end(self) -> float:
-        """When the history ends."""
-        return self._end
-
-    @property
     def rates(self) -> Mapping[int, float]:
-        """The value that appears at each source per second: what a poll policy needs to know."""
-        lived = max(self._end - self.begin, 1.0)
+        """The value that appears at each source per second."""
+        lived = max(self.end - self.begin, 1.0)
         values = np.add.reduceat(self.values_at(self._items.first_seen), self._offsets[:-1])
         return dict(enumerate((values / lived).tolist()))
 
@@ -106,13 +101,9 @@ class ItemReplay(Recorded):
         return self._items
 
     def values_at(self, times: Floats) -> Floats:
-        """What each item is worth at a time of its own, or would be if it had not gone."""
+        """The value of each item at its own entry of `times`, as if it were never gone."""
         age = np.maximum(times - self._items.published_at, 0.0)
         return np.asarray(self._items.weight * np.exp(-self.decay * age), np.float64)
-
-    def reset(self, seed: int, duration: float = math.inf) -> None:
-        """Begin anew; there is no chance in a recorded history."""
-        self._set_history(self._pages, self._changes)
 
     def poll(self, page_ids: Sequence[int], now: float) -> list[Observation]:
         """What polls find: whether the list has changed, and the new items that are there."""
@@ -131,7 +122,7 @@ class ItemReplay(Recorded):
         return slice(int(self._offsets[source]), int(self._offsets[source + 1]))
 
     def _new_items(self, source: int, since: float, now: float) -> tuple[Item, ...]:
-        """Those listed now that were not yet when the source was polled before (NaN: never)."""
+        """The items listed now but not yet at `since`, the previous poll (NaN: there was none)."""
         rows, table = self._rows(source), self._items
         first = table.first_seen[rows]
         begin = 0 if math.isnan(since) else int(np.searchsorted(first, since, "right"))
@@ -144,11 +135,10 @@ class ItemReplay(Recorded):
 
 
 def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[str, float]:
-    """What was got of the items listed after `warm_up`, a share of the history's time.
+    """What polls got of the items listed after `warm_up`, a share of the history's time.
 
-    `value_captured`: the value of items when they were first polled, as a share of what they were
-    worth when they could be found first; `items_captured`: the share of the items polled before
-    they were gone; `polls` in that time.
+    `value_captured`: the value of items when first polled, as a share of their value when first
+    listed; `items_captured`: the share of items polled before they were gone; `polls` in that time.
     """
     begin = world.begin + warm_up * (world.end - world.begin)
     items = world.items
@@ -171,60 +161,26 @@ def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[s
 
 def _read_items(path: Path) -> ItemTable:
     """The table at a path, checked."""
-    table = _read_columns(path)
-    needed = ("source", "item", *_TIMES, "weight")
-    missing = [name for name in needed if name not in table.column_names]
-    if missing:
-        raise TraceError(
-            f"{path}: no column {', '.join(missing)}; it has"
-            f" {', '.join(table.column_names) or 'none'}, needed are {', '.join(needed)}"
-        )
-    if table.num_rows == 0:
+    table = read_table(path, ("source", "item", *_TIMES, "weight"))
+    if len(table) == 0:
         raise TraceError(f"{path}: no rows; an item history needs at least one item")
-    columns = {name: _numbers(path, table, name) for name in (*_TIMES, "weight")}
-    first = columns["first_seen"]
-    published = np.fmin(columns["published_at"], first)
-    gone = np.where(columns["gone_at"] >= 0, columns["gone_at"], math.inf)
-    keys = [np.array(table[name].to_pylist(), str) for name in ("source", "item")]
-    _check(path, ~np.isfinite(first), "first_seen is no time; give UTC seconds")
-    _check(path, gone < first, "gone_at is before first_seen; leave it empty for one that stays")
-    bad = ~(np.isfinite(columns["weight"]) & (columns["weight"] >= 0))
-    _check(path, bad, "weight is missing or negative; give a number of at least 0, such as 1")
-    _check(path, _repeated(*keys), "the source has this item already; give each item once")
-    if not columns["weight"].any():
+    sources, items = np.array(table.texts("source")), np.array(table.texts("item"))
+    first = table.times("first_seen")
+    published = np.fmin(table.times("published_at", empty=math.nan), first)
+    gone = table.times("gone_at", empty=-1.0)
+    gone = np.where(gone >= 0, gone, math.inf)
+    weight = table.numbers("weight")
+    faults = {
+        "gone_at is before first_seen; leave it empty for one that stays": gone < first,
+        "weight is negative; give a number of at least 0, such as 1": weight < 0,
+        "the source has this item already; give each item once": _repeated(sources, items),
+    }
+    for complaint, bad in faults.items():
+        if bad.any():
+            raise table.complaint(int(np.argmax(bad)), complaint)
+    if not weight.any():
         raise TraceError(f"{path}: every weight is 0; give items that are worth something")
-    return ItemTable(keys[0], published, first, gone, columns["weight"])
-
-
-def _read_columns(path: Path) -> Any:
-    """A table of pyarrow."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise TraceError(f"{path}: an item history must be a .parquet or a .csv file")
-    try:
-        from pyarrow import csv, parquet
-    except ImportError as error:
-        raise TraceError(
-            f"{path}: reading item histories needs pyarrow; run pip install 'pollwise[parquet]'"
-        ) from error
-    try:
-        return parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
-    except OSError as error:
-        raise TraceError(
-            f"{path}: cannot be read ({error.strerror or error}); check the path"
-        ) from error
-    except ValueError as error:  # such as ArrowInvalid
-        raise TraceError(f"{path}: not a {path.suffix[1:]} table of ours ({error})") from error
-
-
-def _numbers(path: Path, table: Any, name: str) -> Floats:
-    """A column as numbers, NaN where it is empty."""
-    column = [math.nan if value is None else value for value in table[name].to_pylist()]
-    try:
-        return np.array(column, np.float64)
-    except (TypeError, ValueError) as error:
-        raise TraceError(
-            f"{path}: column {name} must be of numbers (times: UTC seconds); {error}"
-        ) from error
+    return ItemTable(sources, published, first, gone, weight)
 
 
 def _repeated(sources: NDArray[np.str_], items: NDArray[np.str_]) -> NDArray[np.bool_]:
@@ -234,9 +190,3 @@ def _repeated(sources: NDArray[np.str_], items: NDArray[np.str_]) -> NDArray[np.
     same = sources[order][1:] == sources[order][:-1]
     again[order[1:]] = same & (items[order][1:] == items[order][:-1])
     return again
-
-
-def _check(path: Path, bad: NDArray[np.bool_], complaint: str) -> None:
-    """`TraceError` with the first bad row, if there is one."""
-    if bad.any():
-        raise TraceError(f"{path}, row {int(np.argmax(bad)) + 1}: {complaint}")

@@ -21,13 +21,12 @@ class Replay(Recorded):
     """Recorded pages and changes; every reset gives the same history.
 
     `changes` maps the name of each page to the times (UTC seconds) at which it changed, in any
-    order, `lives` to its birth and death (infinite: none); pages without an entry are there from
-    the first change of the whole table on. Pages are polled from their birth on, without a copy
-    at first.
+    order; `lives` to its birth and death (infinite: none). Pages not in `lives` are there from the
+    first change of all on. Pages are polled from their birth on, without a copy at first.
 
     >>> world = Replay({"a": [3.0, 1.0], "b": []}, lives={"b": (2.0, math.inf)})
     >>> world.reset(seed=0)
-    >>> world.begin, world.end, world.change_times(0).tolist()
+    >>> world.begin, world.end, world.changes.of_page(0).tolist()
     (1.0, 3.0, [1.0, 3.0])
     """
 
@@ -54,7 +53,7 @@ class Replay(Recorded):
 
     def _take(self, pages: list[Page], changes: Changes, end: float) -> None:
         self.begin = float(changes.born.min())
-        self._end = end
+        self.end = end
         self._set_history(pages, changes)
 
     @classmethod
@@ -66,13 +65,12 @@ class Replay(Recorded):
         ignore_reverts: bool = False,
         last_changed: bool = False,
     ) -> "Replay":
-        """Read a trace in the format of `pollwise.simulation.recorded.trace`, or of `crawl_log`: a
-        folder.
+        """Read a trace as `pollwise.simulation.recorded.trace` or `crawl_log` describes it.
 
-        `weighted`: pages are weighed as its column `weight` says. `ignore_reverts`: changes back
-        to an earlier version are no changes (column `revert`). `last_changed`: polls tell when
-        the page changed last (of pages that never did, when they were born), as many servers do.
-        `TraceError` names what is missing or wrong, where, and the mend.
+        `weighted`: pages have the weights of column `weight`. `ignore_reverts`: changes back to an
+        earlier version (column `revert`) do not count. `last_changed`: polls tell when the page
+        changed last or, if it never did, was born, as many servers do. `TraceError` names what is
+        missing or wrong, where, and the remedy.
         """
         read = read_crawl_log if is_crawl_log(path) else read_trace
         trace = read(path, weighted=weighted)
@@ -98,7 +96,7 @@ class Replay(Recorded):
         return world
 
     def within(self, begin: float, end: float) -> "Replay":
-        """The part of the history from `begin` to `end` (UTC seconds), numbered anew.
+        """The part of the history from `begin` to `end` (UTC seconds), its pages numbered anew.
 
         `InputError` if no page lives then.
         """
@@ -119,21 +117,12 @@ class Replay(Recorded):
             None if whole.reverted is None else whole.reverted[kept],
         )
         pages = [replace(self._pages[i], id=number) for number, i in enumerate(lives)]
-        return self._of(pages, changes, min(end, self._end), self.tells_last_changed)
-
-    @property
-    def end(self) -> float:
-        """When the history ends."""
-        return self._end
+        return self._of(pages, changes, min(end, self.end), self.tells_last_changed)
 
     @property
     def rates(self) -> Mapping[int, float]:
-        """Changes per second of each page's life: what a policy could have known at best."""
+        """Changes per second of each page's life: the best that a policy could have known."""
         changes = self._changes
-        lived = np.minimum(changes.died, self._end) - np.maximum(changes.born, self.begin)
+        lived = np.minimum(changes.died, self.end) - np.maximum(changes.born, self.begin)
         counts = np.diff(changes.offsets)
         return dict(enumerate((counts / np.maximum(lived, 1.0)).tolist()))
-
-    def reset(self, seed: int, duration: float = math.inf) -> None:
-        """Begin anew; there is no chance in a recorded history."""
-        self._set_history(self._pages, self._changes)

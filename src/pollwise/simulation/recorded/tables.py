@@ -1,4 +1,4 @@
-"""Columns of Parquet and CSV files as arrays; what cannot be used is told with file and row."""
+"""Columns of Parquet and CSV files as arrays; errors name the file and the row."""
 
 import csv
 import math
@@ -22,7 +22,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 class Table:
     """The columns of one file. Rows are counted from 1, without a line of headings.
 
-    Every method raises a `TraceError` that names the file, the row and the mend.
+    Every method raises a `TraceError` that names the file, the row and the remedy.
     """
 
     def __init__(self, path: Path, columns: dict[str, Any], rows: int) -> None:
@@ -38,7 +38,7 @@ class Table:
         return name in self._columns
 
     def require(self, *names: str) -> None:
-        """Complain unless there are columns of these names."""
+        """`TraceError` unless there are columns of these names."""
         missing = [name for name in names if name not in self]
         if missing:
             raise TraceError(
@@ -51,7 +51,7 @@ class Table:
         return TraceError(f"{self.path}, row {row + 1}: {text}")
 
     def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
-        """A column of text: the number of each row's text, and the texts."""
+        """A column of text: each row's index into the distinct texts, and these texts."""
         column = self._columns[name]
         if isinstance(column, list):
             numbers: dict[str, int] = {}
@@ -74,11 +74,11 @@ class Table:
         return [texts[code] for code in codes]
 
     def numbers(self, name: str, *, empty: float | None = None) -> Floats:
-        """A column of finite numbers; `empty` stands for cells without any, if they may be."""
+        """A column of finite numbers; `empty` replaces empty cells (None: there may be none)."""
         return self._floats(name, empty, _as_number, "is no number; give a finite one, such as 2.5")
 
     def times(self, name: str, *, empty: float | None = None) -> Floats:
-        """A column of times in UTC seconds; also from ISO 8601 or an Arrow timestamp."""
+        """A column of times in UTC seconds, read from numbers, ISO 8601 or Arrow timestamps."""
         mend = "is no time; give UTC seconds or ISO 8601, such as 2024-05-01T12:00:00Z"
         return self._floats(name, empty, _as_seconds, mend)
 
@@ -90,7 +90,7 @@ class Table:
             values = np.array([parse(cell) for cell in cells])
         for row in np.flatnonzero(~np.isfinite(values)):
             cell = cells[row] if isinstance(cells, list) else cells[row].as_py()
-            if cell not in (None, ""):
+            if cell not in (None, "") and cell == cell:  # NaN in a column of floats is empty too
                 raise self.complaint(int(row), f"{name} {cell!r} {mend}")
             if empty is None:
                 raise self._empty(int(row), name)
@@ -102,7 +102,7 @@ class Table:
 
     @staticmethod
     def _quick(column: Any) -> Floats | None:
-        """The values at once where they are numbers or timestamps already; empty ones NaN."""
+        """A column of numbers or timestamps converted at once, empty cells being NaN; else None."""
         if isinstance(column, list):
             try:
                 return np.array(column, np.float64) if column else np.empty(0)
@@ -121,7 +121,7 @@ class Table:
 
 
 def _as_number(cell: object) -> float:
-    """NaN for what is none."""
+    """NaN for what is no number."""
     try:
         return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -141,7 +141,7 @@ def _as_seconds(cell: object) -> float:
 
 
 def read_table(path: Path, required: Sequence[str]) -> Table:
-    """The table in a .parquet or .csv file; `TraceError` without the columns that are required."""
+    """The table in a .parquet or .csv file; `TraceError` if a required column is missing."""
     try:
         if path.suffix == ".parquet":
             table = _read_parquet(path)

@@ -6,8 +6,7 @@ A trace is a table of changes, and perhaps one of pages beside it::
     NAME.pages.parquet  page, first_seen, died_at (negative or empty: alive); perhaps
                         observed_until, site, type, weight
 
-or the same as CSV. Rows of one page must be in the order of time; those of different pages may
-lie in any order.
+or the same as CSV. The rows of each page must be in the order of time; pages may be mixed.
 """
 
 import math
@@ -31,7 +30,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """What was recorded of some pages; lists and arrays have an entry for each.
+    """A recording of pages; lists and arrays have an entry for each page.
 
     `weights` None: they were not asked for. `end` is when the recording ended (UTC seconds).
     """
@@ -59,7 +58,7 @@ def read_trace(path: Path, *, weighted: bool = False) -> Trace:
     """Read NAME.parquet or NAME.csv, and the table of its pages if that lies beside it.
 
     Without that, every page is there from the first change of the whole table to the last.
-    `weighted`: read and check the weights. `TraceError` names what is wrong, where, and the mend.
+    `weighted`: read and check the weights. `TraceError` names what is wrong, where, and the remedy.
     """
     table = read_table(path, ("page", "changed_at"))
     codes, names = table.codes("page")
@@ -102,7 +101,7 @@ def read_trace(path: Path, *, weighted: bool = False) -> Trace:
 
 
 def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> None:
-    """Complain of the first row that is not later than the row of the same page before it."""
+    """`TraceError` for the first row that is not later than the previous one of its page."""
     order = np.argsort(codes, kind="stable")
     late = (np.diff(codes[order]) == 0) & (np.diff(times[order]) <= 0)
     if not late.any():
@@ -117,7 +116,7 @@ def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> 
 
 
 def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages) -> None:
-    """Complain of the first change of a page that is not there."""
+    """`TraceError` for the first change outside the life of its page."""
     wrong = {
         "before its birth (first_seen)": times < pages.born[pages_of_rows],
         "at or after its death (died_at)": times >= pages.died[pages_of_rows],
@@ -142,7 +141,7 @@ def _read_reverts(table: Table) -> NDArray[np.bool_] | None:
 
 
 def _pages_of(names: list[str], times: Floats) -> _Pages:
-    """Of a trace that has no table of pages."""
+    """The pages of a trace without a table of pages."""
     return _Pages(
         names=names,
         sites=[""] * len(names),
@@ -155,7 +154,7 @@ def _pages_of(names: list[str], times: Floats) -> _Pages:
 
 
 def _read_pages(path: Path, times: Floats, weighted: bool) -> _Pages:
-    """The table of pages, in the order of their names; `times` of all changes."""
+    """The table of pages, in the order of their names; `times` are those of all changes."""
     table = read_table(path, ("page", "first_seen", "died_at"))
     names = table.texts("page")
     if not names:
@@ -190,7 +189,7 @@ def _read_pages(path: Path, times: Floats, weighted: bool) -> _Pages:
 
 
 def _in_order(table: Table, column: str, order: list[int]) -> list[str]:
-    """The texts of a column; none without the column."""
+    """The texts of a column; empty without the column."""
     if column not in table:
         return []
     texts = table.texts(column)

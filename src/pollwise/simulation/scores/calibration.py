@@ -1,4 +1,4 @@
-"""Whether what a policy predicts comes true: its chances and its forecasts over a replay."""
+"""Whether the predictions of a policy come true: its chances and forecasts in a replay."""
 
 import math
 from collections.abc import Callable
@@ -28,14 +28,14 @@ Floats = NDArray[np.float64]
 
 _DAY = 86_400.0
 _LONG_TRACE = 100 * _DAY
-"""A shorter one has no room for many weeks."""
+"""A shorter history has no room for many weeks."""
 _MOST_FORECASTS = 60
 _DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Decile:
-    """A tenth of the polls, by predicted chance: its mean, the share that changed, the number."""
+    """A tenth of the polls by predicted chance: mean chance, share that changed, and number."""
 
     predicted: float
     observed: float
@@ -44,7 +44,7 @@ class Decile:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A forecast begun at `begin` (UTC seconds), and what came true of it; delay in seconds."""
+    """A forecast made at `begin` (UTC seconds) and what happened; delay in seconds."""
 
     begin: float
     forecast: Forecast
@@ -55,9 +55,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The share of forecasts whose 80 % interval held the figure, and the mean signed error of
-    the forecasts relative to the mean figure.
-    """
+    """How often 80 % intervals held the figure, and the forecasts' mean error relative to it."""
 
     covered: float
     bias: float
@@ -79,7 +77,7 @@ class CalibrationReport:
 
     @property
     def worst(self) -> float:
-        """The largest difference of predicted and observed over the deciles."""
+        """The largest difference between predicted and observed among the deciles."""
         return max((abs(d.predicted - d.observed) for d in self.deciles), default=math.nan)
 
     def coverage(self, figure: str) -> Coverage:
@@ -125,8 +123,8 @@ def calibration_of(
 ) -> CalibrationReport:
     """Replay a history to a policy and hold its predictions against what happens.
 
-    Those of the part after `warm_up`, a share of the whole time, count. Forecasts are made at
-    evenly spaced moments, for the next 7 days, or 2 where the history is shorter than 100 days.
+    Only the time after `warm_up`, a share of the whole, counts. Forecasts are made at evenly
+    spaced moments, for the next 7 days, or 2 where the history is shorter than 100 days.
     `InputError` for a policy that predicts nothing.
     """
     report(f"{policy.text}: calibration")
@@ -151,7 +149,7 @@ def calibration_of(
         forecast, present = _forecast(history, witness, budget, now, horizon, generator)
         watching.append((forecast, present))
 
-    # In the compiled loop a policy is asked for no more than a witness has.
+    # A witness has all that the compiled loop needs of a policy.
     runs = cast(Policy, witness)
     polls = simulate(runs, history, seed=0, budget=budget, pauses=moments, on_pause=on_pause)
     outcomes = _Outcomes(history, polls, witness)
@@ -185,7 +183,7 @@ def _forecast(
     horizon: float,
     generator: np.random.Generator,
 ) -> tuple[Forecast, NDArray[np.bool_]]:
-    """The forecast made at a moment, and which pages are there."""
+    """The forecast made at a moment, and which pages are alive then."""
     changes = history.changes
     present = (np.maximum(changes.born, history.begin) <= now) & (changes.died > now)
     pages = [page for page, here in zip(history.pages, present, strict=True) if here]
@@ -205,7 +203,7 @@ def _forecast(
 
 
 class _Outcomes:
-    """What came true over a period, of the pages that were there at its begin."""
+    """What happened over a period to the pages alive at its begin."""
 
     def __init__(self, history: World, polls: Polls, witness: Witness) -> None:
         self._history = history
@@ -216,7 +214,7 @@ class _Outcomes:
         self._waited = _waits(changes, polls, history.end)
 
     def of(self, now: float, forecast: Forecast, present: NDArray[np.bool_]) -> Period:
-        """The forecast made at `now`, and what came true of it."""
+        """The forecast made at `now`, and what happened."""
         end = now + forecast.horizon
         changes = self._history.changes
         theirs = replace(changes, died=np.where(present, changes.died, -math.inf))

@@ -19,13 +19,13 @@ _RESAMPLES = 1000
 def paired_differences(
     tallies: Sequence[Floats], generator: np.random.Generator
 ) -> list[dict[str, dict[str, float | tuple[float, float]]]]:
-    """Of each tally after the first: its figures less those of the first.
+    """The figures of each tally after the first, minus those of the first.
 
-    The tallies (`pollwise.metrics.tally`) have the same pages in their rows; of weighted figures
-    the rows are weighted. By figure: `difference`, and `interval_80` and `interval_95` from a
-    paired bootstrap over the pages (Efron and Tibshirani 1993, chapter 13: percentiles): the pages
-    are drawn anew, the same for all. So the intervals say what other pages of the same kind could
-    have shown, not what another time could.
+    The rows of the tallies (`pollwise.metrics.tally`) are the same pages; for weighted figures the
+    rows are weighted. By figure: `difference`, and `interval_80` and `interval_95` from a paired
+    bootstrap over the pages, the same draw for all tallies (Efron and Tibshirani 1993, chapter 13:
+    percentiles). So the intervals say what other pages of the same kind could have shown, not
+    what another time could have.
 
     >>> one, other = np.ones((20, 9)), np.ones((20, 9))
     >>> other[:, 5] = 0.5  # half of the time fresh

@@ -1,4 +1,4 @@
-"""Several policies on several seeds of one world, and what the figures mean."""
+"""The figures by which runs of policies are compared, and their means over seeds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -51,10 +51,10 @@ def mean_of(values: Sequence[float]) -> Mean:
 
 
 def found_figures(found: NDArray[np.float64], ideal: float) -> dict[int, dict[str, float]]:
-    """By number of polls (the checkpoints and all): expected detections a poll.
+    """Expected detections a poll, by number of polls (each checkpoint, and all polls).
 
-    `found` has those of each poll. `found_per_poll` over the run so far, `tail_found_per_poll`
-    over its last 20 %, `of_ideal` the latter as a share of `ideal`.
+    `found` has those of each poll. `found_per_poll`: over the run so far; `tail_found_per_poll`:
+    over its last 20 %; `of_ideal`: the latter as a share of `ideal`.
     """
     figures = {}
     for count in sorted({*(n for n in CHECKPOINTS if n < len(found)), len(found)}):
@@ -73,7 +73,7 @@ def zipf_figures(world: Zipf, polls: Polls) -> dict[int, dict[str, float]]:
 
 
 def expected_detections(world: Zipf, polls: Polls) -> NDArray[np.float64]:
-    """Of each poll, the probability that it finds a change."""
+    """The probability of each poll to find a change."""
     seen_at = np.array([page.seen_at for page in world.pages], np.float64)
     order = np.argsort(polls.page_ids, kind="stable")
     pages, times = polls.page_ids[order], polls.times[order]
@@ -93,9 +93,11 @@ def replay_tally(world: World, polls: Polls, warm_up: float) -> NDArray[np.float
 
 
 def replay_figures(world: World, rows: NDArray[np.float64]) -> dict[str, float]:
-    """Of the tally of a replay: counts of polls, changes and found changes; captured share of the
-    changes; freshness; mean delay and age in days. Captured share of the changes that are no
-    reverts, where there are any. Where pages have weights, the same figures weighted.
+    """The figures of a replay, from its tally.
+
+    Counts of polls, changes and found changes; captured share of the changes, and of those that
+    are no reverts where there are reverts; freshness; mean delay and age in days. Where pages have
+    weights, the same figures weighted.
     """
     sums = rows.sum(axis=0)
     counts = dict(zip(TALLIED, sums.tolist(), strict=True))
@@ -117,7 +119,7 @@ def weights_of(world: World) -> NDArray[np.float64]:
 
 
 def in_days(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures, or groups of numbers about each, with those that are times in days and named so."""
+    """Figures, or groups of numbers about each, with times in days and names that say so."""
     return {
         f"{name}_days" if name in _TIMES else name: _divided(value, _DAY if name in _TIMES else 1.0)
         for name, value in figures.items()

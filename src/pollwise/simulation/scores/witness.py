@@ -1,4 +1,4 @@
-"""Polls of a simulated run, recorded with the chance of a change that the policy gave them."""
+"""Records the polls of a simulated run, with the chance of a change that the policy gave each."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ WITNESSED = np.dtype(
     [
         ("page", "i8"),
         ("time", "f8"),  # UTC seconds
-        ("seen_at", "f8"),  # time of the copy before; NaN: there was none
-        ("chance", "f8"),  # of a change, as predicted just before; NaN without a copy
+        ("seen_at", "f8"),  # time of the previous copy; NaN: none
+        ("chance", "f8"),  # of a change, predicted just before the poll; NaN without a copy
         ("changed", "?"),
     ]
 )
@@ -31,7 +31,7 @@ _UNCHANGED = int(Outcome.UNCHANGED)
 
 
 class WitnessedState(NamedTuple):
-    """The state of an index policy, and the record of its polls (`recorded[0]` of them)."""
+    """The state of an index policy, and its polls, of which `recorded[0]` are filled in."""
 
     inner: IndexState
     polls: NDArray[Any]  # of WITNESSED
@@ -39,9 +39,9 @@ class WitnessedState(NamedTuple):
 
 
 class Witness:
-    """Runs in the compiled loop of the simulator in the place of a policy, and polls as it does.
+    """Takes the place of a policy in the compiled loop, and polls as it does.
 
-    `most` is the number of polls that there is room for; further ones are not recorded.
+    There is room for `most` polls; further ones are not recorded.
     """
 
     def __init__(self, policy: BayesianIndex, most: int) -> None:
@@ -56,7 +56,7 @@ class Witness:
 
     @property
     def polls(self) -> NDArray[Any]:
-        """The polls until now, an array of WITNESSED."""
+        """The polls so far, an array of WITNESSED."""
         return self._polls[: self._count[0]]
 
     def add(self, pages: Sequence[Page]) -> None:

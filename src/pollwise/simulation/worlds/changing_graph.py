@@ -1,14 +1,14 @@
 """A graph whose pages are modified and deleted while a robot collects them.
 
-Every page changes as a Poisson process. The rates are log-normal: their logarithms vary from page
-to page with a standard deviation of 1, whatever the relevance and links of a page, so a tenth of
-the pages make 39 % of the changes. The `change_load` is the number of changes anywhere on the
-graph to be expected in a second, in which a robot makes one request.
+Every page changes as a Poisson process. The rates are log-normal and do not depend on the relevance
+or links of a page: their logarithms have a standard deviation of 1, so a tenth of the pages make
+39 % of the changes. The `change_load` is the expected number of changes on the whole graph in a
+second, in which a robot makes one request.
 
 A change is a deletion with the probability `deletions`, else a modification. A new page of another
-address replaces a deleted one at once, with its relevance, links and rate, so their number stays.
-Whoever links to it does so from its own next modification on; until then it links to the deleted
-one. The start page is never deleted.
+address replaces a deleted one at once, with the same relevance, links and rate, so the number of
+pages is constant. A page that linked to the deleted one links to the new one after its own next
+modification. The start page is never deleted.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ _SPREAD = 1.0
 class ChangingGraph:
     """The pages of a graph and their changes, which depend on the seed alone.
 
-    A page of the graph is a *spot*, on which one document follows another: the documents have the
-    ids that controllers know. Those of the first documents are those of the spots. `InputError`
-    for a load that is not above 0, or a share out of range.
+    A page of the graph is a *spot*, on which one document follows another. Controllers know the
+    ids of documents; the first documents have those of their spots. `InputError` for a load that
+    is not above 0, or a share out of range.
     """
 
     def __init__(

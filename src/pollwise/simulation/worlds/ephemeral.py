@@ -5,9 +5,9 @@ appears, and e^(-μ age) times its initial value later. A poll takes all that wa
 In the *fluid* world the waiting value x is a number that obeys x ← αx + u from epoch to epoch,
 α = e^(-μT), u = (Λξ/μ)(1 - α): what the random world does on average.
 
-A policy is a function from a `View` to the sources that it polls in this epoch: `top` and `above`
-make one of the Whittle index, of the sources whose parameters are known, and `LearningChooser`
-makes one of a policy that learns.
+A policy is a function from a `View` to the sources that it polls in this epoch. `top` and `above`
+make one from the Whittle index, for sources with known parameters; `LearningChooser` makes one from
+a policy that learns.
 
 Source: K. Avrachenkov and V. S. Borkar, "Whittle index policy for crawling ephemeral content",
 Inria research report 8702, 2015; `docs/theory.md` derives the index.
@@ -123,7 +123,7 @@ class EphemeralWorld:
 
     @property
     def pages(self) -> list[Page]:
-        """The sources as pages; nothing waits at the time 0, so there is a copy of then."""
+        """The sources as pages; nothing waits at the time 0, which counts as a poll."""
         return [Page(i, cost=source.cost, seen_at=0.0) for i, source in enumerate(self.sources)]
 
     @property
@@ -150,7 +150,7 @@ class EphemeralWorld:
             self._x[i] += float(initial @ np.exp(-source.decay * (self.now - born)))
 
     def poll(self, page_ids: Sequence[int]) -> list[Observation]:
-        """Take what waits at some sources; in the fluid world that is one item without age."""
+        """Take what waits at some sources; in the fluid world this is one item without age."""
         found = []
         for i in page_ids:
             items = self._items(i) if self._random else (Item(float(self._x[i])),)
@@ -224,7 +224,7 @@ def top(world: EphemeralWorld, polls: int) -> Choose:
 
 
 def above(world: EphemeralWorld, price: float) -> Choose:
-    """Every source whose Whittle index has reached `price`: the budget is met on average only."""
+    """Every source whose Whittle index has reached `price`: the budget is met only on average."""
     indices = _indices(world)
     return lambda view: np.flatnonzero(indices(view) >= price)
 
@@ -251,9 +251,9 @@ def balanced_price(world: EphemeralWorld, budget: float) -> float:
 
 
 class LearningChooser:
-    """A policy that learns, polling `polls` sources in each epoch.
+    """Has a policy that learns choose `polls` sources in each epoch.
 
-    `policy` has no pages yet; those of `world` are added.
+    The policy must have no pages yet; those of `world` are added.
     """
 
     def __init__(self, world: EphemeralWorld, policy: Policy, polls: int) -> None:
@@ -301,8 +301,8 @@ def play_epochs(
 ) -> EphemeralPlay:
     """Let a policy poll a world in the epochs 0 to `epochs` - 1.
 
-    `observed` are the sources whose waiting value the policy is told before it chooses; None: all
-    of them; of the others only a poll tells it.
+    `observed` are the sources whose waiting value the policy is told before it chooses (None: all);
+    for the others only a poll tells it.
 
     >>> sources = EphemeralSource(2.0, 1.0, 0.5), EphemeralSource(1.0, 1.0, 0.5)
     >>> world = EphemeralWorld(sources, random=False)

@@ -29,9 +29,8 @@ Floats = NDArray[np.float64]
 class Graph:
     """Pages, the links among them in document order, and how relevant each is to some topics.
 
-    `topic` is the topic that a crawl is about (the first one if not said otherwise), and
-    `relevance` an array of the relevance to it by page id. A page that links to another twice is
-    taken to do so once, at the first place.
+    `topic` is the topic of a crawl (by default the first one), and `relevance` an array of the
+    relevance to it by page id. Of several links from one page to another only the first counts.
     """
 
     START = 0
@@ -132,15 +131,14 @@ class Graph:
     def best_recall(self) -> Floats:
         """The recall after each number of fetches (0 to all) if no page had to be discovered.
 
-        That is the upper bound of every order: the most relevant pages come first. Recall is the
-        share of the sum of relevance that the fetched pages have (O'Meara and Patel 2001); where
-        no page is relevant it is 0.
+        The most relevant pages come first, so this is the upper bound of every order. Recall is
+        the fetched pages' share of all relevance (O'Meara and Patel 2001); 0 if there is none.
         """
         return recall_of(-np.sort(-self.relevance), float(self.relevance.sum()))
 
 
 def recall_of(gains: Floats, total: float) -> Floats:
-    """The recall before the first and after each fetch, of the relevance that each brought.
+    """The recall before the first and after each fetch, from the relevance that each brought.
 
     >>> recall_of(np.array([1.0, 0.0, 3.0]), 4.0)
     array([0.  , 0.25, 0.25, 1.  ])

@@ -1,4 +1,4 @@
-"""The papers' pages: that of rank k changes with probability α / k^β in a step."""
+"""The papers' pages: that of rank k changes in one step with probability α / k^β."""
 
 import math
 
@@ -17,11 +17,11 @@ Ints = NDArray[np.int64]
 class RankedPages:
     """`pages` pages by rank, and how they change ranks.
 
-    That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`), which
-    is that of a Poisson process with `rates` changes per step. It is
-    drawn which ranks swap: a page, by its current change probability, with the one after it.
-    `swap_every` r: once every r steps (None: never). `perturbations`: the pages are first in the
-    order of ranks, but for so many swaps; None: in random order.
+    That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`), that of
+    a Poisson process with `rates` changes per step. In a swap, a page drawn by its current change
+    probability changes ranks with the one after it. `swap_every` r: there is a swap every r steps
+    (None: never). `perturbations`: the pages begin in the order of ranks, after so many swaps;
+    None: in random order.
 
     Source: O.-C. Granmo and B. J. Oommen, "Solving stochastic nonlinear resource allocation
     problems using a hierarchy of twofold resource allocation automata", 2010, section 4.

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 _RECENT = 0.1
 _NEAR = 0.1
-"""How far from 1 the amounts may be: those of LAKG start at rounded states."""
+"""How far from 1 the sum of the amounts may be: LAKG starts at rounded states."""
 
 
 class StochasticKnapsack:
@@ -114,9 +114,9 @@ class StochasticKnapsack:
     def score(self, amounts: ArrayLike) -> float:
         """The expected reward of an access, pages being accessed in proportion to `amounts`.
 
-        That is Σ x d(x), with amounts that are first made to sum to 1; with noise, d is the mean
-        of what is left of it between 0 and 1. `InputError` for amounts that are not one for each
-        page, none of them negative, some above 0.
+        That is Σ x d(x), the amounts being scaled to sum to 1; with noise, d is the mean of the
+        noisy value clipped to 0 and 1. `InputError` unless there is an amount for each page, none
+        negative and some above 0.
         """
         share = np.asarray(amounts, np.float64)
         if share.shape != self.hazards.shape or not ((share >= 0).all() and share.sum() > 0):
@@ -155,8 +155,8 @@ class StochasticKnapsack:
 class Play:
     """What a policy did to a knapsack: the page of each poll, and whether it paid.
 
-    `expected` is the probability with which it did; `scores` has, for each checkpoint, the score
-    of the mixture of amounts after so many polls; for a policy without amounts it is the mean of
+    `expected` is the probability with which it did. `scores` has, for each checkpoint, the score
+    of the policy's amounts after so many polls or, for a policy without amounts, the mean of
     `expected` over the last tenth of these polls.
     """
 
@@ -177,8 +177,8 @@ def play(
     """Let a policy without pages fill a knapsack, one poll a second.
 
     A page is offered the amount that the policy gives it at that time. A policy without amounts,
-    such as bayes-index, offers what it does: 1/τ, if it polls a page τ seconds after the poll
-    before. `seed` is that of the knapsack: the same for different policies means the same pages.
+    such as bayes-index, offers 1/τ when it polls a page τ seconds after the poll before. `seed` is
+    that of the knapsack: the same seed gives different policies the same pages.
 
     >>> from pollwise.policies.index.bayes_index import BayesianIndex
     >>> result = play(BayesianIndex(), StochasticKnapsack([0.1, 0.9]), polls=100, seed=1)
@@ -197,11 +197,15 @@ def play(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
         marks, np.full(len(marks), math.nan), blank_observation(),
     )  # fmt: skip
-    offer = _offer_called if compiled_state(policy) is None else _offer_compiled
     every = knapsack.swap_every or polls
     begin = 0
     for end in sorted({1, *range(every, polls, every), polls}):
-        reached = offer(policy, knapsack, last, reward_rng, record, begin, end)
+        state = compiled_state(policy)
+        if state is None:
+            reached = _offer_called(policy, knapsack, last, reward_rng, record, begin, end)
+        else:
+            hazards, noise = knapsack.hazards, knapsack.noise
+            reached = _offer(state, hazards, noise, last, reward_rng, record, begin, end)
         if reached < end:
             raise InputError(
                 f"play: the policy has no page to poll after {reached} polls; only policies that"
@@ -231,34 +235,18 @@ class _Record(NamedTuple):
 
 
 def recent_mean(expected: Floats) -> float:
-    """The mean over the last tenth."""
+    """The mean over the last tenth of the polls."""
     return float(expected[-max(1, round(_RECENT * len(expected))) :].mean())
 
 
 def _check_capacity(policy: Policy) -> None:
-    """What is offered are the amounts themselves: they must be shares of one."""
+    """`InputError` unless the amounts of the policy, if it has any, sum to about 1."""
     total = policy.amounts().sum() if isinstance(policy, Mixture) else 1.0
     if abs(total - 1.0) > _NEAR:
         raise InputError(
             f"play: the amounts of the policy sum to {total:.3g}, a knapsack takes 1; leave its"
             " capacity at 1, or give it a finer resolution"
         )
-
-
-def _offer_compiled(
-    policy: Any,
-    knapsack: StochasticKnapsack,
-    last: Floats,
-    rng: np.random.Generator,
-    record: _Record,
-    begin: int,
-    end: int,
-) -> int:
-    """Polls `begin` to `end`; gives the number of the first that there was no page for."""
-    reached: int = _offer(
-        policy.state, knapsack.hazards, knapsack.noise, last, rng, record, begin, end
-    )
-    return reached
 
 
 def _offer_called(
@@ -270,7 +258,7 @@ def _offer_called(
     begin: int,
     end: int,
 ) -> int:
-    """The same for a policy that cannot be compiled."""
+    """What `_offer` does, for a policy that cannot be compiled."""
     mixture = policy if isinstance(policy, Mixture) else None
     for n in range(begin, end):
         now = float(n)
@@ -302,7 +290,7 @@ def _draw(
 
 @kernel
 def _noisy(chance: float, noise: float) -> float:
-    """The mean of chance + N(0, noise²) where it is cut off at 0 and 1."""
+    """The mean of chance + N(0, noise²), clipped to 0 and 1."""
     return noise * (_mean_above(chance / noise) - _mean_above((chance - 1.0) / noise))
 
 
@@ -315,7 +303,7 @@ def _mean_above(z: float) -> float:
 
 @kernel
 def _score(shares: Floats, hazards: Floats, noise: float) -> float:
-    """The expected reward of an access in proportion to shares that sum to 1."""
+    """The expected reward of an access, pages being drawn by shares that sum to 1."""
     score = 0.0
     for page in range(len(hazards)):
         if shares[page] > 0.0:
@@ -335,6 +323,7 @@ def _offer(
     begin: int,
     end: int,
 ) -> int:
+    """Make polls `begin` to `end` - 1; the number of the first without a page, else `end`."""
     page_ids, paid, expected, marks, scores, observations = record
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1

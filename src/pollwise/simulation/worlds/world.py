@@ -1,11 +1,10 @@
-"""What a world of pages offers to the simulator, and what both kinds of world have in common."""
+"""What the simulator needs of a world of pages, and the base of our worlds."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pollwise.metrics import Changes
 from pollwise.types import Observation, Outcome, Page
@@ -23,7 +22,7 @@ class World(Protocol):
     """Whether polls tell when the page changed last, as servers may."""
 
     def reset(self, seed: int, duration: float = math.inf) -> None:
-        """Begin anew with a history of at least `duration` seconds, or of all there is."""
+        """Begin anew with a history of at least `duration` seconds, or all that is recorded."""
 
     @property
     def end(self) -> float:
@@ -31,33 +30,34 @@ class World(Protocol):
 
     @property
     def pages(self) -> Sequence[Page]:
-        """Every page that is there at some time; ids 0, 1, 2, ..."""
+        """Every page that is there at some time; their ids are 0, 1, 2, ..."""
 
     @property
     def changes(self) -> Changes:
-        """What really happens, for scoring and for the worlds' own use; no policy sees it."""
+        """What really happens, for the simulator and for scoring; no policy sees it."""
 
     @property
     def rates(self) -> Mapping[int, float]:
         """The true change rates per second by page id, for policies that are told them."""
 
     def poll(self, page_ids: Sequence[int], now: float) -> list[Observation]:
-        """What polls find at `now`, against the copies of the polls before."""
-
-    def change_times(self, page_id: int) -> NDArray[np.float64]:
-        """The times at which a page changes; for scoring only."""
+        """What polls find at `now`, compared with the copies of the polls before."""
 
 
 class Recorded:
-    """A world whose history is there before the first poll: the base of all ours."""
+    """A world whose history is known before the first poll: the base of all ours."""
 
-    begin = 0.0
+    begin = end = 0.0
     tells_last_changed = False
 
     def __init__(self) -> None:
         self._pages: list[Page] = []
         self._changes = Changes.of([], np.empty(0), np.empty(0))
         self._seen = np.empty(0)
+
+    def reset(self, seed: int, duration: float = math.inf) -> None:
+        """Begin anew; the same history, if a world does not draw another."""
+        self._set_history(self._pages, self._changes)
 
     def _set_history(self, pages: list[Page], changes: Changes) -> None:
         self._pages = pages
@@ -75,10 +75,6 @@ class Recorded:
     def changes(self) -> Changes:
         """What really happens."""
         return self._changes
-
-    def change_times(self, page_id: int) -> NDArray[np.float64]:
-        """The times at which a page changes."""
-        return self._changes.of_page(page_id)
 
     def poll(self, page_ids: Sequence[int], now: float) -> list[Observation]:
         """What polls find; GONE for a page that is not there at `now`."""
@@ -103,13 +99,13 @@ class Recorded:
         )
 
     def _last_changed_at(self, page_id: int, count: int) -> float | None:
-        """The time of a page's change number `count`, or of its birth, if that is told."""
+        """The time of a page's change number `count` (0: of its birth), if that is told."""
         if not self.tells_last_changed:
             return None
         if count:
             return float(self._changes.of_page(page_id)[count - 1])
         born = float(self._changes.born[page_id])
-        # When the pages that are there from the beginning were born is not known.
+        # Of pages that are there from the beginning the birth is not known.
         return born if born > self.begin else None
 
     def _is_reverted(self, page_id: int, count: int) -> bool:

@@ -1,4 +1,4 @@
-"""The papers' world: page of rank k changes in one step with probability α / k^β."""
+"""The papers' world: the page of rank k changes in one step with probability α / k^β."""
 
 import math
 from collections.abc import Mapping
@@ -17,18 +17,12 @@ Floats = NDArray[np.float64]
 
 
 class Zipf(Recorded):
-    """`pages` pages; that of rank k changes with probability `alpha` / k^`beta` per step of 1 s.
+    """Pages of which that of rank k changes with probability `alpha` / k^`beta` per step of 1 s.
 
-    Changes are a Poisson process of rate -ln(1 - α/k^β), which gives just that probability of at
-    least one change in a step. The pages' copies are up to as many steps old as there are pages,
-    at random, as if they had been polled in turn before.
-
-    `swap_every` r: the world is dynamic; after every r steps a page is drawn by its current change
-    probability and changes ranks with the one after it. `perturbations`: the pages are first in
-    the order of ranks, but for so many such swaps; None: in random order.
-
-    Source: O.-C. Granmo and B. J. Oommen, "Solving stochastic nonlinear resource allocation
-    problems using a hierarchy of twofold resource allocation automata", 2010, section 4.
+    Changes are a Poisson process of rate -ln(1 - α/k^β), which has just that probability of at
+    least one change in a step. The ages of the pages' copies are random, as if all pages had been
+    polled in turn before. `swap_every`, `perturbations`, and the source: see
+    `pollwise.simulation.worlds.ranks.RankedPages`.
 
     >>> world = Zipf(pages=3, alpha=0.5, beta=1.0)
     >>> world.reset(seed=1, duration=100.0)
@@ -56,20 +50,14 @@ class Zipf(Recorded):
         )
         self._hazards: list[tuple[Floats, Floats]] = []
         self._rates: dict[int, float] = {}
-        self._end = 0.0
 
     @property
     def ideal(self) -> float:
         """1 - Πq: the probability that at least one page changes in a step.
 
-        No policy of one poll a step finds more a poll.
+        With one poll a step no policy finds more a poll.
         """
         return float(-np.expm1(-self._ranks.rates.sum()))
-
-    @property
-    def end(self) -> float:
-        """When the history ends."""
-        return self._end
 
     @property
     def rates(self) -> Mapping[int, float]:
@@ -77,11 +65,11 @@ class Zipf(Recorded):
         return self._rates
 
     def reset(self, seed: int, duration: float = 100_000.0) -> None:
-        """Draw a history of `duration` steps, and what came before."""
+        """Draw a history of `duration` steps, and one before it."""
         rng = np.random.default_rng(seed)
         count = len(self._ranks.probabilities)
         before = float(count)
-        self._end = duration
+        self.end = duration
         rank_rates = self._ranks.rates
         order = self._ranks.first_order(rng)
         rate_of = np.empty(count)
@@ -116,14 +104,14 @@ class Zipf(Recorded):
         rank_rates: Floats,
         before: float,
     ) -> list[tuple[Floats, Floats]]:
-        """Of each page, times and the cumulative hazards there, linear in between."""
+        """For each page, times and its cumulative hazard at them, linear in between."""
         knots: list[list[float]] = [[-before] for _ in order]
         rates: list[list[float]] = [[] for _ in order]
         for rank, page in enumerate(order):
             rates[page].append(rank_rates[rank])
         every = self._ranks.swap_every
         if every is not None:
-            swap_times = np.arange(every, self._end, every, dtype=float)
+            swap_times = np.arange(every, self.end, every, dtype=float)
             ranks = self._ranks.draw_ranks(rng, len(swap_times))
             for now, rank in zip(swap_times.tolist(), ranks.tolist(), strict=True):
                 if rank + 1 < len(order):
@@ -133,6 +121,6 @@ class Zipf(Recorded):
                         rates[order[moved]].append(rank_rates[moved])
         hazards = []
         for knot, rate in zip(knots, rates, strict=True):
-            time = np.array([*knot, self._end])
+            time = np.array([*knot, self.end])
             hazards.append((time, np.append(0.0, np.cumsum(np.diff(time) * rate))))
         return hazards

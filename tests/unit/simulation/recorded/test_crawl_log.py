@@ -35,8 +35,8 @@ def test_changes_are_at_the_crawls_that_saw_them(folder):
     assert [page.site for page in world.pages] == ["31", "31", ""]
     assert [page.kind for page in world.pages] == ["x/#", "x/#", "#"]
     assert (world.changes.born / DAY).tolist() == [5.5, 0.5, 2.0]
-    assert (world.change_times(0) / DAY).tolist() == [8.25, 9.25]
-    assert world.change_times(1).tolist() == []
+    assert (world.changes.of_page(0) / DAY).tolist() == [8.25, 9.25]
+    assert world.changes.of_page(1).tolist() == []
     assert (world.begin / DAY, world.end / DAY) == (0.5, 9.25)
 
 

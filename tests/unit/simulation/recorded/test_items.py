@@ -56,6 +56,12 @@ def test_what_polls_find(tmp_path, ending):
     assert late.items == (Item(pytest.approx(8.0), 40.0),)
 
 
+def test_an_item_without_an_end_stays(tmp_path):
+    table = TABLE | {"gone_at": np.array([30.0, math.nan, 60.0, -1.0])}
+    gone = ItemReplay.read(written(tmp_path, table), half_life=10.0).items.gone_at
+    assert gone.tolist() == [math.inf, 60.0, 30.0, math.inf]
+
+
 def test_ages_are_not_told_where_the_table_has_none(tmp_path):
     table = TABLE | {"published_at": TABLE["first_seen"]}
     world = ItemReplay.read(written(tmp_path, table), half_life=10.0)
@@ -104,13 +110,13 @@ def test_the_learner_is_ahead_of_uniform_where_sources_differ(tmp_path):
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"weight": [1.0, -2.0, 4.0, 8.0]}, "row 2: weight is missing or negative"),
-        ({"weight": [1.0, 2.0, None, 8.0]}, "row 3: weight is missing or negative"),
+        ({"weight": [1.0, -2.0, 4.0, 8.0]}, "row 2: weight is negative"),
+        ({"weight": [1.0, 2.0, None, 8.0]}, "row 3: weight is empty"),
         ({"weight": [0.0] * 4}, "every weight is 0"),
         ({"gone_at": [30.0, 19.0, 60.0, -1.0]}, "row 2: gone_at is before first_seen"),
-        ({"first_seen": [None, 20.0, 20.0, 40.0]}, "row 1: first_seen is no time"),
+        ({"first_seen": [None, 20.0, 20.0, 40.0]}, "row 1: first_seen is empty"),
         ({"item": ["x", "x", "x", "y"]}, "row 3: the source has this item already"),
-        ({"weight": ["much"] * 4}, "column weight must be of numbers"),
+        ({"weight": ["much"] * 4}, "row 1: weight 'much' is no number"),
     ],
 )
 def test_bad_rows_are_named(tmp_path, change, fault):

@@ -34,7 +34,7 @@ def content(world: Replay) -> dict[str, tuple]:
     world.reset(0)
     return {
         page.url: (
-            world.change_times(page.id).tolist(),
+            world.changes.of_page(page.id).tolist(),
             world.changes.born[page.id],
             world.changes.died[page.id],
         )
@@ -69,7 +69,7 @@ class TestCsv:
         rows = ["a,2024-05-01T12:00:00Z", "a,2024-05-01T14:00:01+02:00", "a,2024-05-01T12:00:02"]
         world = Replay.read(write("t.csv", "\n".join(["page,changed_at", *rows])))
         noon = datetime(2024, 5, 1, 12, tzinfo=UTC).timestamp()
-        assert world.change_times(0).tolist() == [noon, noon + 1, noon + 2]
+        assert world.changes.of_page(0).tolist() == [noon, noon + 1, noon + 2]
 
     def test_further_columns_are_ignored(self, write):
         world = Replay.read(write("t.csv", "size,changed_at,page\n9,1,a\n9,2,a\n"))
@@ -100,7 +100,7 @@ class TestParquet:
             table = pa.table({"page": ["a"], "changed_at": column})
             parquet.write_table(table, tmp_path / "t.parquet")
             world = Replay.read(tmp_path / "t.parquet")
-            assert world.change_times(0).tolist() == [noon.timestamp()]
+            assert world.changes.of_page(0).tolist() == [noon.timestamp()]
 
 
 class TestErrors:
@@ -327,8 +327,8 @@ class TestReverts:
 
     def test_they_may_count_for_nothing(self, write):
         world = Replay.read(write("trace.csv", self.TRACE), ignore_reverts=True)
-        assert world.change_times(0).tolist() == [10.0, 30.0]
-        assert world.change_times(1).tolist() == [15.0]
+        assert world.changes.of_page(0).tolist() == [10.0, 30.0]
+        assert world.changes.of_page(1).tolist() == [15.0]
         assert not any(world.poll([0], now)[0].reverted for now in (12.0, 45.0))
 
 

@@ -136,7 +136,7 @@ def test_a_witness_polls_as_its_policy_does():
     assert np.array_equal(witness.polls["page"], plain.page_ids[:400])
     assert np.array_equal(witness.polls["time"], plain.times[:400])
     for poll in witness.polls:
-        own = world.change_times(poll["page"])
+        own = world.changes.of_page(poll["page"])
         assert poll["changed"] == bool(((own > poll["seen_at"]) & (own <= poll["time"])).any())
         assert 0 <= poll["chance"] <= 1
 

@@ -35,7 +35,7 @@ def expected(pages: int, alpha: float, beta: float) -> np.ndarray:
 
 
 def steps_with_change(world: Zipf, page_id: int) -> int:
-    times = world.change_times(page_id)
+    times = world.changes.of_page(page_id)
     return np.unique(np.floor(times[(times >= 0) & (times < STEPS)])).size
 
 
@@ -51,7 +51,7 @@ def test_a_step_sees_a_change_with_the_probability_of_the_rank(alpha, beta):
 
 def test_times_between_changes_are_exponential():
     world = reset(pages=1, alpha=0.5)
-    gaps = np.diff(world.change_times(0)) * world.rates[0]
+    gaps = np.diff(world.changes.of_page(0)) * world.rates[0]
     assert stats.kstest(gaps, "expon").pvalue > 0.001
 
 
@@ -59,8 +59,8 @@ def test_copies_are_as_old_as_if_pages_had_been_polled_in_turn():
     world = reset(pages=400)
     ages = -np.array([page.seen_at for page in world.pages]) / 400
     assert stats.kstest(ages, "uniform").pvalue > 0.001
-    assert all(world.change_times(n).min(initial=0.0) >= -400 for n in range(400))
-    assert any(world.change_times(n).min(initial=0.0) < 0 for n in range(400))
+    assert all(world.changes.of_page(n).min(initial=0.0) >= -400 for n in range(400))
+    assert any(world.changes.of_page(n).min(initial=0.0) < 0 for n in range(400))
 
 
 def test_the_ideal_is_the_probability_of_any_change():
@@ -137,7 +137,7 @@ class TestDynamic:
         """Taken as a clock, the cumulative hazard makes the changes of a page a unit process."""
         world = reset(pages=5, beta=1.0, swap_every=50)
         for page in range(5):
-            times = world.change_times(page)
+            times = world.changes.of_page(page)
             hazards = world.cumulative_hazard(np.full(times.size, page), times)
             assert stats.kstest(np.diff(hazards), "expon").pvalue > 0.001
 
@@ -148,7 +148,7 @@ def test_the_cumulative_hazard_is_the_expected_number_of_changes(swap_every):
     ids = np.arange(50)
     begin = world.cumulative_hazard(ids, np.zeros(50))
     end = world.cumulative_hazard(ids, np.full(50, float(STEPS)))
-    counts = np.array([(world.change_times(page) >= 0).sum() for page in ids])
+    counts = np.array([(world.changes.of_page(page) >= 0).sum() for page in ids])
     chi_square = np.sum((counts - (end - begin)) ** 2 / (end - begin))
     assert stats.chi2(50).ppf(0.001) < chi_square < stats.chi2(50).ppf(0.999)
     if swap_every is None:
@@ -196,7 +196,7 @@ def test_different_policies_meet_the_same_world():
 def test_polls_compare_with_the_copy_before():
     world = reset(pages=1, alpha=0.1)
     [page] = world.pages
-    times = world.change_times(0)
+    times = world.changes.of_page(0)
     for now in np.arange(0.0, 300.0, 3.0):
         [observation] = world.poll([0], float(now))
         seen_at = page.seen_at if now == 0 else now - 3.0
