@@ -1,4 +1,4 @@
-"""What arguments must be; each message names the owner, the argument, its value and the range."""
+"""Checks of arguments; each message names the owner, the argument, its value and the range."""
 
 import math
 import os
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, also one of numpy's; True and False are none.
+    """Whether it is an integer, numpy's included; True and False are none.
 
     >>> is_whole(3), is_whole(3.0), is_whole(True)
     (True, False, False)
@@ -35,7 +35,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """A number that is not complex, also one of numpy's; True and False are none.
+    """Whether it is a real number, numpy's included; True and False are none.
 
     >>> is_real(3), is_real(0.5), is_real("0.5")
     (True, True, False)
@@ -44,7 +44,7 @@ def is_real(value: object) -> TypeGuard[float]:
 
 
 def require(name: str, value: object, holds: bool, demand: str) -> None:
-    """`InputError`, saying what the value must be, unless what is demanded of it holds.
+    """`InputError`, which says that the value must be `demand`, unless `holds`.
 
     >>> require("Budget: rate", -1.0, False, "above 0")
     Traceback (most recent call last):
@@ -97,9 +97,9 @@ def require_generator(owner: str, generator: object) -> None:
 
 
 def require_drawable(figure: Path, otherwise: str) -> None:
-    """`InputError` unless matplotlib is there and the file `figure` can be written.
+    """`InputError` unless matplotlib is installed and the file `figure` can be written.
 
-    `otherwise`: what can be done instead.
+    `otherwise`: what the user can do instead.
     """
     if find_spec("matplotlib") is None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What the policies have in common that estimate rates and share the budget out by them."""
+"""The common part of policies that estimate rates and share out the budget by them."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from pollwise.checks import is_real
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
-from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.kernels import (
     REALLOCATION_PAGE,
@@ -52,10 +51,3 @@ class ReallocatingPolicy(AdaptivePolicy):
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         super()._enter(pages, page_ids)
         self._shared["pages"] += len(pages)
-
-    def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), REALLOCATION_PAGE)
-        new["seen_at"] = seen_at(pages)
-        new["weight"] = [page.weight for page in pages]
-        new["cost"] = [page.cost for page in pages]
-        return new

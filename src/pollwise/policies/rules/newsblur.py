@@ -25,9 +25,9 @@ class NewsBlur(IntervalRule):
     none                6 hours           6 hours             12 hours; below 1: 24 hours
     ==================  ================  ==================  ==================
 
-    Without items it is that many hours a month since the latest item, at least one month's, and at
-    most 12 hours; with less than one subscriber 48 hours. A subscriber who pays counts as 1, one
-    who does not as 0.1. `scale`: see `IntervalRule`.
+    Without items, this is multiplied by the months since the latest item (at least 1), up to 12
+    hours, or 48 hours with less than one subscriber. A subscriber who pays counts as 1, one who
+    does not as 0.1. `scale`: see `IntervalRule`.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = NewsBlur(scale=1.0)

@@ -1,9 +1,9 @@
 """The adaptive fetch schedule of Apache Nutch.
 
 After a poll that found a change the interval is T ← (1 - decrease) T, after one that found none
-T ← (1 + increase) T, from 30 days on, between a minute and 365 days. With SYNC_DELTA the next poll
-is to come at a distance from the change that fits: with δ the time since the latest change,
-T ← max(T, δ), and the next poll is in T - synchronise δ.
+T ← (1 + increase) T, starting at 30 days, between a minute and 365 days. SYNC_DELTA brings polls in
+step with changes: with δ the time since the latest change, T ← max(T, δ), and the next poll is in
+T - synchronise δ.
 
 Source: Apache Nutch, `org.apache.nutch.crawl.AdaptiveFetchSchedule`, whose own defaults for all
 three rates are 0.2 (the configuration shipped with it has 0.4, 0.2 and 0.3). δ counts up to T here:
