@@ -63,37 +63,35 @@ def require_whole(
     Traceback (most recent call last):
     pollwise.errors.InputError: lakg: resolution=1.5 must be a whole number of at least 2
     """
-    if not (is_whole(value) and least <= value and (most is None or value <= most)):
-        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{owner}: {name}={value!r} must be a whole number {bounds}")
+    holds = is_whole(value) and least <= value and (most is None or value <= most)
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    require(f"{owner}: {name}", value, holds, f"a whole number {bounds}")
 
 
 def require_positive(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a finite number above 0."""
-    if not (is_real(value) and 0 < value < math.inf):
-        raise InputError(f"{owner}: {name}={value!r} must be a finite number above 0")
+    holds = is_real(value) and 0 < value < math.inf
+    require(f"{owner}: {name}", value, holds, "a finite number above 0")
 
 
 def require_share(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a number from 0 to 1."""
-    if not (is_real(value) and 0 <= value <= 1):
-        raise InputError(f"{owner}: {name}={value!r} must be a number from 0 to 1")
+    holds = is_real(value) and 0 <= value <= 1
+    require(f"{owner}: {name}", value, holds, "a number from 0 to 1")
 
 
 def require_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
     """`InputError` unless it is one of the choices."""
     known = list(choices)
-    if not (isinstance(value, str) and value in known):
-        raise InputError(f"{owner}: {name}={value!r} must be one of {', '.join(known)}")
+    holds = isinstance(value, str) and value in known
+    require(f"{owner}: {name}", value, holds, f"one of {', '.join(known)}")
 
 
 def require_generator(owner: str, generator: object) -> None:
     """`InputError` unless it is a generator of random numbers."""
-    if not isinstance(generator, np.random.Generator):
-        raise InputError(
-            f"{owner}: generator={generator!r} must be a numpy Generator, such as"
-            " numpy.random.default_rng(1)"
-        )
+    holds = isinstance(generator, np.random.Generator)
+    demand = "a numpy Generator, such as numpy.random.default_rng(1)"
+    require(f"{owner}: generator", generator, holds, demand)
 
 
 def require_drawable(figure: Path, otherwise: str) -> None:

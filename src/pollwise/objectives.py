@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from pollwise.checks import require
 from pollwise.errors import InputError
 
 __all__ = [
@@ -269,11 +270,8 @@ class Ephemeral(Objective):
     def __post_init__(self) -> None:
         for name in ("decay", "value"):
             number = getattr(self, name)
-            if not 0 < number < math.inf:
-                raise InputError(
-                    f"Ephemeral: {name}={number!r} must be a finite number above 0;"
-                    " for items that do not fade use Detection or Delay"
-                )
+            demand = "a finite number above 0; for items that do not fade use Detection or Delay"
+            require(f"Ephemeral: {name}", number, 0 < number < math.inf, demand)
 
     def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
         """The expected value of the items at the end of a cycle, times weight."""
@@ -326,11 +324,8 @@ def discrete_index(
     (Avrachenkov and Borkar 2015.) Beyond, where rounding may lead, it is that of u/(1 - α).
     `InputError` if α is out of range.
     """
-    if not 0 < retention < 1:
-        raise InputError(
-            f"discrete_index: retention={retention!r} must be between 0 and 1 (exclusive);"
-            " it is e^(-decay * epoch)"
-        )
+    demand = "between 0 and 1 (exclusive); it is e^(-decay * epoch)"
+    require("discrete_index: retention", retention, 0 < retention < 1, demand)
     x, u = np.asarray(state, np.float64), np.asarray(inflow, np.float64)
     rise = np.maximum(u - (1 - retention) * x, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import (
     is_real,
+    require,
     require_choice,
     require_generator,
     require_positive,
@@ -100,8 +101,8 @@ class LAKG(CompiledPolicy):
         generator: np.random.Generator | None = None,
     ) -> None:
         require_whole("lakg", "resolution", resolution, 2, _LARGEST_RESOLUTION)
-        if not is_real(exponent) or not 0 <= exponent < math.inf:
-            raise InputError(f"lakg: exponent={exponent!r} must be a finite number, at least 0")
+        holds = is_real(exponent) and 0 <= exponent < math.inf
+        require("lakg: exponent", exponent, holds, "a finite number, at least 0")
         require_positive("lakg", "capacity", capacity)
         require_choice("lakg", "schedule", schedule, _SCHEDULES)
         if schedule == "random" or generator is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
+from pollwise.checks import require
 from pollwise.knapsack import allocate
 from pollwise.objectives import Detection, Objective
 from pollwise.policies.deadline.kernels import DeadlineState, set_intervals
@@ -48,11 +48,8 @@ class Optimal(DeadlinePolicy):
     def __init__(
         self, *, rates: Mapping[int, float], budget: float, objective: Objective | None = None
     ) -> None:
-        if not 0 < budget < np.inf:
-            raise InputError(
-                f"optimal: budget={budget!r} must be a finite number above 0 (cost units per"
-                " second)"
-            )
+        demand = "a finite number above 0 (cost units per second)"
+        require("optimal: budget", budget, 0 < budget < np.inf, demand)
         super().__init__()
         self.objective = Detection() if objective is None else objective
         self._rates = rates

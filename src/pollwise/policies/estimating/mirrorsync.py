@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real, require_generator, require_positive
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require, require_generator, require_positive
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.mirrorsync_kernels import (
     MEAN_RATE,
@@ -63,10 +62,8 @@ class MirrorSync(AdaptivePolicy):
     ) -> None:
         require_generator(self.name, generator)
         require_positive(self.name, "step", step)
-        if not (is_real(probing) and 0.0 < probing <= 1.0):
-            raise InputError(
-                f"mirrorsync: probing={probing!r} must be a probability above 0 and at most 1"
-            )
+        holds = is_real(probing) and 0.0 < probing <= 1.0
+        require("mirrorsync: probing", probing, holds, "a probability above 0 and at most 1")
         shared = np.zeros(1, MIRROR_SHARED)
         shared["first_interval"] = (1.0 + probing) / MEAN_RATE
         shared["probing"] = probing

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.objectives import Objective
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.kernels import (
@@ -30,11 +29,9 @@ class ReallocatingPolicy(AdaptivePolicy):
     _learned = ("first_interval", "price")
 
     def __init__(self, estimator: int, objective: Objective, *, exploration: float) -> None:
-        if not (is_real(exploration) and 0.0 <= exploration <= 1.0):
-            raise InputError(
-                f"{self.name}: exploration={exploration!r} must be a share of the budget, from"
-                " 0 to 1"
-            )
+        holds = is_real(exploration) and 0.0 <= exploration <= 1.0
+        demand = "a share of the budget, from 0 to 1"
+        require(f"{self.name}: exploration", exploration, holds, demand)
         shared = np.zeros(1, REALLOCATION_SHARED)
         shared["estimator"] = estimator
         shared["exploration"] = exploration

@@ -6,8 +6,7 @@ Source: NewsBlur, `Feed.get_next_scheduled_update`. Its random addition of up to
 spreads its load, is left out: the queue spreads pages.
 """
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import TIERS
 from pollwise.policies.rules.policy import DAY, MINUTE, IntervalRule
 
@@ -40,11 +39,9 @@ class NewsBlur(IntervalRule):
     name = "newsblur"
 
     def __init__(self, *, subscribers: float = 0.1, scale: float | None = None) -> None:
-        if not (is_real(subscribers) and 0.0 <= subscribers < float("inf")):
-            raise InputError(
-                f"newsblur: subscribers={subscribers!r} must be a finite number of at least 0;"
-                " 0.1 is one who does not pay"
-            )
+        holds = is_real(subscribers) and 0.0 <= subscribers < float("inf")
+        demand = "a finite number of at least 0; 0.1 is one who does not pay"
+        require("newsblur: subscribers", subscribers, holds, demand)
         longest = 720 * MINUTE if subscribers >= 1 else 2880 * MINUTE
         super().__init__(
             TIERS,

@@ -11,8 +11,7 @@ where T has reached its maximum, δ may be many times T, and the next poll would
 (NUTCH-1564). The time of a change is the one that the server tells, else that of the poll.
 """
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import ADAPT
 from pollwise.policies.rules.policy import DAY, IntervalRule
 
@@ -47,10 +46,8 @@ class Nutch(IntervalRule):
     ) -> None:
         rates = {"increase": increase, "decrease": decrease, "synchronise": synchronise}
         for name, rate in rates.items():
-            if not (is_real(rate) and 0.0 <= rate < 1.0):
-                raise InputError(
-                    f"nutch: {name}={rate!r} must be a share of the interval, from 0 and below 1"
-                )
+            holds = is_real(rate) and 0.0 <= rate < 1.0
+            require(f"nutch: {name}", rate, holds, "a share of the interval, from 0 and below 1")
         super().__init__(
             ADAPT, initial=30 * DAY, minimum=minimum, maximum=maximum, scale=scale, **rates
         )
