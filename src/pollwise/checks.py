@@ -1,4 +1,4 @@
-"""What arguments must be; each message names the owner, the argument, its value and the range."""
+"""Checks of arguments; each message names the owner, the argument, its value and the range."""
 
 import math
 import os
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, also one of numpy's; True and False are none.
+    """Whether it is an integer, numpy's included; True and False are none.
 
     >>> is_whole(3), is_whole(3.0), is_whole(True)
     (True, False, False)
@@ -35,7 +35,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """A number that is not complex, also one of numpy's; True and False are none.
+    """Whether it is a real number, numpy's included; True and False are none.
 
     >>> is_real(3), is_real(0.5), is_real("0.5")
     (True, True, False)
@@ -44,7 +44,7 @@ def is_real(value: object) -> TypeGuard[float]:
 
 
 def require(name: str, value: object, holds: bool, demand: str) -> None:
-    """`InputError`, saying what the value must be, unless what is demanded of it holds.
+    """`InputError`, which says that the value must be `demand`, unless `holds`.
 
     >>> require("Budget: rate", -1.0, False, "above 0")
     Traceback (most recent call last):
@@ -63,43 +63,41 @@ def require_whole(
     Traceback (most recent call last):
     pollwise.errors.InputError: lakg: resolution=1.5 must be a whole number of at least 2
     """
-    if not (is_whole(value) and least <= value and (most is None or value <= most)):
-        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{owner}: {name}={value!r} must be a whole number {bounds}")
+    holds = is_whole(value) and least <= value and (most is None or value <= most)
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    require(f"{owner}: {name}", value, holds, f"a whole number {bounds}")
 
 
 def require_positive(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a finite number above 0."""
-    if not (is_real(value) and 0 < value < math.inf):
-        raise InputError(f"{owner}: {name}={value!r} must be a finite number above 0")
+    holds = is_real(value) and 0 < value < math.inf
+    require(f"{owner}: {name}", value, holds, "a finite number above 0")
 
 
 def require_share(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a number from 0 to 1."""
-    if not (is_real(value) and 0 <= value <= 1):
-        raise InputError(f"{owner}: {name}={value!r} must be a number from 0 to 1")
+    holds = is_real(value) and 0 <= value <= 1
+    require(f"{owner}: {name}", value, holds, "a number from 0 to 1")
 
 
 def require_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
     """`InputError` unless it is one of the choices."""
     known = list(choices)
-    if not (isinstance(value, str) and value in known):
-        raise InputError(f"{owner}: {name}={value!r} must be one of {', '.join(known)}")
+    holds = isinstance(value, str) and value in known
+    require(f"{owner}: {name}", value, holds, f"one of {', '.join(known)}")
 
 
 def require_generator(owner: str, generator: object) -> None:
     """`InputError` unless it is a generator of random numbers."""
-    if not isinstance(generator, np.random.Generator):
-        raise InputError(
-            f"{owner}: generator={generator!r} must be a numpy Generator, such as"
-            " numpy.random.default_rng(1)"
-        )
+    holds = isinstance(generator, np.random.Generator)
+    demand = "a numpy Generator, such as numpy.random.default_rng(1)"
+    require(f"{owner}: generator", generator, holds, demand)
 
 
 def require_drawable(figure: Path, otherwise: str) -> None:
-    """`InputError` unless matplotlib is there and the file `figure` can be written.
+    """`InputError` unless matplotlib is installed and the file `figure` can be written.
 
-    `otherwise`: what can be done instead.
+    `otherwise`: what the user can do instead.
     """
     if find_spec("matplotlib") is None:
         raise InputError(

@@ -1,9 +1,9 @@
 """Compiled functions (kernels), whose machine code is kept on disk from one run to the next.
 
 numba's own cache notices an edit of a function's file, but not of a function in another file that
-it calls. So the code of all kernels is kept in one folder, named after a hash of all their sources:
-after an edit that is another folder. It is below the package's `__pycache__`, or where that cannot
-be written in the user's cache directory; NUMBA_CACHE_DIR goes before both.
+it calls. So the code of all kernels is kept in one folder named after a hash of all their sources,
+and an edit leads to another folder. It is below the package's `__pycache__`, or in the user's cache
+directory if that cannot be written; NUMBA_CACHE_DIR takes precedence over both.
 """
 
 import contextlib
@@ -25,7 +25,10 @@ _config: Any = numba.config
 _PACKAGE = Path(__file__).parent
 _FOLDER = f"{_PACKAGE.name}-kernels-"
 _KEPT = 3
-"""Folders that stay, those used last: several versions may be in use side by side."""
+"""How many folders stay, those used last: several versions may be in use side by side."""
+_CONSTANTS = ("types.py", os.path.join("policies", "collecting", "known_web.py"))
+"""Files without kernels whose constants are compiled into kernels: the integer codes of `Outcome`,
+and where a page of the known web is."""
 
 
 @overload
@@ -45,7 +48,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return lambda function: kernel(function, **options)
     folder, others = _folder(), _config.CACHE_DIR
     try:
-        # numba looks at it only now; what others decorate stays where it was.
+        # numba reads it only here; functions that others decorate keep their own folder.
         _config.CACHE_DIR = folder
         return numba.njit(cache=bool(folder), **options)(function)
     finally:
@@ -54,7 +57,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
 @cache
 def _folder() -> str:
-    """The folder for the sources as they are; empty: there is no place that can be written."""
+    """The folder for the present sources; empty: no place can be written."""
     name = _FOLDER + _hash_of_sources()
     for parent in _places():
         folder = parent / name
@@ -78,7 +81,7 @@ def _places() -> Iterator[Path]:
 
 
 def _hash_of_sources() -> str:
-    """Of all files of the package that make kernels, and their names."""
+    """Hash the names and sources of all files whose code ends up in kernels."""
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(_PACKAGE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
@@ -87,14 +90,15 @@ def _hash_of_sources() -> str:
                 path = os.path.join(folder, name)
                 with open(path, "rb", buffering=0) as file:
                     source = file.read()
-                if b"kernel_cache" in source:
-                    digest.update(f"{os.path.relpath(path, _PACKAGE)} {len(source)} ".encode())
+                relative = os.path.relpath(path, _PACKAGE)
+                if b"kernel_cache" in source or relative in _CONSTANTS:
+                    digest.update(f"{relative} {len(source)} ".encode())
                     digest.update(source)
     return digest.hexdigest()[:16]
 
 
 def _remove_old(parent: Path) -> None:
-    """A process that still runs with an older version makes its folder anew if it needs it."""
+    """Remove the folders used longest ago; a process that still needs one makes it anew."""
     used = {}
     for folder in parent.glob(_FOLDER + "*"):
         with contextlib.suppress(OSError):

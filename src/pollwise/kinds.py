@@ -1,4 +1,4 @@
-"""What kind of page a name says it is, so that pages of one kind can be expected to act alike."""
+"""The kind of a page, told from its name; pages of one kind are likely to change alike."""
 
 import re
 from functools import lru_cache
@@ -13,10 +13,10 @@ _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 def kind_of(name: str) -> str:
     """The pattern of a URL or of the name of a page in a trace, by its text alone.
 
-    The directory, with its numbers masked: what lies in one was mostly made alike and is changed
-    alike. Of the last part only what can be common to several pages is kept: the word before a
-    number, and the ending. Origin, query and fragment do not matter. (In recorded histories the
-    title of a document, such as "Privacy Policy", says nothing of its change rate.)
+    It has the directory with its numbers masked, since pages of one directory are mostly made and
+    changed alike, and of the last part what several pages can share: the word before a number, and
+    the file extension. Origin, query and fragment do not matter. (In recorded histories the title
+    of a document, such as "Privacy Policy", says nothing about its change rate.)
 
     >>> kind_of("https://example.org/blog/2024/05/a-title.html?page=2")
     'blog/#/#/*.html'
@@ -34,7 +34,7 @@ def kind_of(name: str) -> str:
 
 @lru_cache(65_536)
 def _masked_folder(part: str) -> str:
-    """The same; but one digit after a word is a part of the name, as in v2."""
+    """`_masked`, except that a single digit after a word stays, as in v2."""
     return part if re.fullmatch(r"[^\W\d]+\d", part) else _masked(part)
 
 

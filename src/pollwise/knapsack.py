@@ -1,16 +1,16 @@
 """The best poll frequencies under a budget, when all change rates are known: an exact solver.
 
-Polling page i every τ seconds brings G_i(τ)/τ a second, at c_i/τ of the budget a second. In the
-frequency f = 1/τ the gain is concave, so that it is a fractional knapsack with falling returns:
-the gain is greatest where all pages bring the same at the margin, (G - τ G′)/c = price, which is
-to say where the index of every page is the price at the moment at which it is polled (a page whose
-index never gets there is not polled). One number is left to find, the price that uses the budget
-up. `docs/theory.md` has the argument; Cho and Garcia-Molina (2003) solved it for freshness.
+Polling page i every τ seconds brings G_i(τ)/τ and takes c_i/τ of the budget per second. The gain
+is concave in the frequency f = 1/τ, so this is a fractional knapsack with falling returns. The
+total is greatest where all pages have the same marginal gain, (G - τ G′)/c = price: every page is
+polled when its index reaches the price, and a page whose index never does is not polled. Only the
+price that uses up the budget is left to find. `docs/theory.md` has the argument; Cho and
+Garcia-Molina (2003) solved it for freshness.
 
-`allocate` does this for the objectives. The other functions know the knapsack of Granmo and Oommen
-by its marginal values only: page i offered the amount x_i pays with probability p_i(x_i), which
-falls with x_i, and the amounts sum to a capacity. The best amounts are those at which all pages
-pay equally well; `polling_amounts` and `concave_amounts` find them, `det_ks` in whole units.
+`allocate` does this for the objectives. The other functions solve the knapsack of Granmo and
+Oommen: page i offered the amount x_i pays with probability p_i(x_i), which falls with x_i, and the
+amounts sum to a capacity. The best amounts are those at which all pages pay equally well;
+`polling_amounts` and `concave_amounts` find them, `det_ks` in whole units.
 """
 
 import heapq
@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 # The absolute and relative tolerances of the logarithm of the price.
 _XTOL, _RTOL = 1e-13, 1e-14
 _ROUNDING = 1e-12
-"""How far a capacity may be above what the pages can take, in proportion."""
+"""By what share a capacity may exceed what the pages can take."""
 _SIGN = 2**63
 """The bit of the sign."""
 
@@ -72,7 +72,7 @@ def allocate(
     >>> allocate(Detection(), [1.0, 2.0, 0.0, 5.0], budget=4.0).frequencies.round(6)
     array([0.5, 1. , 0. , 2.5])
 
-    For freshness it may not pay at all to run after a page that changes often:
+    For freshness it may not pay to poll a page that changes often:
 
     >>> allocate(Freshness(), [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
     array([0.1, 0.1, 0. ])
@@ -106,8 +106,8 @@ def _solve(
         spent = cost @ frequencies(log_price)
         return float(1.0 - 2.0 * budget / (spent + budget))
 
-    # What pages cost at the margin when all are polled equally often lies around the price: at
-    # the lowest of these every page wants as much or more, at the highest as much or less.
+    # The indices of pages that are all polled equally often enclose the price: at the lowest of
+    # them every page wants that frequency or a higher one, at the highest that or a lower one.
     margins = objective.index(rate, cost.sum() / budget, weight, cost)
     if not (margins.min() >= np.finfo(np.float64).tiny and margins.max() < np.inf):
         extreme, mend = ("small", "larger") if margins.max() == np.inf else ("large", "smaller")
@@ -118,8 +118,8 @@ def _solve(
     # A little wider, so that rounding does not put both ends on one side of the budget.
     low, high = np.log(margins.min()) - 1e-9, np.log(margins.max()) + 1e-9
     root = optimize.brentq(excess, low, high, xtol=_XTOL, rtol=_RTOL)
-    # Near the price at which pages saturate, prices next to each other as numbers may be far
-    # apart in spending. The best allocation is then any mixture of theirs that meets the budget.
+    # Near the price at which pages saturate, neighbouring floats may differ much in spending.
+    # Any mixture of their allocations that meets the budget is then a best one.
     step = 2 * (_XTOL + _RTOL * abs(root))
     more, less = frequencies(root - step), frequencies(root + step)
     spread = cost @ (more - less)
@@ -187,10 +187,10 @@ def concave_amounts(
     """The best amounts for any marginal values that do not rise: all equal, or at a limit.
 
     `marginal_values` is called with amounts x, one per page, above 0 and at most the page's limit,
-    and gives the p_i(x_i); that they do not rise is the caller's word. `limits` are the most that
-    each page can take, `capacity` is what the amounts sum to, up to rounding. Found by bisection:
-    the common price p, and for each price the largest amounts with p_i(x_i) >= p. `InputError`
-    for values out of range and for a capacity above the sum of the limits.
+    and gives the p_i(x_i); it is not checked that these do not rise. `limits` are the most that
+    each page can take, `capacity` is what the amounts sum to, up to rounding. Bisection finds the
+    common price p, and for each price the largest amounts with p_i(x_i) >= p. `InputError` for
+    values out of range and for a capacity above the sum of the limits.
 
     >>> concave_amounts(lambda x: [4.0, 8.0] - x, limits=[9.0, 3.0], capacity=5.0).round(9)
     array([2., 3.])
@@ -222,15 +222,15 @@ def concave_amounts(
 
 
 def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: float) -> Floats:
-    """The amounts at the common price; `limit` is at most `capacity`, and in sum at least."""
-    # The second is there for capacities so small that the first underflows.
+    """The amounts at the common price; each limit is at most `capacity`, their sum at least."""
+    # The first underflows for tiny capacities.
     finest = max(np.finfo(np.float64).eps * capacity, np.finfo(np.float64).smallest_subnormal)
 
     def largest(price: float, low: Floats, high: Floats) -> Floats:
         """The largest amounts that are worth `price`; they are between `low` and `high`."""
         while (high - low).max() > finest:
             middle = low + (high - low) / 2
-            # No value is asked at 0, where only a page can be that has no amount left to find.
+            # The amount 0 has no value; only a page whose search has ended can be there.
             worth = values(np.where(middle > 0, middle, limit)) >= price
             low, high = np.where(worth, middle, low), np.where(worth, high, middle)
         return low
@@ -255,19 +255,18 @@ def _equal_margins(values: Callable[[Floats], Floats], limit: Floats, capacity: 
 
 
 def _between(low: float, high: float) -> float:
-    """The number that has as many floats below it, from `low`, as above, to `high`.
+    """The middle of all floats from `low` to `high`; `low` if there is none between.
 
-    So 64 halvings find any price, however many orders of magnitude it may be away. It is `low` if
-    there is none between.
+    So 64 halvings find a price of any order of magnitude.
     """
-    # Read as whole numbers, floats are in order, the negative ones backwards.
+    # Read as integers, floats are in order, the negative ones backwards.
     bits = np.array([low, high]).view(np.int64).tolist()
     middle = sum(n if n >= 0 else -(n + _SIGN) for n in bits) // 2
     return float(np.array(middle if middle >= 0 else -middle - _SIGN).view(np.float64))
 
 
 def det_ks(values: ArrayLike, units: int) -> Ints:
-    """Deal `units` units of capacity out to pages one by one: each where it is worth most.
+    """Deal out `units` units of capacity one by one, each to the page where it is worth most.
 
     `values[i, j]` is the marginal value of page i at the amount of j + 1 units. Every page starts
     with one unit; each further unit goes to the page with the highest value at its next amount
@@ -277,13 +276,13 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
     Source: DET-KS of S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling
     with applications to stochastic resource allocation", University of Agder, 2013.
 
-    Where values fall along each row, the deal is the best that gives every page one unit:
+    Where values fall along each row, this is the best deal that gives every page one unit:
 
     >>> det_ks([[0.9, 0.5, 0.2], [0.8, 0.7, 0.6]], units=4)
     array([1, 3])
 
-    Where they do not, it need not be. Page 0 has a poor second unit before a rich third one, to
-    which the deal does not look ahead: it brings 0.1 + 0.4, and [3, 1] would bring 1.0 + 0.1.
+    Elsewhere it need not be. Page 0 has a poor second unit before a rich third one, and the deal
+    does not look ahead: it brings 0.1 + 0.4, while [3, 1] would bring 1.0 + 0.1.
 
     >>> det_ks([[0.1, 0.0, 0.9], [0.1, 0.2, 0.1]], units=4)
     array([1, 3])

@@ -29,10 +29,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """When pages changed, and from when to when each page is there.
+    """When pages changed, and when each page existed.
 
     The changes of page i are `times[offsets[i] : offsets[i + 1]]`, ascending; `born` and `died`
-    have an entry per page (UTC seconds, died infinite: still there). `reverted` says of each
+    have an entry per page (UTC seconds; died infinite: it still exists). `reverted` says of each
     change whether it went back to a version that the page had before (None: not recorded).
     """
 
@@ -76,11 +76,11 @@ class Polls:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was got out of the polls in a window of time.
+    """What polls achieved in a window of time.
 
     `polls` in the window; `changes` that happened in it; `found`: polls that showed a change
     against an earlier copy; `captured`: found / changes (of several changes between two polls
-    one is seen). `novel_captured`: the same of the changes that were no reverts. `freshness`: the
+    one is seen). `novel_captured`: the same for changes that were no reverts. `freshness`: the
     mean share of time in which the copy of a page equalled the page. `delay`: mean seconds from a
     change to the next poll of the page, or to the end of the window or of the page if there was
     none. `age`: the mean, over time and pages, of the seconds since the page first changed after

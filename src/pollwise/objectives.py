@@ -16,7 +16,7 @@ delay      w λτ²/2                                 w λτ²/(2c)
 age        w [τ²/2 - τ/λ + (1 - e^-a)/λ²]          (w/(cλ²)) [a²/2 + a e^-a - 1 + e^-a]
 =========  ======================================  ===================================
 
-All of them are of one form, which a learner with a distribution P over a grid of rates uses::
+All have one form, so a learner can take the expectation over a distribution P of rates::
 
     index = (w/c) Σ_j P_j rate_j**(-power) shape((decay or rate_j) * elapsed)
 
@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from pollwise.checks import require
 from pollwise.errors import InputError
 
 __all__ = [
@@ -53,12 +54,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# rate**-2 of a smaller rate cannot be multiplied with; a change in 1e92 years is none.
+# rate**-2 of a smaller rate would overflow; one change in 1e92 years counts as none.
 _SMALLEST_RATE = 1e-100
 
 
 class Objective(Protocol):
-    """What is to be had of polls: the interface, and the parts that all objectives share.
+    """What a poll is worth: the interface, and the methods that all objectives share.
 
     All methods broadcast their arguments like numpy and give an array of float64 (a numpy float
     where all arguments are scalars). Rates are per second and at least 0, times are seconds and
@@ -71,7 +72,7 @@ class Objective(Protocol):
     power: float
     """The power of 1/rate by which the index is scaled."""
     decay: float | None
-    """The rate that `elapsed` is multiplied with for `shape`; None: the page's change rate."""
+    """What `elapsed` is multiplied by for `shape`; None: the page's change rate."""
     minimise: bool = False
     """Whether `gain` is a cost, of which less is better."""
 
@@ -97,7 +98,7 @@ class Objective(Protocol):
         weight: ArrayLike = 1.0,
         cost: ArrayLike = 1.0,
     ) -> Floats:
-        """The price of a poll, per cost unit, at which it is worth it now; 0 where rate is 0."""
+        """The price per cost unit at which a poll is just worth it now; 0 where rate is 0."""
         rate, changing = _changing(rate)
         with np.errstate(over="ignore", invalid="ignore"):
             y = self.shape(np.multiply(rate if self.decay is None else self.decay, elapsed))
@@ -124,8 +125,20 @@ class Objective(Protocol):
         return _floats(np.where(price <= 0, 0.0, np.where(reached, time, np.inf)))
 
 
+class _Saturating(Objective, Protocol):
+    """An objective whose shape is 1 - e^-a (1 + a), the probability of two or more changes."""
+
+    def shape(self, a: ArrayLike) -> Floats:
+        """1 - e^-a (1 + a)."""
+        return _two_or_more(a)
+
+    def shape_inverse(self, y: ArrayLike) -> Floats:
+        """Infinite for y >= 1."""
+        return _two_or_more_inverse(y)
+
+
 @dataclass(frozen=True)
-class Detection(Objective):
+class Detection(_Saturating):
     """Every change that is seen counts; of several changes between two polls, only one is seen.
 
     >>> Detection().index(rate=1.0, elapsed=[0.0, 1.0, 2.0]).round(4)
@@ -142,17 +155,9 @@ class Detection(Objective):
         seen = np.multiply(weight, -np.expm1(-np.multiply(rate, elapsed)))
         return _floats(np.where(changing, seen, 0.0))
 
-    def shape(self, a: ArrayLike) -> Floats:
-        """1 - e^-a (1 + a), the probability of two or more changes."""
-        return _two_or_more(a)
-
-    def shape_inverse(self, y: ArrayLike) -> Floats:
-        """Infinite for y >= 1."""
-        return _two_or_more_inverse(y)
-
 
 @dataclass(frozen=True)
-class Freshness(Objective):
+class Freshness(_Saturating):
     """The time during which the copy equals the page counts.
 
     A page that changes much faster than it can be polled has an index that never reaches the
@@ -171,14 +176,6 @@ class Freshness(Objective):
         rate, changing = _changing(rate)
         fresh = -np.expm1(-np.multiply(rate, elapsed)) / rate
         return _floats(np.multiply(weight, np.where(changing, fresh, elapsed)))
-
-    def shape(self, a: ArrayLike) -> Floats:
-        """1 - e^-a (1 + a), as for detection."""
-        return _two_or_more(a)
-
-    def shape_inverse(self, y: ArrayLike) -> Floats:
-        """Infinite for y >= 1."""
-        return _two_or_more_inverse(y)
 
 
 @dataclass(frozen=True)
@@ -211,7 +208,7 @@ class Delay(Objective):
 
 @dataclass(frozen=True)
 class Age(Objective):
-    """The copy costs, at any moment, the seconds since the first change that it lacks.
+    """At any moment the copy costs the seconds since the first change that it lacks.
 
     >>> Age().gain(rate=1.0, elapsed=[0.0, 1.0, 2.0]).round(4)
     array([0.    , 0.1321, 0.8647])
@@ -255,9 +252,9 @@ class Age(Objective):
 
 @dataclass(frozen=True)
 class Ephemeral(Objective):
-    """New items count with their value when they appear, and less the later they are fetched.
+    """New items count by their value, which fades between their appearance and the poll.
 
-    A page (a feed, say) brings out items at its `rate`; the value of an item, `value` on average,
+    A page (a feed, say) publishes items at its `rate`; the value of an item, `value` on average,
     fades as e^(-decay * age). `decay` is per second and more than 0, `value` more than 0;
     `InputError` otherwise.
 
@@ -273,11 +270,8 @@ class Ephemeral(Objective):
     def __post_init__(self) -> None:
         for name in ("decay", "value"):
             number = getattr(self, name)
-            if not 0 < number < math.inf:
-                raise InputError(
-                    f"Ephemeral: {name}={number!r} must be a finite number above 0;"
-                    " for items that do not fade use Detection or Delay"
-                )
+            demand = "a finite number above 0; for items that do not fade use Detection or Delay"
+            require(f"Ephemeral: {name}", number, 0 < number < math.inf, demand)
 
     def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
         """The expected value of the items at the end of a cycle, times weight."""
@@ -296,7 +290,7 @@ class Ephemeral(Objective):
 def objective(name: str, **parameters: float) -> Objective:
     """The objective of this name; `ephemeral` takes the parameters `decay` and `value`.
 
-    `InputError` for an unknown name (it lists the names) or unfitting parameters.
+    `InputError` for an unknown name (it lists the names) or wrong parameters.
 
     >>> objective("freshness")
     Freshness()
@@ -327,14 +321,11 @@ def discrete_index(
 
         γ(x) = (1/C) [η ((1 - α) x - u) + u (1 - α^η)/(1 - α)],  η = ⌈log⁺_α((u - (1 - α) x)/u)⌉
 
-    (Avrachenkov and Borkar 2015.) Above, which rounding may bring about, it is that of u/(1 - α).
+    (Avrachenkov and Borkar 2015.) Beyond, where rounding may lead, it is that of u/(1 - α).
     `InputError` if α is out of range.
     """
-    if not 0 < retention < 1:
-        raise InputError(
-            f"discrete_index: retention={retention!r} must be between 0 and 1 (exclusive);"
-            " it is e^(-decay * epoch)"
-        )
+    demand = "between 0 and 1 (exclusive); it is e^(-decay * epoch)"
+    require("discrete_index: retention", retention, 0 < retention < 1, demand)
     x, u = np.asarray(state, np.float64), np.asarray(inflow, np.float64)
     rise = np.maximum(u - (1 - retention) * x, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

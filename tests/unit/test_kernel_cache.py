@@ -124,3 +124,16 @@ def test_without_any_place_it_compiles_all_the_same(little: Little, tmp_path: Pa
     (tmp_path / "cache").write_text("in the way")
     little.edit(factor=2, addend=1)
     assert [little.run(), little.run()] == [(21, False), (21, False)]
+
+
+def test_constants_of_types_count_as_sources(little: Little) -> None:
+    little.edit(addend=1, factor=2)
+    little.run()
+    (little.package / "types.py").write_text("CHANGED = 1\n")
+    assert little.run() == (21, False)
+    assert little.run() == (21, True)
+
+
+def test_files_of_constants_exist() -> None:
+    package = Path(pollwise.kernel_cache.__file__).parent
+    assert all((package / name).is_file() for name in pollwise.kernel_cache._CONSTANTS)

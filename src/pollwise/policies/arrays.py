@@ -1,7 +1,7 @@
-"""From the values of the contract to the arrays that compiled policies work on."""
+"""Conversions between the values of the contract and the arrays of compiled policies."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "READY",
     "all_watched",
     "blank_observation",
+    "check_sound",
     "check_state",
     "enlarged",
     "known_rows",
@@ -62,9 +63,8 @@ State = TypeVar("State", bound=type[tuple[Any, ...]])
 def typed_once(kind: State) -> State:
     """Decorates the class of a state that may hold a random generator.
 
-    The types of its arrays must never vary. Numba's quick look-up of types does not know
-    generators, and works out the types of all arrays anew at every call from Python; this has it
-    do so at the first one only.
+    Numba's fast look-up of types does not know generators: it would work out the types of all
+    arrays at every call from Python. With this it does so once, so the types must never vary.
     """
     known: dict[tuple[type, ...], Any] = {}
 
@@ -79,7 +79,7 @@ def typed_once(kind: State) -> State:
 
 
 def watched(page_ids: Sequence[int] | NDArray[Any] | None, pages: NDArray[Any]) -> Ints:
-    """Those of the ids (None: of all) that are of pages.
+    """Those of the ids that belong to pages (None: the ids of all pages).
 
     `pages` is a structured array with the field `where`.
     """
@@ -112,7 +112,7 @@ def seen_at(pages: Sequence[Page]) -> Floats:
 
 
 def observed(observations: Sequence[Observation], pages: NDArray[Any]) -> NDArray[Any]:
-    """Those observations that are of pages, as an array of OBSERVATION."""
+    """The observations of known pages, as an array of OBSERVATION."""
     rows = [
         (
             o.page_id,
@@ -155,10 +155,7 @@ def write_observation(
 
 @kernel
 def tells(observation: Any, known_at: float) -> bool:
-    """Whether a poll says something of a page of which `known_at` is the latest known (or NaN).
-
-    Not if it failed, nor if it is not newer.
-    """
+    """Whether a poll did not fail and is newer than `known_at`, the time last known (NaN: none)."""
     outcome = observation.outcome
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         return not observation.polled_at <= known_at
@@ -166,12 +163,12 @@ def tells(observation: Any, known_at: float) -> bool:
 
 
 def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
-    """The array and so many zero elements."""
+    """The array with `more` zero elements at its end."""
     return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
 
 def known_rows(state: StateDict, pages: NDArray[Any]) -> tuple[Ints, Ints]:
-    """The ids in learned state that are of pages, each once, and their rows."""
+    """The ids in learned state that belong to pages, each once, and their rows."""
     ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
     known = np.isin(ids, watched(ids, pages))
     return ids[known], first[known]
@@ -191,4 +188,14 @@ def check_state(given: StateDict, expected: StateDict) -> None:
             raise StateError(
                 f"the learned array {name!r} is {given[name].dtype} {given[name].shape}, expected"
                 f" {array.dtype} {shape}; load it into a policy of the same kind and version"
+            )
+
+
+def check_sound(owner: str, sound: Mapping[str, Any]) -> None:
+    """`StateError` unless each part of a learned state, by its name, is `sound` throughout."""
+    for what, flags in sound.items():
+        if not np.all(flags):
+            raise StateError(
+                f"the learned state of {owner} is damaged: a {what} is not one that can be; go"
+                " back to a copy of it"
             )

@@ -8,10 +8,10 @@ these rules:
 1.  Time never runs backwards for a policy: `now` of successive `select` calls never falls.
 2.  `select(now, limit)` gives at most `limit` different pages, all of them added and not
     discarded, none of them leased. It leases the pages that it gives.
-3.  A leased page is not given again until `observe` is told of it, or `defer` gives it back.
-4.  `observe` takes any number of observations, late, out of order, doubled, of pages that are
-    not leased or no longer there. An observation that is not newer than what the policy knows of
-    the page teaches nothing; it ends the lease all the same. FAILED and GONE teach nothing about
+3.  A leased page is not given again until `observe` gets its poll, or `defer` gives it back.
+4.  `observe` takes any number of observations, even late, out of order, repeated, or of pages
+    that are not leased or no longer there. An observation that is not newer than what the policy
+    knows of the page teaches nothing, but ends the lease. FAILED and GONE teach nothing about
     the change rate.
 5.  `defer(page_ids, until)` says that the world could not poll leased pages (their host is busy):
     the leases end, and the pages are not given again before `until`.

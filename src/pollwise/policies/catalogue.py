@@ -1,15 +1,15 @@
-"""Every name of a policy that a user can say, and the one way from there to the policy.
+"""All policy names that a user can give, and how a policy is made from one.
 
 `WATCHING` has the policies that poll given pages, `COLLECTING` the request controllers, which
-discover pages. A name, perhaps with options, is chosen, and the choice makes the policy when it is
-told the setting:
+discover pages. `choose` takes a name, perhaps with options; the choice makes the policy for a
+setting:
 
 >>> from pollwise import Detection
 >>> choice = WATCHING.choose("htraa:resolution=30")
 >>> type(choice.make(Setting(Detection(), budget=1.0, pages=4))).__name__
 'HTRAA'
 
-A name imports the module of its own policy only, and not before that is asked for.
+A name imports only the module of its own policy, and only when the policy is needed.
 """
 
 import inspect
@@ -54,8 +54,8 @@ class Setting:
     """What a policy of watching may be told when it is made.
 
     `rates`: true change rates per second by page id (None: nobody knows them, as on the live web);
-    `pages`: how many there are, about; `budget`: cost units per second; `seed`: of the random
-    numbers of policies that draw some.
+    `pages`: how many there are, about; `budget`: cost units per second; `seed`: for policies that
+    draw random numbers.
     """
 
     objective: "Objective"
@@ -75,7 +75,7 @@ class CollectingSetting:
     """What a request controller may be told when it is made.
 
     `relevance`: of all pages, by page id (None: nobody knows it, as on the live web); `revisit`:
-    whether pages change, so that held ones are worth another look; `seed`: of the random numbers.
+    whether pages change, so that held ones are worth another look; `seed`: for random numbers.
     """
 
     relevance: "ArrayLike | None" = None
@@ -91,13 +91,13 @@ class CollectingSetting:
 _Told = TypeVar("_Told")
 _Made = TypeVar("_Made", bound=Policy)
 _Entry = tuple[str, Callable[[_Told], dict[str, Any]]]
-"""Where the class is below `pollwise.policies`, and what it is told of the setting."""
+"""Where the class is below `pollwise.policies`, and which arguments the setting gives it."""
 
-_NOT_FOR_PEOPLE = {
+_NO_OPTIONS = {
     *(field.name for setting in (Setting, CollectingSetting) for field in fields(setting)),
     *("generator", "variant", "raw", "balance"),
 }
-"""Arguments that are no options: the setting or the name tells them."""
+"""Arguments that are no options: the setting or the name determines them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,13 @@ class Choice(Generic[_Told, _Made]):
         return kind
 
     def takes(self, argument: str) -> bool:
-        """Whether the policy is told this, such as the `objective`; else it has one of its own."""
+        """Whether the policy takes this argument, such as `objective`."""
         return argument in inspect.signature(self.kind).parameters
 
     def make(self, setting: _Told) -> _Made:
-        """A new policy; `InputError` where an option cannot be, or something is not known."""
+        """A new policy; `InputError` for a wrong option, or if the setting lacks something."""
         kind, told = self.kind, self._entry[1]
-        known = [each for each in inspect.signature(kind).parameters if each not in _NOT_FOR_PEOPLE]
+        known = [each for each in inspect.signature(kind).parameters if each not in _NO_OPTIONS]
         for option in self.options:
             if option not in known:
                 has = f"its options are {', '.join(known)}" if known else "it has none"
@@ -190,7 +190,7 @@ def _objective(setting: Setting) -> dict[str, Any]:
 
 
 def _decay(setting: Setting) -> dict[str, Any]:
-    """That of the value, if the objective says it; of another objective only items count."""
+    """That of the objective's value; None, for other objectives: it is learned."""
     return {"decay": setting.objective.decay}
 
 
@@ -210,7 +210,7 @@ def _rates(setting: Setting) -> dict[str, Any]:
 def _lakg(setting: Setting) -> dict[str, Any]:
     """The first published configuration; a finer one for more pages than it can tell apart.
 
-    That is where its least amount would be more than a quarter of the uniform one.
+    These are so many that its least amount would exceed a quarter of the mean amount.
     """
     resolution = max(1500, math.ceil((4 * setting.pages) ** (1 / 1.3)))
     return {"resolution": resolution, "generator": setting.generator}

@@ -70,7 +70,7 @@ def _no_amount(state: Any, page: int) -> float:
 
 
 class Kernels(NamedTuple):
-    """What stands for the functions of these names, of one type of state."""
+    """The kernels that stand for the functions of these names, for one type of state."""
 
     select: Callable[..., int]
     observe: Callable[..., None]
@@ -117,7 +117,7 @@ def compiled_state(policy: object) -> Any:
 
 
 def _own_kernel(name: str, state: Any) -> Any:
-    """That of a state of this type in numba; None: it has none."""
+    """The kernel of this name for a numba type of state; None: it has none."""
     if not isinstance(state, numba_types.NamedTuple):
         return None
     return getattr(_KERNELS.get(state.instance_class), name, None)
@@ -210,10 +210,10 @@ def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
 
 
 class CompiledPolicy:
-    """What all policies have in common whose state compiled functions work on.
+    """The common part of all policies whose state compiled functions work on.
 
-    Subclasses make `_state`, whose structured array `pages` has a record for each page id, with the
-    field `where`; they say which arrays are by page id, what happens to pages that come and go
+    Subclasses make `_state`, whose structured array `pages` has a record with the field `where` for
+    each page id; they say which arrays are by page id, what happens to pages that come and go
     (`_enter`, `_remove`), and what was learned (`state_dict`, `load_state_dict`).
     """
 
@@ -225,7 +225,7 @@ class CompiledPolicy:
     def state(self) -> Any:
         """The whole state, which the registered kernels work on.
 
-        To be asked for anew after every `add`, which may need larger arrays.
+        Ask for it anew after every `add`, which may replace the arrays by larger ones.
         """
         return self._state
 

@@ -1,19 +1,19 @@
-"""Gaussian process regression on a finite index set, at a cost that observations do not raise.
+"""Gaussian process regression on a finite index set, at a constant cost per observation.
 
 An unknown function p is given a prior of mean 0 and a covariance k; it is observed at single points
 with Gaussian noise. `regress` is the plain regression, whose cost grows with the cube of the number
 of observations. The compiled functions learn one observation at a time instead, as S. Glimsdal's
 FAST update does ("Efficient Gaussian process based optimistic knapsack sampling with applications
 to stochastic resource allocation", master thesis, University of Agder, 2013): on a finite index
-set, the posterior mean and covariance at its points are all that there is to be known.
+set, the posterior mean and covariance at its points are all there is to know.
 
 They go one step further. A smooth covariance has few eigenvalues above the rounding error (eight
 for k = exp(-(x - y)²/2) on [0, 1]), so p = Φw, with a *basis* Φ of as many columns and weights w
 that are independent standard normal a priori. What is kept is the *root* of the posterior: an upper
 triangular R and a vector d, side by side in one array, such that w = R⁻¹(d + z) with z standard
-normal. An observation is a row more below R and d, which Givens rotations turn to zero (the square
+normal. An observation adds a row below R and d, which Givens rotations turn to zero (the square
 root information filter: G. J. Bierman, "Factorization Methods for Discrete Sequential Estimation",
-1977); the posterior can never lose its positive definiteness, however much is observed.
+1977); so the posterior stays positive definite, however much is observed.
 """
 
 import math
@@ -41,7 +41,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-13
-"""Share of the prior variance; directions of less are left out of a basis."""
+"""Directions with less than this share of the prior variance are left out of a basis."""
 _ROUNDING = 1e-15
 
 
@@ -106,7 +106,7 @@ def low_rank_basis(kernel: SquaredExponential, points: Floats) -> Floats:
     axes, scales, _ = np.linalg.svd(columns, full_matrices=False)
     kept = scales**2 > _NEGLIGIBLE * len(points) * kernel.signal_variance
     basis = axes[:, kept] * scales[kept]
-    # An axis has two directions: the one that is positive at the last point.
+    # Of the two directions of an axis, take the one that is positive at the last point.
     return np.ascontiguousarray(np.where(basis[-1] < 0.0, -basis, basis))
 
 

@@ -3,8 +3,8 @@
 Rates are 2^(-30 + j/3) per second, j = 0 ... 95: from one change in 34 years to 3.2 per second.
 Elapsed times are 2^(-6 + k/66) seconds, k = 0 ... 2639: up to 500 years. A product of the two is
 again a point of a lattice, 2^(-36 + (22 j + k)/66), so a function of rate times elapsed time is
-tabulated once, and an expectation over all rates is one product of 96 table entries that lie
-side by side: no exponential is taken while pages are polled.
+tabulated once, and an expectation over all rates is a scalar product with 96 adjacent entries of
+the table: no exponential is taken while pages are polled.
 """
 
 import math
@@ -36,7 +36,7 @@ __all__ = [
 RATE_COUNT = 96
 RATES_PER_OCTAVE = 3
 SUBSTEPS = 22
-"""Steps of time to one step of rate."""
+"""Time steps per rate step."""
 _STEPS_PER_OCTAVE = RATES_PER_OCTAVE * SUBSTEPS
 TIME_COUNT = 40 * _STEPS_PER_OCTAVE
 _LOG2_FIRST_RATE = -30.0
@@ -94,7 +94,7 @@ def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
 
 @kernel(fastmath=True)
 def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> float:
-    """The sum of values for every rate, each times its weight."""
+    """The sum of the values of all rates, each times its weight."""
     total = np.float32(0.0)
     for j in range(RATE_COUNT):
         total += weights[j] * values[j]

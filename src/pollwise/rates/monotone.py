@@ -1,20 +1,19 @@
 """Draws from a Gaussian posterior of functions, given that the function never rises.
 
-In the form of `pollwise.rates.gaussian_process`, a function is Φw with Gaussian weights w, and that
-it never rises from one point to the next means linear constraints (Φ_{j+1} - Φ_j) · w <= 0. To
-draw at will and keep what fits fails where functions are nearly flat: hardly any draw fits. So each
-draw is moved on from the one before by exact Hamiltonian Monte Carlo (A. Pakman, L. Paninski,
-"Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", Journal of Computational and
-Graphical Statistics 23(2), 2014). Whitened, the weights are a particle that is given a random
-velocity, swings on an ellipse, and is reflected where it hits a constraint, both in closed form.
-After a quarter of a period without a hit it is at a new draw that has nothing to do with the old.
+In `pollwise.rates.gaussian_process` a function is Φw with Gaussian weights w; it never rises if it
+meets the linear constraints (Φ_{j+1} - Φ_j) · w <= 0. Rejection sampling fails where functions are
+nearly flat, as hardly any draw fits. So each draw is moved on from the one before by exact
+Hamiltonian Monte Carlo (A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated
+multivariate Gaussians", Journal of Computational and Graphical Statistics 23(2), 2014). Whitened,
+the weights are a particle that gets a random velocity, swings on an ellipse, and is reflected where
+it hits a constraint, both in closed form. A quarter period without a hit leads to a new draw that
+is independent of the old one.
 
-One thing differs: with smooth functions nearly all constraints follow from a few, so only these,
-the *guards*, reflect. Where a particle ends beyond one of the others, it stays at its begin. Since
-the way back has the same guards, this is a step of Metropolis, and the distribution is exact.
+One thing differs: for smooth functions nearly all constraints follow from a few, so only these, the
+*guards*, reflect. A particle that ends beyond one of the others goes back to its start. Since the
+way back has the same guards, this is a Metropolis step, and the distribution is exact.
 
-The set of functions that never rise does not depend on what is observed: weights that fit before an
-observation fit after it.
+The constraints do not depend on observations: weights that fit before an observation fit after it.
 """
 
 import math
@@ -35,18 +34,17 @@ _QUARTER = math.pi / 2.0
 _NOWHERE = 1e300
 """Beyond any crossing."""
 _TOUCHING = 1e-200
-"""The least distance from a constraint; rounding may have led a step too far."""
+"""The least distance from a constraint, which rounding may have crossed."""
 _MOST_HITS = 10_000
-"""A particle that is reflected more often stays at its begin, so that every draw comes to an end.
-
-Thirty are many: it takes them where all falling functions are 13 standard deviations away."""
+"""A particle that is reflected more often stays at its start, so that every draw ends. Thirty are
+many: so many are needed where all falling functions are 13 standard deviations away."""
 _GUARDS_PER_WEIGHT = 3
 _LITTLE_NOISE = 1e-6
 """Relative to the variance of the functions."""
 
 
 class Slopes(NamedTuple):
-    """By what a function Φw rises from each point to the next, as linear forms of the weights w."""
+    """The rise of a function Φw from each point to the next, as linear forms of the weights w."""
 
     all: Floats  # a row for each point but the last
     guards: Floats  # those of the guards, as columns
@@ -77,8 +75,8 @@ def slopes_of(basis: Floats) -> Slopes:
 def falling_weights(basis: Floats) -> Floats:
     """Weights of a function that falls at every point: where draws can begin.
 
-    The function is the posterior mean after a straight line was seen with little noise. Length
-    scales that are so long that a basis has constant functions only allow none: `InputError`.
+    The function is the posterior mean after a straight line was seen with little noise.
+    `InputError` if the length scale is so long that the basis has constant functions only.
     """
     variance = (basis * basis).sum(axis=1).max()
     line = math.sqrt(variance) * np.linspace(0.5, -0.5, len(basis))
@@ -108,7 +106,7 @@ def _combine(columns: Floats, weights: Floats, values: Floats) -> None:
 
 @kernel
 def whiten_guards(slopes: Slopes, moments: Floats, forms: Floats) -> None:
-    """Set `forms` to the guards in whitened weights z, where w = m + Az: Az's part, then m's."""
+    """Set `forms` to the guards in whitened weights z, w = m + Az: the part of Az, then of m."""
     rank, guards = slopes.guards.shape
     for j in range(guards):
         for k in range(rank + 1):
@@ -177,8 +175,8 @@ def _swing(forms: Floats, place: Floats, velocity: Floats) -> bool:
 def _never_rises(slopes: Slopes, weights: Floats) -> bool:
     """Whether all constraints are kept.
 
-    Between two guards, a rise is no more than the greater of theirs and what it can be apart from
-    the line between them; only where that bound is above 0 are the points between looked at.
+    Between two guards, a rise is at most the greater of theirs plus the most that it can differ
+    from the line between them; the points between are checked only where that bound is above 0.
     """
     guards, bounds = np.empty(len(slopes.guarded)), np.empty(slopes.margins.shape[1])
     _combine(slopes.guards, weights, guards)

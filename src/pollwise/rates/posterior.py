@@ -1,7 +1,7 @@
 """What is known of a page's change rate after polls that only say "changed" or "not changed".
 
-A page keeps the likelihood of each rate of the lattice given its own polls; what all pages have
-in common, how often each rate occurs among pages, is the prior weight of each rate. A poll at
+A page keeps the likelihood of each rate of the lattice given its own polls; how often a rate
+occurs among all pages is the prior weight of the rate. A poll at
 elapsed time τ multiplies the likelihood by e^(-λτ) if nothing changed, by 1 - e^(-λτ) if the page
 changed, and by λ e^(-λδ) if its last change is known to have been δ before the poll (Cho and
 Garcia-Molina, "Estimating frequency of change", 2003, sections 4 and 5, derive estimators from
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 DIFFUSION = 0.001
-"""Probability, per poll, that a page's rate has moved to the lattice rate on one given side."""
+"""Probability, per poll, that a page's rate has moved to the next lattice rate on a given side."""
 
-# Below this share of its maximum a likelihood is not told from 0: nothing is ever excluded for
-# good, and products stay normal numbers of 32 bits.
+# A likelihood never falls below this share of its maximum: no rate is excluded for good, and
+# products stay normal 32-bit floats.
 _FLOOR = np.float32(1e-25)
 
 
@@ -69,7 +69,7 @@ def expectation(
 
 @kernel
 def forget(likelihood: NDArray[np.float32]) -> None:
-    """Let the rate drift, as it may have done since the poll before (in place)."""
+    """Let the rate drift, as it may have since the poll before (in place)."""
     keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
     left = likelihood[0]
     for j in range(RATE_COUNT):
@@ -80,7 +80,7 @@ def forget(likelihood: NDArray[np.float32]) -> None:
 
 
 @kernel(fastmath=True)
-def _normalise(likelihood: NDArray[np.float32]) -> None:
+def _rescale(likelihood: NDArray[np.float32]) -> None:
     largest = np.float32(0.0)
     for j in range(RATE_COUNT):
         largest = max(largest, likelihood[j])
@@ -91,11 +91,11 @@ def _normalise(likelihood: NDArray[np.float32]) -> None:
 
 @kernel(fastmath=True)
 def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32]) -> None:
-    """Take in whether a page changed in `elapsed` seconds: `table` is that of what it did."""
+    """Take in whether a page changed in `elapsed` seconds; `table` is that of the outcome."""
     values = lattice_row(table, time_step(elapsed))
     for j in range(RATE_COUNT):
         likelihood[j] *= values[j]
-    _normalise(likelihood)
+    _rescale(likelihood)
 
 
 @kernel
@@ -106,4 +106,4 @@ def learn_last_change(
     values = lattice_row(unchanged, time_step(max(since, 1e-6)))
     for j in range(RATE_COUNT):
         likelihood[j] *= np.float32(RATES[j] / RATES[-1]) * values[j]
-    _normalise(likelihood)
+    _rescale(likelihood)

@@ -1,13 +1,13 @@
-"""Predicted chances made right by what came of earlier predictions.
+"""Predicted chances, corrected by the outcomes of earlier predictions.
 
-A model of how pages change is wrong in its own way on every set of pages, so that of the polls
-that it gives a chance of 0.2, 0.14 find a change. Here predictions are compared with outcomes, in
-bins along their log-odds, and later predictions are moved by as much (the histogram form of the
+A model of how pages change is wrong in its own way on every set of pages: of the polls to which it
+gives a chance of 0.2, perhaps 0.14 find a change. Here predictions are compared with outcomes, in
+bins of log-odds, and later predictions are moved by the difference (the histogram form of the
 recalibration of Platt, "Probabilistic outputs for support vector machines", 1999). A bin with few
-outcomes moves as all of them do together; older outcomes count for less and less.
+outcomes moves like all bins together; older outcomes count for less and less.
 
 A table has a column for each bin and one for all polls; its rows are sums over polls: of the
-chances, of the changes found, and of the polls. A new one is zero. The functions are compiled.
+chances, of the changes found, and of the polls. It starts at zero. The functions are compiled.
 """
 
 import math
@@ -21,7 +21,7 @@ __all__ = ["RECALIBRATION_SHAPE", "recalibrated", "recalibrated_all", "take_in_o
 
 _BINS = 33
 _WIDTH = 0.5
-"""Of a bin, in log-odds; the bin in the middle is that of even odds."""
+"""Width of a bin in log-odds; the middle bin is that of even odds."""
 _ALL = _BINS
 _MEMORY = 2000.0
 """Polls of a bin, and of all bins together, after which an outcome counts a third."""
@@ -48,7 +48,7 @@ def _chance(log_odds: float) -> float:
 
 @kernel
 def _place(chance: float) -> float:
-    """Between which bins a chance is, as a fraction."""
+    """The place of a chance among the bins, with a fraction."""
     place = _log_odds(min(max(chance, _LEAST), 1.0 - _LEAST)) / _WIDTH + _BINS // 2
     return min(max(place, 0.0), _BINS - 1.001)
 
@@ -66,7 +66,7 @@ def _move(table: Table, column: int, chance: float, expected: float, pseudo: flo
 
 @kernel
 def recalibrated(table: Table, chance: float) -> float:
-    """A predicted chance (0 to 1) as experience says that it should be."""
+    """A predicted chance (0 to 1), corrected by experience."""
     if not 0.0 < chance < 1.0:
         return chance
     common = _move(table, _ALL, 0.5, 0.5, _PSEUDO_POLLS)

@@ -1,10 +1,9 @@
-"""What a site repeats on its pages, so that its frame does not pass for its content.
+"""What a site repeats on its pages: its frame, which is not to be taken for content.
 
-Two kinds of evidence, gathered host by host. A *block* that stands word for word on several pages
-of a host is part of the frame: menus, footers, licences. This is the better evidence, and enough
-pages to tell come soon. A *term* that stands in many of the pages of a host, outside such blocks,
-is part of frames that vary a little; that takes more pages to tell, and what a small host is about
-must not be lost by it.
+There are two kinds of evidence, gathered host by host. A *block* that stands word for word on
+several pages of a host is part of the frame: menus, footers, licences. This is the better evidence,
+and takes few pages. A *term* that stands outside such blocks in many pages of a host belongs to a
+frame that varies a little; that takes more pages, so that the topic of a small host is not lost.
 """
 
 from collections.abc import Mapping
@@ -100,7 +99,7 @@ class FrequentItems:
         return places, self._items[inside] == items
 
     def _drop(self) -> None:
-        """Leave the items that may be the most frequent; the rest may have had `_dropped`."""
+        """Keep the items that may be the most frequent; the others had at most `_dropped`."""
         most = self._counts + self._missed
         order = np.argsort(most, kind="stable")
         kept = np.sort(order[-self._capacity :])
@@ -130,10 +129,7 @@ class _Frame:
 
 
 class Boilerplate:
-    """The frames of up to 10,000 hosts; of more, those that were not seen for longest are dropped.
-
-    Takes up to 25 kB for a host of many pages.
-    """
+    """The frames of the 10,000 hosts seen last; one of a host with many pages takes up to 25 kB."""
 
     def __init__(self) -> None:
         self._hosts: dict[str, _Frame] = {}
@@ -151,7 +147,7 @@ class Boilerplate:
         return counts
 
     def counts(self, host: str, page: ParsedText) -> NDArray[np.float64]:
-        """How often each term of a page stands outside the blocks that its host repeats."""
+        """How often each term of a page occurs outside the blocks that its host repeats."""
         known = self._hosts.get(host)
         if known is None or known.pages <= _BLOCK_PAGES:
             return page.term_counts()

@@ -1,4 +1,4 @@
-"""Term vectors as bytes, for a store: what it takes to score a page anew.
+"""Term vectors as bytes, from which a stored page can be scored anew.
 
 A packed vector is n hashes of four bytes (little-endian), then n counts of one byte each.
 """

@@ -22,7 +22,7 @@ _DEVIATIONS = 2.5
 class PageSample:
     """The packed terms of up to 4,096 pages: those whose content has the lowest hashes.
 
-    So each page has the same chance, whatever the order in which they come.
+    So every page has the same chance, in whatever order they come.
     """
 
     def __init__(self) -> None:
@@ -63,9 +63,8 @@ class PageSample:
 def floor(cosines: NDArray[np.float64], top: float) -> float:
     """The mean + 2.5 standard deviations of pages at large; `top`: a cosine of full relevance.
 
-    A robot that looks for its topic sees more of it than there is; left to itself, the floor would
-    rise against the very pages that it finds. So pages are taken for relevant, more and more from
-    a fifth to three fifths of the top, and relevant pages weigh at most a thirtieth of the others.
+    Pages count as relevant in part from a fifth of the top on, and fully from three fifths; why
+    relevant pages weigh so little is said in `pollwise.relevance.topic_filter`.
     """
     relevant = np.clip((cosines / top - 0.2) / 0.4, 0.0, 1.0)
     weights = 1 - relevant * (1 - matched_weight(float(relevant.sum()), len(cosines)))

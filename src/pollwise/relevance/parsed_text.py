@@ -26,10 +26,9 @@ class ParsedText:
     """The terms of a page and the blocks they stand in; small, and quick to pickle.
 
     `terms` are the distinct terms of the page, `hashes` their 32-bit hashes, `blocks` the hashes
-    of its distinct blocks. The entries `block_of`, `term_of`, `counts`, one for each different
-    term of a block, say how often the term `terms[term_of[i]]` stands in the block
-    `blocks[block_of[i]]`. `judgement` is what the callable of a topic said of the page, if the
-    topic is one.
+    of its distinct blocks. `counts[i]` says how often the term `terms[term_of[i]]` stands in the
+    block `blocks[block_of[i]]`, with an entry for each distinct term of a block. `judgement` is
+    what the callable of a topic said of the page, if the topic has one.
     """
 
     terms: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Text to terms: what the vector-space model counts.
 
 A term is a word without its ending: English words are stemmed (Porter's algorithm in its second
-form, by the library snowballstemmer), those of other languages are taken as they are. Scripts that
-do not part words by spaces give pairs of neighbouring characters instead, as is usual in searching
+form, by the library snowballstemmer), those of other languages are taken as they are. Scripts
+without spaces between words give pairs of neighbouring characters instead, as is usual in searching
 Chinese, Japanese and Korean. Stop words, single letters and numbers are no terms.
 """
 
@@ -37,7 +37,7 @@ _STOP_TEXT = """
     http https www html
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
-"""English words that say nothing of a topic, what is left of don't and the like, parts of URLs."""
+"""English words that say nothing about a topic, the remains of words like don't, parts of URLs."""
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul.
 _UNSPACED = (

@@ -1,16 +1,17 @@
 """How much a page is about a topic, learned while pages come in.
 
-The vector-space model: a page is the vector of its terms, weighted (1 + ln count) idf; it is as
-near to the topic as the cosine between its vector and the topic's. Relevance is what that cosine
-has above the floor, the mean + 2.5 standard deviations of pages at large, scaled to 0..1.
+The vector-space model: a page is the vector of its terms, weighted (1 + ln count) idf, and its
+nearness to the topic is the cosine between its vector and the topic's. Relevance is the part of
+that cosine above the floor, the mean + 2.5 standard deviations of pages at large, scaled to 0..1.
 
-A robot that looks for its topic sees more of it than there is: left to themselves, idf and floor
-would rise against the very pages that it finds. So relevant pages weigh, all together, at most a
-thirtieth of the others.
+A robot that looks for its topic sees more of it than its share of the web. Unchecked, this would
+change idf and floor to the disadvantage of the very pages that the robot finds. So all relevant
+pages together weigh at most a thirtieth of the others.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ __all__ = ["TopicFilter"]
 _BUCKETS = 2**20
 _GROWTH = 1.25
 _FIRST_VECTOR = 8
-# Until pages have come, floor and top are guessed; the guess counts as much as these many pages.
+# Floor and top are guessed at first; the guess counts as much as this many pages.
 _GUESS_PAGES = 20
 _GUESSED_FLOOR = 0.05
 _GUESSED_TOP = 0.4
@@ -44,10 +45,10 @@ Hashes = NDArray[np.uint32]
 class TopicFilter:
     """Scores pages by a topic; `observe` learns from each new page, `score` does not.
 
-    `version` grows whenever the topic vector, floor and scale are made anew, each time a quarter
-    more pages have come: scores of the past can then be brought up to date by `rescore`, from
-    what `pack` gave. Where the topic has a judge, its judgement is the relevance, and the vector
-    is made of the pages that it likes. Memory: about 20 MB, and up to 25 kB for each host.
+    Topic vector, floor and scale are made anew, and `version` grows, each time a quarter more
+    pages have come; `rescore` brings earlier scores up to date, from what `pack` gave. Where the
+    topic has a judge, its judgement is the relevance, and the vector is made of the pages that it
+    likes. Memory: about 20 MB, and up to 25 kB for each host.
 
     >>> from pollwise.relevance.parsed_text import parse_text
     >>> from pollwise.relevance.topic import topic
@@ -182,8 +183,8 @@ class TopicFilter:
     def _specific(self, host: str, hashes: Hashes, counts: Floats) -> Floats:
         """The counts without terms that the host has nearly everywhere.
 
-        A host may be all about the topic. So the topic's own terms stay where they are used more
-        than once; one use is put down to the frame (as in "Tides - Journal of Marine Biology").
+        But a whole host may be about the topic. So of the topic's own terms only one use is put
+        down to the frame (as in "Tides - Journal of Marine Biology"), and further uses count.
         """
         common = np.flatnonzero(self._boilerplate.common(host, hashes))
         if not len(common):
@@ -197,7 +198,7 @@ class TopicFilter:
         return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * self._inverse(hashes)
 
     def _inverse(self, hashes: Hashes) -> Floats:
-        """idf; a term that was not seen yet counts as half a page's."""
+        """idf; a term not seen yet counts as if half a page had it."""
         frequencies = self._frequencies[_bucket(hashes)].astype(np.float64)
         # More pages than there are: two terms in one bucket.
         frequencies = np.minimum(frequencies, self._weighed_pages)
@@ -218,7 +219,11 @@ class TopicFilter:
         now = [self._as_of_now(page) for page in self._best.pages]
         near = [page for page in now if page.nearness > 0]
         self._set_vectors(feedback(own, near, self._inverse))
-        self._best.judge_anew([page.nearness for page in now])
+        self._best.pages = [
+            replace(page, nearness=new.nearness)
+            for page, new in zip(self._best.pages, now, strict=True)
+            if new.nearness > 0
+        ]
         cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
         best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])

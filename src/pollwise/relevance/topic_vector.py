@@ -3,13 +3,13 @@
 One round of pseudo-relevance feedback in the manner of Rocchio (1971): the pages nearest to the
 own terms are taken for relevant, and the terms that they share join the vector. What keeps it on
 the topic: the own terms hold a fixed share of the vector; each round starts from the own terms,
-not from the vector before; one host can give but a few of the pages; and a term joins only if it
-stands in pages of several hosts, where there are several.
+not from the vector before; one host contributes only a few pages; and a term joins only if pages
+of several hosts have it, where there are several.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,14 +62,6 @@ class BestPages:
         kept = {terms[i]: float(counts[i]) for i in order if counts[i] > 0}
         self.pages.append(LikelyPage(host, kept, nearness))
 
-    def judge_anew(self, nearness: Sequence[float]) -> None:
-        """Set how near each of the `pages` is, by what was learned since they came."""
-        self.pages = [
-            replace(page, nearness=near)
-            for page, near in zip(self.pages, nearness, strict=True)
-            if near > 0
-        ]
-
 
 def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:
     """The topic's own terms: its words, what its examples have most of, or half and half."""
@@ -86,9 +78,7 @@ def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:
 def feedback(
     own: Mapping[str, float], pages: Sequence[LikelyPage], inverse: Inverse
 ) -> dict[str, float]:
-    """The topic vector of length 1: `own` terms (such as those of `own_vector`) with those that
-    the `pages` share.
-    """
+    """The topic vector of length 1: the `own` terms, and those that the `pages` share."""
     centre: dict[str, float] = {}
     hosts: dict[str, set[str]] = {}
     for page in pages:

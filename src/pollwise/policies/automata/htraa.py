@@ -30,7 +30,7 @@ Update = Literal["reward-inaction", "inaction-penalty", "reward-penalty"]
 """Which polls move automata: those that find a change, those that find none, or both."""
 
 Schedule = Literal["deadline", "random"]
-"""How frequencies are kept to the amounts: as evenly as can be, or by drawing each page."""
+"""How frequencies follow the amounts: as evenly as possible, or by drawing each page."""
 
 _LARGEST_RESOLUTION = 10**9
 _TREE = ("state", "credit")
@@ -49,18 +49,18 @@ class HTRAA(CompiledPolicy):
     `generator` draws the moves. `resolution` is the number N of states of each automaton: the
     higher, the finer and the slower it learns. `update` says which polls move the automata: those
     that find a change, those that find none, or both (all three lead to the same amounts).
-    `schedule` says how frequencies are kept: "deadline" divides polls as evenly as can be, "random"
-    draws every page by the amounts. `capacity` is the sum of the amounts, and nothing but their
-    unit. Weights and costs play no part.
+    `schedule` says how frequencies follow: "deadline" divides polls as evenly as possible, "random"
+    draws every page by the amounts. `capacity` is the sum of the amounts and only sets their unit.
+    Weights and costs play no part.
 
-    Pages added to an empty tree keep their order, so that neighbours share automata: if they come
-    in the order of change rates, much is learned of all of them at the root (in any order it ends
-    at the same amounts). Page j of n has the slot ⌊j 2^k / n⌋ of 2^k. All amounts are equal then,
-    as nearly as N + 1 steps of each automaton allow. Pages added later have slots in the emptiest
-    part of the tree, which doubles when it is full. They begin with the mean amount of their part,
-    and take it from all others in proportion; `pollwise.policies.automata.share_tree` has the rule.
+    Pages added to an empty tree keep their order, so neighbours share automata: if they come in the
+    order of change rates, the root learns much about all of them (the final amounts are the same in
+    any order). Page j of n has the slot ⌊j 2^k / n⌋ of 2^k. At first all amounts are equal, as
+    nearly as N + 1 steps of each automaton allow. Pages added later have slots in the emptiest part
+    of the tree, which doubles when it is full. They begin with the mean amount of their part, taken
+    from all others in proportion; `pollwise.policies.automata.share_tree` has the rule.
 
-    It never waits, it shares out whatever polls there are.
+    It never waits: it shares out whatever polls there are.
     `pollwise.policies.automata.htraa_kernels` has the automaton's rules and why they lead to the
     optimum.
 
@@ -155,8 +155,8 @@ class HTRAA(CompiledPolicy):
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit.
 
-        Pages that it says nothing of take the slots that are left, and with them what was learned
-        of the nodes above.
+        Pages that it does not know take the slots that are left, with what the nodes above have
+        learned.
         """
         self._check_learned(state)
         nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)

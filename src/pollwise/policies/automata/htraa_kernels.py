@@ -1,4 +1,4 @@
-"""How a tree of automata decides whose turn it is, and how it learns from a poll.
+"""How a tree of automata decides which page is next, and how it learns from a poll.
 
 A twofold resource allocation automaton (TRAA) in the state s gives the left part the share
 r = s / (N + 1). A poll that finds a change is a reward for the part polled. With probability 1
@@ -10,18 +10,18 @@ times
     reward:  p - p'              no reward:  (1 - p') - (1 - p) = p - p'
 
 which vanishes where p = p', as at the optimum of the nonlinear knapsack. (A move after no reward
-with the probability of the share itself would rest where r² (1 - p) = (1 - r)² (1 - p').) The same
-holds for the inner nodes: a poll of a part rewards with the mean of p_i(x_i) by amounts in it.
+with the probability of the share itself would settle where r² (1 - p) = (1 - r)² (1 - p').) The
+same holds for inner nodes: a poll of a part pays the mean of its p_i(x_i), weighted by amounts.
 
 All amounts change with every move near the root, so no queue can keep deadlines in order. Instead
-each node polls the part whose deadline is earlier. Either part has a credit that grows by its
-share whenever the node is visited, and pays 1 when it is polled: its next deadline is
-(1 - credit) / share visits away. Both credits add up to 0 at all times, so one number c is kept,
-the left credit, and left is earlier where (1 - c) / r <= (1 + c) / (1 - r), that is c >= 1 - 2 r.
-Then c stays between -r and 1 - r: after any number of visits, either part has had its share of
-them to within one. Deadlines thus follow the amounts. If each were set for good at the latest poll,
-a page whose amount was tiny just then would starve; on the web, where a page goes on changing while
-it waits, moves after no reward alone bring nearly all pages to that.
+each node polls the part whose deadline is earlier. Each part has a credit that grows by its share
+whenever the node is visited, and pays 1 when it is polled: its next deadline is
+(1 - credit) / share visits away. The two credits always add up to 0, so only the left credit c is
+kept, and left is earlier where (1 - c) / r <= (1 + c) / (1 - r), that is c >= 1 - 2 r. Then c stays
+between -r and 1 - r: after any number of visits, each part has had its share of them to within one.
+So deadlines follow the amounts. If each were fixed at the latest poll, a page whose amount was tiny
+just then would starve; on the web, where a page goes on changing while it waits, moves after no
+reward alone bring nearly all pages to that.
 
 The functions are compiled; a decision takes time logarithmic in the number of pages.
 """
@@ -40,12 +40,10 @@ from pollwise.policies.structures.heap import heap_push, heap_remove
 from pollwise.types import Outcome
 
 __all__ = [
-    "HTRAAState",
     "amount_htraa",
     "amounts_of",
     "observe_htraa",
     "select_htraa",
-    "wake_htraa",
 ]
 
 _CHANGED = int(Outcome.CHANGED)
@@ -53,7 +51,7 @@ _CHANGED = int(Outcome.CHANGED)
 
 @kernel
 def _is_left_next(state: HTRAAState, node: int) -> bool:
-    """Which part of a node is polled next; one without pages to poll is passed over."""
+    """Whether the left part of a node is polled next; one without pages to poll is passed over."""
     own, common = state.nodes[node], state.shared[0]
     if state.nodes[2 * node].ready == 0:
         return False
@@ -66,7 +64,7 @@ def _is_left_next(state: HTRAAState, node: int) -> bool:
 
 @kernel
 def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> None:
-    """Keep account of visits to a part (-1: of one that is taken back).
+    """Account for visits to a part (-1: for one that is taken back).
 
     A part that was passed over is owed one poll when it is back, not all that it missed.
     """
@@ -99,7 +97,7 @@ def select_htraa(state: HTRAAState, now: float) -> int:
 
 
 @kernel
-def wake_htraa(state: HTRAAState) -> float:
+def _wake(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
@@ -153,7 +151,7 @@ def amount_htraa(state: HTRAAState, page: int) -> float:
     pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
     if not 0 <= page < len(pages) or pages[page].where == ABSENT:
         return 0.0
-    # Numbers of whole and parts, divided once.
+    # One division at the end instead of one at each node.
     units, parts = 1.0, 1.0
     part = len(nodes) // 2 + pages[page].slot
     while part > 1:
@@ -170,4 +168,4 @@ def amounts_of(state: HTRAAState) -> NDArray[np.float64]:
     return np.array([amount_htraa(state, page) for page in range(len(state.pages))])
 
 
-register(HTRAAState, Kernels(select_htraa, observe_htraa, wake_htraa, _defer, amount_htraa))
+register(HTRAAState, Kernels(select_htraa, observe_htraa, _wake, _defer, amount_htraa))

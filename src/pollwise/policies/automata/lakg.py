@@ -1,15 +1,15 @@
-"""The Learning Automata Knapsack Game: a team of automata that share out the polls.
+"""The Learning Automata Knapsack Game: a team of automata that shares out the polls.
 
 The problem is the stochastic nonlinear equality fractional knapsack: page i in the amount x_i pays
 1 at a poll with an unknown probability, which falls as x_i grows; the amounts fill a knapsack of
 given capacity, and the best mixture is the one at which all pages pay equally often. For web
 polling that probability is 1 - q_i^(1/x_i), with q_i the probability of no change in a step, and
-the best mixture has x_i in proportion to -ln q_i.
+the best x_i are in proportion to -ln q_i.
 
 Every page has an automaton with the states s = 1 ... N, and s stands for the amount (s/N)^λ. Pages
 are polled at frequencies in proportion to their amounts. Where a poll finds a change while the
 knapsack is not full (Σ x < c), the automaton moves up to s + 1; where it finds none while the
-knapsack is full (Σ x >= c), down to s - 1; else it stays. At the ends of the scale it stays, too.
+knapsack is full (Σ x >= c), down to s - 1; else, and at the ends of the scale, it stays.
 
 Source: O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen, "Learning automata-based solutions to
 the nonlinear fractional knapsack problem with applications to optimal resource allocation", IEEE
@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 from pollwise.checks import (
     is_real,
+    require,
     require_choice,
     require_generator,
     require_positive,
     require_whole,
 )
 from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import all_watched, check_state, seen_at, watched
+from pollwise.policies.arrays import all_watched, check_state, known_rows, seen_at, watched
 from pollwise.policies.automata.lakg_kernels import (
     LAKG_PAGE,
     LAKG_SHARED,
@@ -53,7 +54,7 @@ _SCHEDULES = ("deadline", "random")
 _LARGEST_RESOLUTION = 10**7
 
 _TIE = 1e-9
-"""By how much of the capacity a full knapsack may seem to fall short, the amounts being rounded."""
+"""The share of the capacity that a full knapsack may lack, since amounts are rounded."""
 
 
 class LAKG(CompiledPolicy):
@@ -100,8 +101,8 @@ class LAKG(CompiledPolicy):
         generator: np.random.Generator | None = None,
     ) -> None:
         require_whole("lakg", "resolution", resolution, 2, _LARGEST_RESOLUTION)
-        if not is_real(exponent) or not 0 <= exponent < math.inf:
-            raise InputError(f"lakg: exponent={exponent!r} must be a finite number, at least 0")
+        holds = is_real(exponent) and 0 <= exponent < math.inf
+        require("lakg: exponent", exponent, holds, "a finite number, at least 0")
         require_positive("lakg", "capacity", capacity)
         require_choice("lakg", "schedule", schedule, _SCHEDULES)
         if schedule == "random" or generator is not None:
@@ -142,7 +143,7 @@ class LAKG(CompiledPolicy):
             "page_ids": ids,
             "page.amount": self.amounts()[ids],
             "page.seen_at": pages["seen_at"][ids],
-            # Before its first turn it says when the page was added, which is not learned.
+            # Before the first turn a deadline says when the page was added, which is not learned.
             "page.deadline": np.where(deadlines < 0.0, math.nan, deadlines),
             "lakg.clock": self._state.shared["clock"].copy(),
         }
@@ -150,14 +151,13 @@ class LAKG(CompiledPolicy):
     def load_state_dict(self, state: StateDict) -> None:
         """Put the learned amounts and the turns back; `StateError` if they do not fit."""
         self._check_learned(state)
-        ids = state["page_ids"].astype(np.int64)
-        known = np.isin(ids, watched(ids, self._state.pages))
+        ids, rows = known_rows(state, self._state.pages)
         restore_pages(
             self._state,
-            ids[known],
-            self._nearest(state["page.amount"][known].astype(np.float64)),
-            state["page.seen_at"][known].astype(np.float64),
-            state["page.deadline"][known].astype(np.float64),
+            ids,
+            self._nearest(state["page.amount"][rows].astype(np.float64)),
+            state["page.seen_at"][rows].astype(np.float64),
+            state["page.deadline"][rows].astype(np.float64),
             float(state["lakg.clock"].item()),
         )
 

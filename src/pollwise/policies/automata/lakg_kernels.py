@@ -1,17 +1,17 @@
-"""The automata of the Learning Automata Knapsack Game, and whose turn it is: compiled kernels.
+"""The automata of the Learning Automata Knapsack Game and the turns of pages: compiled kernels.
 
 Turns are as in `pollwise.policies.deadline.kernels`: tags of start-time fair queueing, which move
 on by 1/amount at each poll; the clock is the tag of the page given last. Only the polled page's
-amount changes, so that the deadlines follow the amounts of the moment. Pages without a copy come
-first, in the order of adding, and the first interval of a page is cut to a fraction.
+amount changes, so deadlines follow the present amounts. Pages without a copy come first, in the
+order of adding, and the first interval of a page is cut to a fraction.
 
 Turns at random need no other queue. If a tag is put ahead of the clock by a random distance,
 exponential with the mean 1/amount, then the page of the earliest deadline is page i with
 probability amount_i / Σ amounts over the pages there are to choose from: competing exponential
 clocks, which have no memory. A page whose turn the world put off (`defer`) keeps that turn.
 
-The published figures are means over hundreds of millions of polls: hence the tournament instead of
-the heap of the other queues, with which a poll took nearly twice as long.
+The published figures are means over hundreds of millions of polls, so a tournament is used instead
+of the heap of the other queues, with which a poll took nearly twice as long.
 """
 
 import math
@@ -39,7 +39,6 @@ __all__ = [
     "remove_pages",
     "restore_pages",
     "select_lakg",
-    "wake_lakg",
 ]
 
 LAKG_PAGE = np.dtype(
@@ -105,7 +104,7 @@ def _next_turn(
 
 @kernel(inline="always")
 def _set_state(state: LAKGState, page: int, to: int) -> None:
-    """Put the automaton of a page into another state, and the load with it."""
+    """Put the automaton of a page into another state, and update the load."""
     own = state.pages[page]
     state.shared[0].load += state.amounts[to] - state.amounts[own.state]
     own.state = to
@@ -170,7 +169,7 @@ def select_lakg(state: LAKGState, now: float) -> int:
 
 
 @kernel
-def wake_lakg(state: LAKGState) -> float:
+def _wake(state: LAKGState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     return state.held[1]
 
@@ -233,7 +232,7 @@ def restore_pages(
     deadlines: NDArray[np.float64],
     clock: float,
 ) -> None:
-    """Set the clock, and of pages what was learned; the others keep their distance to the clock.
+    """Set the clock, and what was learned of pages; others keep their distance to the clock.
 
     Pages never given (deadline NaN) keep their turns, too.
     """
@@ -256,4 +255,4 @@ def restore_pages(
             _enqueue(state, page)
 
 
-register(LAKGState, Kernels(select_lakg, observe_lakg, wake_lakg, _defer, amount_lakg))
+register(LAKGState, Kernels(select_lakg, observe_lakg, _wake, _defer, amount_lakg))

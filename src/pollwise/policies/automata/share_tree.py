@@ -1,4 +1,4 @@
-"""A binary tree of twofold resource allocation automata (TRAA) with the pages below.
+"""A binary tree of twofold resource allocation automata (TRAA) with pages as its leaves.
 
 An automaton of resolution N divides what it is given between a left and a right part: in the state
 s = 1..N, the left part has the share s / (N + 1), the right part the rest. What is left to a page
@@ -7,13 +7,13 @@ in the end is its amount. How states move is in `htraa_kernels`.
 The tree is an array: node 1 is the root, nodes 2i and 2i + 1 are the parts of node i, and the last
 half are the slots for pages. A node with pages on one side only is in the state N + 1 (left) or 0
 (right) and passes everything on. So the tree is padded to the next power of two, and a page that
-comes or goes changes one path; a tree whose nodes divide their pages evenly, the other way to have
-any number of pages, would have to be built anew.
+comes or goes changes one path; a tree whose nodes divide their pages evenly would have to be built
+anew.
 
 An untaught automaton divides by the numbers of pages in its parts. What the automaton has learned
-is a factor on these odds, which stays when pages come or go: so an untaught tree remains uniform,
-new pages have at first the mean of the part that they come into, and what removed pages had goes to
-all others in proportion. All this as nearly as N states can tell: a part has at least 1 / (N + 1).
+is a factor on these odds, which stays when pages come or go: so an untaught tree stays uniform, new
+pages begin with the mean of their part, and what removed pages had goes to all others in
+proportion. This is exact to N states: a part has at least 1 / (N + 1).
 
 Everything counts in units of 1 / (N + 1), in integers. The functions are compiled.
 """
@@ -29,7 +29,6 @@ from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
-    "HTRAA_NODE",
     "HTRAA_PAGE",
     "HTRAA_SHARED",
     "HTRAAState",
@@ -119,12 +118,12 @@ def _untaught(left: int, right: int, whole: int) -> int:
 
 @kernel
 def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before: int) -> None:
-    """Let a node divide if it has pages on both sides, and pass on if it has not.
+    """Let a node divide if it has pages on both sides, else pass everything on.
 
-    If it divided before, its odds keep their ratio to those of an untaught node; these are taken as
-    rounded to states, so that rounding leaves an untaught node untaught. The credit of a node that
-    begins to divide says when in the cycle of the node each part is polled. It is spread, so that
-    nodes that begin together do not poll their smaller parts together, in bursts.
+    If it divided before, its odds keep their ratio to those of an untaught node; the latter are
+    rounded to states, so that an untaught node stays untaught. The credit of a node that begins to
+    divide says when in its cycle each part is polled. It is spread, so that nodes that begin
+    together do not poll their smaller parts in bursts.
     """
     own, left, right = nodes[node], nodes[2 * node].pages, nodes[2 * node + 1].pages
     if left == 0 or right == 0:

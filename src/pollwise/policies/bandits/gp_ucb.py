@@ -1,4 +1,4 @@
-"""GP-UCB: a bandit that takes it that arms close to each other pay alike."""
+"""GP-UCB: a bandit that expects arms close to each other to pay alike."""
 
 import numpy as np
 
@@ -23,12 +23,11 @@ class GPUCB(MixturePolicy):
 
     Source: N. Srinivas, A. Krause, S. Kakade, M. Seeger, "Gaussian process optimization in the
     bandit setting: no regret and experimental design", ICML 2010, for the method, with a constant
-    instead of the factor that grows; S. Glimsdal, "Efficient Gaussian process based optimistic
+    instead of the growing factor; S. Glimsdal, "Efficient Gaussian process based optimistic
     knapsack sampling with applications to stochastic resource allocation", University of Agder,
     2013, for the numbers (the factor 2 and the mean 0 are readings).
 
-    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
-    that is none.
+    `InputError` unless `resolution` is a whole number from 2 to 1000.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = GPUCB(generator=np.random.default_rng(1))

@@ -17,12 +17,11 @@ filter, in a time that does not grow with the number of pulls::
     m <- m + C_a (r - m_a)/(C_aa + σ²)        C <- C - C_a C_a^T/(C_aa + σ²)
 
 A pull begins when both pages can be polled. While one cannot be (it is leased, held or not there)
-the other is given all the same, but a poll that is not of the pull would be no fair sample of its
-mixture, and tells nothing of any arm. Nor does the first poll of a page without a copy.
+the other is still given, but such a poll is no fair sample of a mixture and counts for no arm. Nor
+does the first poll of a page without a copy.
 
-Polls that fail are left out of the mean, and a pull all of whose polls fail is not counted. So an
-arm is judged by the polls that told something: if one page always fails, all arms are judged by the
-other alone, and none is better than another.
+Polls that fail are left out of the mean, and a pull all of whose polls fail is not counted. If one
+page always fails, all arms are judged by the other page alone, and none is better than another.
 """
 
 import math
@@ -163,7 +162,7 @@ def _has_turn(state: BanditState, side: int, now: float) -> bool:
 
 @kernel
 def _polls_left(state: BanditState, side: int) -> int:
-    """Polls that the rest of this pull may have of a page."""
+    """How many polls of a page this pull has left."""
     common = state.shared[0]
     if common.length == 1:
         return 1 - common.dealt[0] - common.dealt[1]
@@ -173,10 +172,10 @@ def _polls_left(state: BanditState, side: int) -> int:
 
 @kernel
 def _next_side(state: BanditState) -> int:
-    """Whose is the next poll of this pull, if both can be polled.
+    """Which page (0 or 1) has the next poll of this pull, if both can be polled.
 
-    That of a single poll is drawn. The polls of a page that has n of many are due at (i + 1/2)/n
-    of the pull, i = 0 ... n - 1.
+    The page of a single poll is drawn. If a page has n of several polls, they are due at
+    (i + 1/2)/n of the pull, i = 0 ... n - 1.
     """
     common = state.shared[0]
     if common.length == 1:

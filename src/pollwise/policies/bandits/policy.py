@@ -8,8 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.checks import require_generator, require_whole
-from pollwise.errors import InputError, StateError
-from pollwise.policies.arrays import ABSENT, READY, all_watched, check_state, seen_at, watched
+from pollwise.errors import InputError
+from pollwise.policies.arrays import (
+    ABSENT,
+    READY,
+    all_watched,
+    check_sound,
+    check_state,
+    known_rows,
+    seen_at,
+    watched,
+)
 from pollwise.policies.bandits.kernels import (
     ARM,
     BANDIT_PAGE,
@@ -42,13 +51,12 @@ def shares(name: str, resolution: int) -> Floats:
 
 
 class MixturePolicy(CompiledPolicy):
-    """Polls two pages by the mixture of the best score; the subclasses say which score it is.
+    """Polls two pages by the mixture of the best score; subclasses say which score it is.
 
-    `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned is of the
-    two pages together: it is forgotten when one of them is discarded. A page that is alone is
-    polled always; a third one is refused with `InputError`. Whatever the order in which they come,
-    the first page of the mixtures is that of lower id. It never waits; weights and costs play no
-    part.
+    `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned belongs to
+    both pages together: it is forgotten when one of them is discarded. A single page is always
+    polled; a third one is refused with `InputError`. The first page of the mixtures is the one of
+    lower id. The policy never waits; weights and costs play no part.
     """
 
     name: str
@@ -132,13 +140,12 @@ class MixturePolicy(CompiledPolicy):
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit or cannot be.
 
-        Arms are left as they are where the state is of other mixtures: those of another page.
+        The arms stay as they are if the state is of another pair of pages.
         """
         self._check_learned(state)
-        own, ids = self._state, state["page_ids"].astype(np.int64)
-        known = np.isin(ids, all_watched(own.pages))
-        own.pages["polled_at"][ids[known]] = state["page.polled_at"][known]
-        common = own.shared[0]
+        own, common = self._state, self._state.shared[0]
+        ids, rows = known_rows(state, own.pages)
+        own.pages["polled_at"][ids] = state["page.polled_at"][rows]
         if not np.array_equal(common["page"], state[f"{self.name}.pair"]):
             return
         forget_pull(own)
@@ -160,18 +167,13 @@ class MixturePolicy(CompiledPolicy):
         numbers = np.concatenate([paid, mean, covariance.ravel()])
         sound = {
             "arm": 0 <= arm < len(mean),
-            # When all polls of a pull have ended it is under way no longer.
+            # A pull ends with its last poll.
             "pull": 0 <= changed <= told <= dealt.sum() < common["length"],
-            "count": (counts >= 0).all(),
-            "reward": np.isfinite(numbers).all(),
-            "variance": (np.diag(covariance) + common["noise"] > 0.0).all(),
+            "count": counts >= 0,
+            "reward": np.isfinite(numbers),
+            "variance": np.diag(covariance) + common["noise"] > 0.0,
         }
-        for what, right in sound.items():
-            if not right:
-                raise StateError(
-                    f"the learned state of {self.name} is damaged: a {what} is not one that can"
-                    " be; go back to a copy of it"
-                )
+        check_sound(self.name, sound)
 
     def _set_pair(self, page_ids: Ints) -> None:
         pair = self._state.shared["page"][0]

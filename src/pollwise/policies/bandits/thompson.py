@@ -18,14 +18,13 @@ class ThompsonSampling(MixturePolicy):
     mean reward of every arm is believed to be N(0.7, 0.2), independently, and what a pull pays to
     be that mean plus noise N(0, 0.05) (0 and 1 are taken as if they were normal). At each pull,
     which is one poll, of the first page with probability k/K, a value is drawn for each arm from
-    what is believed of it, and the arm of the highest is played.
+    what is believed of it, and the arm with the highest is played.
 
     Source: S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling with
     applications to stochastic resource allocation", University of Agder, 2013, for the prior; its
     second number is read as a variance, as is that of the noise. Thompson (1933) for the method.
 
-    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
-    that is none.
+    `InputError` unless `resolution` is a whole number from 2 to 1000.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = ThompsonSampling(generator=np.random.default_rng(1))

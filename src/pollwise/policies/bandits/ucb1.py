@@ -20,8 +20,7 @@ class UCB1(MixturePolicy):
     Source: P. Auer, N. Cesa-Bianchi, P. Fischer, "Finite-time analysis of the multiarmed bandit
     problem", Machine Learning 47, 2002. The rounds are a reading of how a mixture is pulled.
 
-    `InputError` for a `resolution` that is no whole number from 2 to 1000, and for a `generator`
-    that is none.
+    `InputError` unless `resolution` is a whole number from 2 to 1000.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = UCB1(generator=np.random.default_rng(1), resolution=4)

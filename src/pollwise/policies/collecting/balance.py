@@ -1,27 +1,27 @@
 """How much discovery counts against keeping fresh: what steers a robot towards min(R, F).
 
-Of a collection with relevance H, of which S is up to date, while E is not held, R = H/(H + E) and
+A collection holds the relevance H, of which S is up to date, and lacks E: R = H/(H + E) and
 F = S/H. A new page of relevance v raises R by about v/H until it changes, for 1/λ seconds; a look
 at a held page raises the integral of F by W/H, its Whittle index over H. With R and F known
 exactly, only the smaller would count. They are estimates, so each counts with the probability that
-it is the smaller: with an error of logistic distribution and scale s, that of R over that of F is
-e^((F - R)/s). So new and held pages compete by::
+it is the smaller: if errors are logistic with scale s, that of R over that of F is e^((F - R)/s).
+So new and held pages compete by::
 
     κ v/λ  against  W,    κ = e^((F - R)/s)
 
-That is a law without memory, of two quantities that each poll moves at once in the right direction:
-there is nothing to swing. Where both gain alike, it holds R and F equal; where one of them has
-nothing more to gain, it leaves it alone, be it the smaller.
+This rule has no memory, and each poll moves R or F at once in the right direction, so nothing can
+oscillate. Where both can gain alike, it keeps R and F equal; where one has nothing more to gain, it
+is left alone, even if it is the smaller.
 
-What is not held is estimated in two ways, and the larger counts: too low an estimate ends
-discovery, which nobody would notice; one too high is soon put right by the fetches it leads to.
+E is estimated in two ways, and the larger counts: too low an estimate ends discovery, which nobody
+would notice; one too high is soon corrected by the fetches that it leads to.
 
 - From the yield. If the relevance held after t fetches of new pages grows like t/(t + b), as the
-  number of species does with the size of a sample (Michaelis-Menten), E = t dH/dt. Of late growth
-  like 1/t² the mean over the last share q of the fetches, exponentially weighted, is 1/(1 - 2q)
-  times the present one. What was lost when held pages were gone counts against the growth: as
-  much is taken to be new elsewhere.
-- From the fringe: a page of it holds at least a small share of the mean relevance of held pages.
+  number of species does with the size of a sample (Michaelis-Menten), E = t dH/dt. Late growth
+  falls like 1/t², so its exponentially weighted mean over the last share q of the fetches is
+  1/(1 - 2q) times the present one. The relevance of held pages that are gone counts against the
+  growth: as much is taken to be new elsewhere.
+- From the fringe: each of its pages has at least a small share of the mean relevance of held pages.
 """
 
 import math
@@ -37,8 +37,8 @@ _SOFTNESS = 0.04
 _SHARE, _LEAST = 0.25, 16.0
 """q, and the fewest fetches over which growth is averaged."""
 _FRINGE_SHARE = 0.025
-"""Of the mean relevance of held pages, what a page of the fringe holds: 0.02 to 0.04 in four
-traversals of two graphs, at 5 to 50 % of each."""
+"""The least relevance of a page of the fringe, in mean relevances of held pages: 0.02 to 0.04 in
+four traversals of two graphs, at 5 to 50 % of each."""
 _BINS, _BINS_PER_OCTAVE = 24, 2
 _MEMORY = 32.0
 """Fetches of pages of like value over which their relevance is averaged."""
@@ -56,7 +56,7 @@ class Balance:
         self._bins = np.zeros((_BINS, 3))
 
     def found(self, value: float | None, relevance: float) -> None:
-        """A new page was fetched, of this value as far as known, and is held from now on."""
+        """A new page was fetched, of this value (None: unknown), and is held from now on."""
         if value is not None:
             own = self._bins[_bin(value)]
             own *= 1.0 - 1.0 / _MEMORY
@@ -78,11 +78,10 @@ class Balance:
         return min(self._fetches, max(_LEAST, _SHARE * self._fetches))
 
     def recall(self, relevance: float, held: int, fringe: int) -> float:
-        """R, where so much relevance is held in so many pages, and so many are in the fringe."""
+        """R, with `relevance` in `held` pages, and `fringe` pages in the fringe."""
         if relevance <= 1e-9:
             return 0.0
-        growth = self._growth
-        more = self._fetches * (1 - 2 * _SHARE) * growth
+        growth, more = self._growth, self._fetches * (1 - 2 * _SHARE) * self._growth
         by_yield = more if growth > 0 else -self._memory * growth
         by_fringe = _FRINGE_SHARE * relevance / held * fringe
         return relevance / (relevance + max(by_yield, by_fringe))
@@ -127,32 +126,20 @@ class Balance:
 
 
 class FixedShares(Balance):
-    """New and held pages get half of the polls each, whatever they are worth.
-
-    That is what the one queue is compared with: all else is the same.
-    """
+    """New and held pages get half of the polls each: what the one queue is compared with."""
 
     def __init__(self) -> None:
         super().__init__()
         self._new_is_next = False
 
-    def index(
-        self,
-        value: float,
-        *,
-        freshness: float,
-        change_rate: float,
-        relevance: float,
-        held: int,
-        fringe: int,
-    ) -> float:
+    def index(self, value: float, **_: float) -> float:
         """Infinite and 0 in turn."""
         self._new_is_next = not self._new_is_next
         return math.inf if self._new_is_next else 0.0
 
 
 def _bin(value: float) -> int:
-    """The values of a step: those of at least 1 the first, the lowest and none the last."""
+    """The bin of a value: the first for 1 or more, the last for the lowest and for 0."""
     if value <= 0:
         return _BINS - 1
     return int(min(max(-math.log2(value) * _BINS_PER_OCTAVE, 0), _BINS - 1))

@@ -1,10 +1,10 @@
 """What is known of a page before it is fetched, as numbers: compiled kernels.
 
-Each number is evidence of one kind: the relevance of pages that link to it, and how good hubs these
-are; fetched neighbours in their lists of links; the means of its directories, each shrunk towards
-that of the directory around it; the words of its URL and of the anchors, one by one and in a linear
-model. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31, 1999) and
-F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+Each number is evidence of one kind: the relevance of pages that link to it, and how good they are
+as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
+towards that of the directory around it; the words of its URL and of the anchors, one by one and in
+a linear model. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31,
+1999) and F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
 """
 
 import math
@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.collecting.known_web import Web
+from pollwise.policies.collecting.known_web import (
+    BIAS,
+    BIAS_SLOPE,
+    FETCHES,
+    MARK,
+    RELEVANCE,
+    Web,
+)
 
 __all__ = ["N_EVIDENCE", "correct", "gather", "guess", "learn", "link"]
 
@@ -21,8 +28,6 @@ Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 N_EVIDENCE = 30
-_RELEVANCE, _FETCHES, _BIAS, _BIAS_SLOPE, _MARK = 0, 1, 2, 3, 4
-"""Places in `Web.totals`."""
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
 _MOST_WORDS = 200
@@ -36,9 +41,9 @@ _RELEVANT_WEIGHT = 2.0
 
 @kernel
 def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
-    """Put the words of a page into `found`; how many are of the URL, and how many in all."""
-    web.totals[_MARK] += 1
-    mark = np.int64(web.totals[_MARK])
+    """Put the words of a page into `found`; gives how many the URL has, and how many in all."""
+    web.totals[MARK] += 1
+    mark = np.int64(web.totals[MARK])
     count = 0
     for at in range(web.pages[page].first_word, web.pages[page].end_word):
         word = web.page_words[at]
@@ -151,7 +156,7 @@ def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
             most[kind] = max(most[kind], estimate)
             total[kind] += trust * estimate
             weight[kind] += trust
-    row[19] = web.totals[_BIAS] + linear / math.sqrt(max(count, 1))
+    row[19] = web.totals[BIAS] + linear / math.sqrt(max(count, 1))
     for kind in range(2):
         row[20 + kind] = most[kind] if most[kind] > 0 else mean
         row[22 + kind] = total[kind] / weight[kind]
@@ -160,7 +165,7 @@ def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
 @kernel
 def gather(web: Web, page: int, row: Row) -> None:
     """Put all that is known of a page into a row of N_EVIDENCE numbers."""
-    mean = (web.totals[_RELEVANCE] + 0.02) / (web.totals[_FETCHES] + 1)
+    mean = (web.totals[RELEVANCE] + 0.02) / (web.totals[FETCHES] + 1)
     _of_directories(web, page, mean, row)
     _of_links(web, page, mean, row)
     _of_words(web, page, mean, row)
@@ -172,12 +177,12 @@ def gather(web: Web, page: int, row: Row) -> None:
         row[26] = web.pages[discoverer].relevance
         row[27] = web.pages[discoverer].value
         row[28] = web.pages[discoverer].context
-    row[29] = web.totals[_FETCHES] - web.pages[page].discovered_at
+    row[29] = web.totals[FETCHES] - web.pages[page].discovered_at
 
 
 @kernel
 def guess(row: Row) -> float:
-    """The value of a page as long as nothing was learned of how much each kind of evidence says."""
+    """The value of a page while it was not learned yet how much each kind of evidence says."""
     linear = 1 / (1 + math.exp(-row[19]))
     hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
     return 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
@@ -193,18 +198,18 @@ def learn(web: Web, page: int, relevance: float) -> None:
     n_in = web.pages[page].n_in
     web.pages[page].context = web.pages[page].in_sum / n_in if n_in > 0 else 0.0
     web.pages[page].learned = True
-    web.totals[_FETCHES] += 1
+    web.totals[FETCHES] += 1
     found = np.empty(_MOST_WORDS, np.int64)
     _, count = _words_of(web, page, found)
     scale = 1 / math.sqrt(max(count, 1))
-    linear = web.totals[_BIAS]
+    linear = web.totals[BIAS]
     for at in range(count):
         linear += scale * web.words[found[at]].weight
     slope = 1 / (1 + math.exp(-linear)) - math.sqrt(relevance)
     if relevance > 0:
         slope *= _RELEVANT_WEIGHT
-    web.totals[_BIAS_SLOPE] += slope * slope
-    web.totals[_BIAS] -= 0.5 * slope / math.sqrt(1 + web.totals[_BIAS_SLOPE])
+    web.totals[BIAS_SLOPE] += slope * slope
+    web.totals[BIAS] -= 0.5 * slope / math.sqrt(1 + web.totals[BIAS_SLOPE])
     for at in range(count):
         word = found[at]
         web.words[word].count += 1
@@ -224,10 +229,10 @@ def learn(web: Web, page: int, relevance: float) -> None:
 
 @kernel
 def correct(web: Web, page: int, relevance: float) -> None:
-    """Take the relevance of a page that was learned to be this; its links are told apart."""
+    """Correct the relevance of a page that was learned; its links are not changed."""
     more = relevance - web.pages[page].relevance
     web.pages[page].relevance = relevance
-    web.totals[_RELEVANCE] += more
+    web.totals[RELEVANCE] += more
     found = np.empty(_MOST_WORDS, np.int64)
     _, count = _words_of(web, page, found)
     for at in range(count):
@@ -244,14 +249,14 @@ def correct(web: Web, page: int, relevance: float) -> None:
 
 @kernel
 def link(web: Web, source: int, first: int, end: int) -> None:
-    """Enter the links in these places of the table, all of one fetched page."""
+    """Take in the links in these places of the table, all of one fetched page."""
     relevance = web.pages[source].relevance
     web.pages[source].n_out += end - first
     for place in range(first, end):
         target = web.links[place].target
         if web.pages[target].n_in == 0 and target != source:
             web.pages[target].depth = web.pages[source].depth + 1
-            web.pages[target].discovered_at = np.int64(web.totals[_FETCHES])
+            web.pages[target].discovered_at = np.int64(web.totals[FETCHES])
             if not web.pages[target].learned:
                 web.pages[target].discoverer = source
         web.links[place].earlier = web.pages[target].last_link

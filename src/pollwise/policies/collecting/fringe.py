@@ -1,11 +1,11 @@
 """The worth of fetching the pages that are known by links only, learned as the crawl goes on.
 
-The value of a page is the relevance per fetch that it is expected to bring: of the best part of its
+The value of a page is the relevance per fetch that it is expected to bring, in the best part of its
 discovery tree that begins with it (`pollwise.policies.collecting.returns`). It is first guessed
 from the evidence (`pollwise.policies.collecting.evidence`) and then corrected by boosted trees,
 which are fitted to what the fetches of this crawl led to, with the evidence as it was before each
-fetch. The trees are fitted anew, and the whole fringe valued with them, each time the crawl has
-grown by a share, so the cost of a page does not grow with the number of pages.
+fetch. Each time the crawl has grown by a share, the trees are fitted anew and the whole fringe is
+valued with them, so the cost per page does not grow with the number of pages.
 """
 
 import math
@@ -27,7 +27,14 @@ from pollwise.policies.collecting.fringe_queue import (
 )
 from pollwise.policies.collecting.gates import GateSearch
 from pollwise.policies.collecting.horn_index import horn_index
-from pollwise.policies.collecting.known_web import ABSENT, FETCHED, FRINGE, HELD, KnownWeb
+from pollwise.policies.collecting.known_web import (
+    ABSENT,
+    EXPLORATION,
+    FETCHED,
+    FRINGE,
+    HELD,
+    KnownWeb,
+)
 from pollwise.policies.collecting.returns import subtree_densities
 from pollwise.policies.collecting.trees import boosted, no_trees
 from pollwise.types import Links, Page
@@ -39,29 +46,28 @@ Ints = NDArray[np.int64]
 _EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
 _FIRST_FIT, _FIT_GROWTH = 40, 1.3
-"""Fetches before the trees are fitted first, and by how much they grow from one fit to the next."""
+"""Fetches before the first fit of the trees, and by what factor they grow from fit to fit."""
 _VALUE_GROWTH = 1.1
-"""The crawl grows by that much while the whole fringe is valued anew."""
+"""The crawl grows by this factor while the whole fringe is valued anew."""
 _VALUED_AT_ONCE = 8192
-"""Where there are more pages, some are valued with each fetch: nobody should wait for all."""
+"""If there are more pages, some are valued with each fetch, so that no fetch waits for all."""
 _MOST_SAMPLES = 60_000
 _RANK_STEP = 1e-12
 """By which the values of a plan fall from one page to the next, to keep its order."""
-_EXPLORATION_PLACE = 5
 
 
 class FringeValue:
     """The fringe by value; `generator` draws what the trees are fitted to.
 
-    Until the first `best` nothing is fitted or valued, so the pages, links and relevances of an
-    earlier run are quickly fed in.
+    Nothing is fitted or valued before the first `best`, so feeding in the pages, links and
+    relevances of an earlier run is quick.
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
         self._gates = GateSearch(generator)
         self._known = KnownWeb()
-        self._known.web.totals[_EXPLORATION_PLACE] = _EXPLORATION
+        self._known.web.totals[EXPLORATION] = _EXPLORATION
         self._trees = no_trees()
         self._row = np.zeros(N_EVIDENCE, np.float32)
         self._unvalued: list[int] = []
@@ -130,7 +136,7 @@ class FringeValue:
         return bool(self._known.web.pages[page_id]["learned"])
 
     def corrected(self, page_id: int, relevance: float) -> None:
-        """Take the relevance of a page that was fetched to be another; others are ignored."""
+        """Correct the relevance of a fetched page; other pages are ignored."""
         web = self._known.web
         if 0 <= page_id < len(web.pages) and web.pages[page_id]["learned"]:
             correct(web, page_id, relevance)
@@ -138,7 +144,7 @@ class FringeValue:
     def best(self) -> tuple[int, float] | None:
         """The page to take next and its value; None: none may be taken.
 
-        A page that is fetched for the sake of where it may lead has the value of the best one.
+        A page that is fetched for where it may lead has the value of the best one.
         """
         self._prepare()
         web = self._known.web
@@ -189,13 +195,13 @@ class FringeValue:
     def value(self, page_id: int) -> float:
         """The relevance per fetch that a page of the fringe is expected to bring.
 
-        It holds a bonus for a directory of which little was fetched; that of the host it does not.
+        It has a bonus for a directory of which little was fetched, but not that of the host.
         """
         self._prepare()
         return float(self._known.web.pages[page_id]["value"])
 
     def begin_traversal(self) -> None:
-        """Plan the order of the known web with all that was learned; no page is there."""
+        """Plan the order of the known web with all that was learned, and start without pages."""
         web = self._known.web
         pages = web.pages
         there = np.flatnonzero(pages["end_word"])
@@ -213,7 +219,7 @@ class FringeValue:
         pages["where"] = ABSENT
         self._taken.clear()
         value_all(web, self._trees)
-        web.totals[_EXPLORATION_PLACE] = 0.0
+        web.totals[EXPLORATION] = 0.0
         self._gates.stop()
 
     def _leave(self, page_id: int, where: int) -> None:

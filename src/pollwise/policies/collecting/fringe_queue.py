@@ -2,8 +2,8 @@
 
 A host counts by the value of its best page and a bonus that shrinks as more of it is fetched, so
 every host is tried, and tried again while others bring little (upper confidence bounds; P. Auer,
-N. Cesa-Bianchi, P. Fischer, Machine Learning 47, 2002). Values are found anew where much may have
-changed: for pages that a promising page links to, for the neighbours of links that turned out
+N. Cesa-Bianchi, P. Fischer, Machine Learning 47, 2002). Values are computed anew where much may
+have changed: for pages that a promising page links to, for the neighbours of links that turned out
 relevant, and for a page that comes to the top.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.evidence import N_EVIDENCE, gather, guess
-from pollwise.policies.collecting.known_web import FRINGE, Web
+from pollwise.policies.collecting.known_web import EXPLORATION, FETCHES, FRINGE, RELEVANCE, Web
 from pollwise.policies.collecting.trees import Trees, predict
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.pairing_heap import meld, taken_out
@@ -23,7 +23,6 @@ __all__ = [
     "best",
     "block_host",
     "offer",
-    "revalue",
     "value_all",
     "value_new",
     "value_some",
@@ -34,10 +33,8 @@ __all__ = [
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_RELEVANCE, _FETCHES, _EXPLORATION = 0, 1, 5
-"""Places in `Web.totals`."""
 _LEAST_MEAN = 0.002
-"""Of relevance, for the bonus of hosts."""
+"""The least mean relevance, for the bonus of hosts."""
 _NOVELTY = 1.0
 """The bonus of a directory without fetches, in mean relevances."""
 _RISE = 4
@@ -49,12 +46,12 @@ _TRIES = 16
 
 @kernel
 def _mean(web: Web) -> float:
-    return web.totals[_RELEVANCE] / (web.totals[_FETCHES] + 1)
+    return web.totals[RELEVANCE] / (web.totals[FETCHES] + 1)
 
 
 @kernel
 def _place_host(web: Web, host: int) -> None:
-    """Put a host where its best page and its bonus say."""
+    """Put a host in its place by its best page and its bonus."""
     root = web.hosts[host].root
     if root < 0 or web.hosts[host].blocks > 0:
         if web.hosts[host].place > 0:
@@ -62,7 +59,7 @@ def _place_host(web: Web, host: int) -> None:
             web.hosts[host].place = 0
         return
     fetched = web.directories[web.hosts[host].directory].count
-    bonus = web.totals[_EXPLORATION] * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
+    bonus = web.totals[EXPLORATION] * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
     key = -(web.pages[root].value + bonus)
     if web.hosts[host].place > 0:
         heap_update(web.host_heap, web.hosts, host, key)
@@ -80,7 +77,7 @@ def block_host(web: Web, page: int, more: int) -> None:
 
 @kernel
 def offer(web: Web, page: int, value: float) -> None:
-    """Put a page of the fringe in, with its value."""
+    """Add a page of the fringe, with its value."""
     host = web.pages[page].host
     web.pages[page].value = value
     web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
@@ -105,8 +102,8 @@ def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
 
 
 @kernel
-def revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
-    """Find the value of a page of the fringe anew; leaves the evidence in `row`."""
+def _revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
+    """Compute the value of a page of the fringe anew; leaves the evidence in `row`."""
     value = _value(web, trees, page, row)
     if value != web.pages[page].value:
         withdraw(web, page)
@@ -122,7 +119,7 @@ def best(web: Web, trees: Trees, row: Row) -> int:
             return -1
         page = web.hosts[web.host_heap[1]].root
         before = web.pages[page].value
-        revalue(web, trees, page, row)
+        _revalue(web, trees, page, row)
         if web.pages[page].value >= before or web.hosts[web.host_heap[1]].root == page:
             break
     else:
@@ -133,7 +130,7 @@ def best(web: Web, trees: Trees, row: Row) -> int:
 
 @kernel
 def value_all(web: Web, trees: Trees) -> None:
-    """Find the values of the whole fringe anew."""
+    """Compute the values of the whole fringe anew."""
     row = np.zeros(N_EVIDENCE, np.float32)
     for host in range(len(web.hosts)):
         web.hosts[host].root = -1
@@ -149,23 +146,23 @@ def value_all(web: Web, trees: Trees) -> None:
 
 @kernel
 def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
-    """Find the values of so many pages anew, from an id on, round and round; the next id."""
+    """Compute the values of the next `count` pages after an id anew; gives the last id."""
     row = np.zeros(N_EVIDENCE, np.float32)
     page = first
     for _ in range(min(count, len(web.pages))):
         page = page + 1 if page + 1 < len(web.pages) else 0
         if web.pages[page].where == FRINGE:
-            revalue(web, trees, page, row)
+            _revalue(web, trees, page, row)
     return page
 
 
 @kernel
 def value_new(web: Web, trees: Trees, pages: Ints) -> None:
-    """Find the values of pages of the fringe that have none yet."""
+    """Compute the values of pages of the fringe that have none yet."""
     row = np.zeros(N_EVIDENCE, np.float32)
     for page in pages:
         if web.pages[page].where == FRINGE and web.pages[page].value == -math.inf:
-            revalue(web, trees, page, row)
+            _revalue(web, trees, page, row)
 
 
 @kernel
@@ -178,7 +175,7 @@ def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> 
     for place in range(first, end):
         target = web.links[place].target
         if web.pages[target].where == FRINGE and (good or web.pages[target].value == -math.inf):
-            revalue(web, trees, target, row)
+            _revalue(web, trees, target, row)
     if page.relevance > max(0.01, _mean(web)):
         _value_neighbours(web, trees, source, row)
 
@@ -192,6 +189,6 @@ def _value_neighbours(web: Web, trees: Trees, page: int, row: Row) -> None:
         for other in range(max(link - _RISE, 0), min(link + _RISE + 1, len(web.links))):
             target = web.links[other].target
             if web.links[other].source == source and web.pages[target].where == FRINGE:
-                revalue(web, trees, target, row)
+                _revalue(web, trees, target, row)
         link = web.links[link].earlier
         seen += 1

@@ -1,10 +1,10 @@
 """A little exploration by host: a search for gates, where values learned so far tell nothing.
 
-What leads to a host or to a part of one that nobody has seen is mostly an ordinary page: a list of
+What leads to an unseen host, or an unseen part of one, is mostly an ordinary page: a list of
 libraries, a page about related projects. No value points there. So a share of the requests goes to
-the pages of a host in the order in which they came to light, which is breadth first; the hosts are
-drawn, by turns of chance all alike, or as often as relevant pages were found on them, since what is
-about the topic links to what is about it (B. D. Davison: Topical locality in the Web, SIGIR 2000).
+the pages of a host in the order in which they were discovered, that is breadth first. The host is
+drawn at random, either uniformly or as often as relevant pages were found on it, since pages about
+the topic link to each other (B. D. Davison: Topical locality in the Web, SIGIR 2000).
 """
 
 from collections import defaultdict, deque
@@ -16,7 +16,7 @@ from pollwise.policies.collecting.known_web import FRINGE, Web
 __all__ = ["GateSearch"]
 
 _SHARE = 0.15
-"""Of the requests for new pages."""
+"""The share of gates in the requests for new pages."""
 _RELEVANT_HOSTS = 0.5
 """The share of these that goes to hosts by the relevant pages on them."""
 _BEGIN = 20
@@ -24,10 +24,7 @@ _BEGIN = 20
 
 
 class GateSearch:
-    """Names the page to be fetched next for the sake of where it may lead, or none.
-
-    `generator` draws when it does, and the hosts.
-    """
+    """Names the page to fetch next for where it may lead, or none; `generator` draws both."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
@@ -39,7 +36,7 @@ class GateSearch:
         self._drawn = False
 
     def seen(self, page_id: int, host: int) -> None:
-        """A page of this host came to light."""
+        """A page of this host was discovered."""
         if host not in self._waiting:
             self._hosts.append(host)
         self._waiting[host].append(page_id)
@@ -69,7 +66,7 @@ class GateSearch:
         return None
 
     def taken(self) -> None:
-        """A page was taken, this one or another: whoever is asked next draws anew."""
+        """A page was taken, this one or another: the next call draws anew."""
         self._drawn = False
 
     def _host(self) -> int:

@@ -8,7 +8,7 @@ longest ago first. A decision costs the logarithm of the number of pages.
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,9 +18,29 @@ from pollwise.policies.arrays import check_state
 from pollwise.policies.base import StateDict
 from pollwise.types import Links, Observation, Page, Selection
 
-__all__ = ["Frontier", "FrontierPolicy"]
+__all__ = ["Frontier", "FrontierPolicy", "new_ids", "polls_of"]
 
 _UNPOLLED = math.nan
+
+
+def new_ids(pages: Sequence[Page], known: Container[int]) -> list[int]:
+    """The ids of new pages; `InputError` for one that is negative, given twice or known."""
+    ids = [page.id for page in pages]
+    if len(set(ids)) < len(ids) or any(i < 0 or i in known for i in ids):
+        raise InputError(
+            "add: a page id is negative, given twice or known already; give every page an id"
+            " of its own (0, 1, 2, ...)"
+        )
+    return ids
+
+
+def polls_of(polled_at: Mapping[int, float], page_ids: Sequence[int] | None) -> StateDict:
+    """When pages (None: all) were polled, as learned state; unknown ids are left out."""
+    ids = list(polled_at) if page_ids is None else [i for i in page_ids if i in polled_at]
+    return {
+        "page_ids": np.array(ids, np.int64),
+        "page.polled_at": np.array([polled_at[i] for i in ids], np.float64),
+    }
 
 
 class Frontier:
@@ -35,11 +55,11 @@ class Frontier:
         self.begin()
 
     def begin(self) -> None:
-        """Be without pages and priorities, as for a new traversal."""
+        """Start without pages and priorities, as for a new traversal."""
         self.polled_at: dict[int, float] = {}
         self.group: dict[int, float] = {}
-        # Of free pages a random number each, by which ties are broken. Heaps may hold more: an
-        # entry counts only if it has the number that is here.
+        # A random number for each free page, to break ties. Heaps may have stale entries: one
+        # counts only if it has the number that is here.
         self._chance: dict[int, float] = {}
         self._bags: dict[float, list[tuple[float, int]]] = {}
         self._priority: dict[float, float] = {}
@@ -50,13 +70,7 @@ class Frontier:
 
     def add(self, pages: Sequence[Page], groups: Iterable[float]) -> None:
         """Take up pages as fringe; `InputError` for an id that is negative or known already."""
-        ids = [page.id for page in pages]
-        if len(set(ids)) < len(ids) or any(i < 0 or i in self.polled_at for i in ids):
-            raise InputError(
-                "add: a page id is negative, given twice or known already; give every page an id"
-                " of its own (0, 1, 2, ...)"
-            )
-        for page_id, group in zip(ids, groups, strict=True):
+        for page_id, group in zip(new_ids(pages, self.polled_at), groups, strict=True):
             self.polled_at[page_id] = _UNPOLLED
             self.group[page_id] = group
             self._free(page_id)
@@ -158,9 +172,9 @@ class Frontier:
 
 
 class FrontierPolicy:
-    """A request controller that goes by groups; the subclasses say what these are.
+    """A request controller that goes by groups; subclasses say what these are.
 
-    What it finds makes no difference to it; see `RequestController` for its methods.
+    What polls find makes no difference to it; for the methods see `RequestController`.
     """
 
     def __init__(self, owner: str, generator: np.random.Generator) -> None:
@@ -197,7 +211,7 @@ class FrontierPolicy:
         """Links make no difference, but for the pages that are added."""
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
-        """Nothing of it: what counts is known, or does not matter, or counted when it came."""
+        """Ignored: relevance is known, does not matter, or counted when the page came."""
 
     def begin_traversal(self) -> None:
         """Forget all pages; the fringe are those added next."""
@@ -205,20 +219,11 @@ class FrontierPolicy:
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """When pages were polled; see `Policy`."""
-        known = self._frontier.polled_at
-        ids = list(known) if page_ids is None else [i for i in page_ids if i in known]
-        return {
-            "page_ids": np.array(ids, np.int64),
-            "page.polled_at": np.array([known[i] for i in ids], np.float64),
-        }
+        return polls_of(self._frontier.polled_at, page_ids)
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put back when pages were polled; `StateError` if it does not fit."""
         check_state(state, self.state_dict([]))
-        self._restore(state)
-
-    def _restore(self, state: StateDict) -> None:
-        """Put back when pages were polled, from state that fits."""
         times = state["page.polled_at"].tolist()
         for page_id, polled_at in zip(state["page_ids"].tolist(), times, strict=True):
             self._frontier.restore(page_id, polled_at)

@@ -13,12 +13,28 @@ from numpy.typing import NDArray
 from pollwise.policies.collecting.words import phrases, url_parts
 from pollwise.types import Links, Page
 
-__all__ = ["ABSENT", "FETCHED", "FRINGE", "HELD", "KnownWeb", "Web"]
+__all__ = [
+    "ABSENT",
+    "BIAS",
+    "BIAS_SLOPE",
+    "EXPLORATION",
+    "FETCHED",
+    "FETCHES",
+    "FRINGE",
+    "HELD",
+    "MARK",
+    "RELEVANCE",
+    "KnownWeb",
+    "Web",
+]
 
 Table = NDArray[Any]
 
 ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
 """Where a page is: HELD is known by links only, but leased or held back."""
+
+RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION = range(6)
+"""Places in `Web.totals`."""
 
 _PAGE = np.dtype(
     [
@@ -83,7 +99,7 @@ _HOST = np.dtype(
 
 
 class Web(NamedTuple):
-    """The tables, and totals: relevance, fetches, bias and its slope, mark, exploration."""
+    """The tables, and `totals`, with one number for each of RELEVANCE ... EXPLORATION."""
 
     pages: Table
     links: Table
@@ -98,7 +114,7 @@ class Web(NamedTuple):
 
 
 def _grown(table: Table, length: int, fill: Table) -> Table:
-    """A copy that is longer by half at least."""
+    """A copy that is longer by at least half."""
     longer = np.full(max(length, len(table) + len(table) // 2, 64), fill, table.dtype)
     longer[: len(table)] = table
     return longer
@@ -119,7 +135,7 @@ _START_BIAS = -2.0
 
 
 class KnownWeb:
-    """Takes up pages and links, and gives every text its place in the tables."""
+    """Takes in pages and links, and gives every text its place in the tables."""
 
     def __init__(self) -> None:
         empty = np.zeros(0, np.int64)
@@ -145,7 +161,7 @@ class KnownWeb:
         self._n_page_words = self._n_anchor_words = 0
 
     def add(self, pages: Sequence[Page]) -> None:
-        """Enter what the URLs of pages say; those known from an earlier traversal are as before."""
+        """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
         highest = max(page.id for page in pages)
         self._grow(pages=highest + 1)
         for page in pages:
@@ -174,9 +190,9 @@ class KnownWeb:
         record["first_word"], record["end_word"] = first, end
 
     def add_links(self, page_id: int, links: Links) -> tuple[int, int]:
-        """Enter the links of a page that are new; first and end of their places in the table.
+        """Take in the new links of a page; gives first and end of their places in the table.
 
-        A link that was there before stays: that a page once linked to another is evidence too.
+        Earlier links stay: that a page once linked to another is evidence too.
         """
         targets = np.asarray(links.targets, np.int64)
         anchors = [self._anchor(text) for text in links.anchors]

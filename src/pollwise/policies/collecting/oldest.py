@@ -19,14 +19,14 @@ class OldestFirst:
 
     def __init__(self) -> None:
         self._time: dict[int, float] = {}
-        # Heaps of (time, page), by scope, and one of (time of the first, scope); in both there may
-        # be entries that hold no longer, which are dropped when they come first.
+        # Heaps of (time, page), by scope, and one of (time of the first, scope). They may have
+        # stale entries, which are dropped when they come first.
         self._scopes: dict[str, list[tuple[float, int]]] = {}
         self._firsts: list[tuple[float, str]] = []
         self._blocks: Counter[str] = Counter()
 
     def add(self, page_id: int, scope: str, polled_at: float) -> None:
-        """Put a page in, or in its new place."""
+        """Add a page, or move it to its new place."""
         if self._time.get(page_id) == polled_at:
             return
         self._time[page_id] = polled_at

@@ -1,4 +1,4 @@
-"""What a robot is held against: oracles that are told how relevant pages are, and chance.
+"""What a robot is compared with: oracles that are told how relevant pages are, and chance.
 
 All three are those of T. O'Meara and A. Patel, "A topic-specific Web robot model based on restless
 bandits", IEEE Internet Computing 5(2), 2001.
@@ -44,7 +44,7 @@ class FringeGreedy(FrontierPolicy):
 class UpperBound(FringeGreedy):
     """Requests the most relevant of all pages, whether a link leads there or not.
 
-    What performance is measured by: no order of requests is better. It must be given all pages
+    No order of requests is better, so performance is measured by it. It must be given all pages
     before the first request (`traverse(..., known=range(len(graph)))`).
     """
 

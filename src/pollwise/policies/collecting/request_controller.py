@@ -1,15 +1,15 @@
 """The contract of a policy that discovers pages through links.
 
 The request controller of O'Meara and Patel's topic-specific Web robot decides what to request
-next: a page that it knows by links only (the fringe) or, again, one of the collection. To the
-contract of a policy it adds what a fetched page tells of others. `pollwise.simulation.traversal`
-and the live collection loop drive it by the same calls:
+next: a page that it knows by links only (the fringe), or a page of the collection again. It adds to
+the contract of a policy what a fetched page tells about others. `pollwise.simulation.traversal` and
+the live collection loop drive it by the same calls:
 
 1.  Pages come by `add` when their URLs are first seen: first the seeds, then those that a page
     links to, which come before the `link` that names them.
 2.  What a poll found comes by `observe`, with `Observation.relevance` where the page has content;
     the links of that content come by `link` after it, before the next `select`.
-3.  What is known of the topic grows: `rescore` tells the relevance of fetched pages anew.
+3.  As more is learned about the topic, `rescore` tells the relevance of fetched pages anew.
 4.  `link` of a page that was linked before replaces its links.
 5.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
     fringe are the pages added next. What was learned stays, and ids keep their meaning.
@@ -35,8 +35,7 @@ class RequestController(Policy, Protocol):
         """Learn what a page links to, after it was observed."""
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
-        """Take the relevance of fetched pages to be another than `observe` told; unknown ids are
-        ignored."""
+        """Correct the relevance of fetched pages that `observe` told; unknown ids are ignored."""
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and keep what was learned."""

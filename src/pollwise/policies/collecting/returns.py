@@ -2,9 +2,9 @@
 
 A page that brings links is an arm that brings arms. Its Gittins index is the highest relevance per
 fetch that a part of its subtree, beginning with itself, can have (W. A. Horn, Operations Research
-20, 1972; J. B. Sidney, Operations Research 23, 1975). Learned from fetches of the past it makes
-gates worth fetching that are not relevant themselves; J. Rennie, A. McCallum (ICML 1999) learn a
-discounted return to the same end.
+20, 1972; J. B. Sidney, Operations Research 23, 1975). Learned from past fetches, it makes gates
+worth fetching that are not relevant themselves; J. Rennie, A. McCallum (ICML 1999) learn a
+discounted return for the same purpose.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def _meld(density: Floats, left: Ints, right: Ints, one: int, two: int) -> int:
 
 @kernel
 def subtree_densities(relevance: Floats, parents: Ints) -> Floats:
-    """The highest relevance per page of a part of each page's subtree, itself included.
+    """The highest relevance per page of a part of each page's subtree that includes the page.
 
     `parents` has the place in these arrays of each page's discoverer, which comes before it; -1:
     none.

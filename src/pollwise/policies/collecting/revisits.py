@@ -5,12 +5,12 @@ of the page for its weight::
 
     W(τ) = (r/λ) [1 - e^-a (1 + a)],  a = λτ
 
-Relevant pages have change rates of their own, and the index is its expectation over what is
-believed of them (`pollwise.policies.index.bayes_index`). Irrelevant pages are looked at for the
-links to new pages that they may get. They are many and matter little, so they share one rate, that
-of all changes seen, and one weight, and the one polled longest ago is the best of them: nothing has
-to be kept of each. Their weight is a hundredth of the mean relevance of a held page, as if one
-change in a hundred brought a link to a page as relevant as those held are on average.
+Relevant pages have change rates of their own, and the index is its expectation over the belief in
+them (`pollwise.policies.index.bayes_index`). Irrelevant pages are looked at because they may get
+links to new pages. They are many and matter little, so they share one rate, that of all changes
+seen, and one weight, and the one polled longest ago is the best: nothing is kept for each. Their
+weight is a hundredth of the mean relevance of a held page, as if one change in a hundred brought a
+link to an average held page.
 """
 
 import math
@@ -31,13 +31,13 @@ __all__ = ["Revisits"]
 _IRRELEVANT = 0.01
 """The weight of an irrelevant page, in mean relevances of the held pages."""
 _LOOKED_AT = 8
-"""Pages for which it is worked out anew, at each decision, whether they are up to date."""
+"""Pages whose chance to be up to date is computed anew at each decision."""
 _COMMON = 2.0
-"""Polls of a page that the rate of all pages counts like, in the estimate of freshness."""
+"""Polls of a page that the common rate counts as in the estimate of freshness."""
 _DOUBT = 5.0
-"""Changes that were expected and seen before the first poll, to hold one against the other."""
+"""Changes that count as expected, and as seen, before the first poll."""
 _MEMORY = 300.0
-"""Polls over which changes seen are held against those expected."""
+"""Polls over which changes seen are compared with those expected."""
 _SEEN = (Outcome.CHANGED, Outcome.UNCHANGED)
 
 
@@ -73,7 +73,7 @@ class Revisits:
         return len(self._relevance)
 
     def hold(self, page: Page, relevance: float, polled_at: float) -> None:
-        """Take up a page with a copy of this time."""
+        """Take up a page with a copy made at this time."""
         if math.isnan(self._begun_at):
             self._begun_at = polled_at
         self._pages[page.id] = page
@@ -88,7 +88,7 @@ class Revisits:
         return relevance
 
     def weigh(self, page_id: int, relevance: float) -> None:
-        """Take the relevance of a held page to be another."""
+        """Correct the relevance of a held page."""
         before = self._relevance[page_id]
         if before > 0 and relevance > 0:
             self._relevance[page_id] = relevance
@@ -149,7 +149,7 @@ class Revisits:
             self._irrelevant.remove(page_id)
 
     def defer(self, page_id: int, until: float) -> None:
-        """Give a leased page back unpolled; it is not the best one until it is released then."""
+        """Give a leased page back unpolled; it is not the best one before it is released."""
         if page_id in self._number:
             self._index.defer([self._number[page_id]], until)
 
@@ -166,7 +166,7 @@ class Revisits:
     def freshness(self) -> float:
         """The expected share of the held relevance that is up to date; 1: nothing is held.
 
-        Where polls have found more changes than were expected, so is this corrected.
+        It is corrected by the ratio of the changes that polls found to those expected.
         """
         if self.relevance <= 1e-9:
             return 1.0
@@ -176,16 +176,16 @@ class Revisits:
     def change_rate(self, now: float) -> float:
         """Changes per second to be expected of a page that was never polled.
 
-        Those seen by the time in which they were looked for. One change and the time since the
-        first page was held are added: without experience it is once in that time.
+        The changes seen over the time observed. One change and the time since the first page was
+        held are added: without experience the rate is one change in that time.
         """
         return (1.0 + self._changes) / max(now - self._begun_at + self._exposure, 1e-9)
 
     def state_dict(self, page_ids: Sequence[int]) -> StateDict:
         """What was learned of these pages, in this order, and what all share.
 
-        A page that is not held has the relevance NaN; where that is not above 0, the other fields
-        are empty.
+        A page that is not held has the relevance NaN; the other fields of pages without relevance
+        are 0.
         """
         numbers = [self._number.get(page_id, -1) for page_id in page_ids]
         rows = np.flatnonzero(np.array(numbers, np.int64) >= 0)
@@ -207,18 +207,16 @@ class Revisits:
         """Put learned state back, of those of the pages that are relevant and held."""
         looks = state["looks"].tolist()
         self._begun_at, self._changes, self._exposure, self._seen, self._expected = looks
-        rows = [n for n, page_id in enumerate(page_ids) if page_id in self._number]
-        numbers = np.array([self._number[page_ids[n]] for n in rows], np.int64)
-        own = {"page.relevance", "looks"}
+        # A page that was not relevant when the state was taken has nothing to put back.
+        told = np.flatnonzero(state["page.seen_at"]).tolist()
+        rows = [n for n in told if page_ids[n] in self._number]
         learned = {
             name: array[rows] if name.startswith("page.") else array
             for name, array in state.items()
-            if name not in own
+            if name not in ("page.relevance", "looks")
         }
-        # A page that was not relevant when the state was taken has nothing to put back.
-        told = np.flatnonzero(learned["page.seen_at"])
-        learned = {k: v[told] if k.startswith("page.") else v for k, v in learned.items()}
-        self._index.load_state_dict({"page_ids": numbers[told], **learned})
+        learned["page_ids"] = np.array([self._number[page_ids[n]] for n in rows], np.int64)
+        self._index.load_state_dict(learned)
 
     def _worth_of_irrelevant(self, elapsed: float, now: float) -> float:
         rate = self.change_rate(now)

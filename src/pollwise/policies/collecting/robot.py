@@ -1,10 +1,10 @@
-"""The request controller of the robot: what to fetch next, a new page or once more a held one.
+"""The request controller of the robot: what to fetch next, a new page or a held one again.
 
 Both compete in one queue, by what a poll is expected to be worth to min(R, F) of the collection:
 new pages by a value that is learned as the crawl goes on (`pollwise.policies.collecting.fringe`),
 held ones by the Whittle index of freshness at learned change rates
-(`pollwise.policies.collecting.revisits`). What the one counts against the other is steered by
-estimates of recall R and freshness F (`pollwise.policies.collecting.balance`). A second traversal
+(`pollwise.policies.collecting.revisits`). Estimates of recall R and freshness F steer how the two
+count against each other (`pollwise.policies.collecting.balance`). A second traversal
 follows the best order for the web as it is known (`pollwise.policies.collecting.horn_index`).
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pollwise.checks import require_generator
-from pollwise.errors import InputError
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.balance import Balance
 from pollwise.policies.collecting.fringe import FringeValue
+from pollwise.policies.collecting.group_queue import new_ids, polls_of
 from pollwise.policies.collecting.revisits import Revisits
 from pollwise.types import Links, Observation, Outcome, Page, Selection
 
@@ -27,20 +27,20 @@ __all__ = ["Robot"]
 
 _UNPOLLED = math.nan
 _AFTER_FAILURE = 0.5
-"""What the value of a new page is multiplied with for each failure in a row."""
+"""The factor on the value of a new page for each failure in a row."""
 
 
 class Robot:
     """A `RequestController` that learns online which links lead to relevant pages.
 
     It needs no training and is not told the topic. `generator` draws what the model is fitted to.
-    `revisit` False: the web is taken never to change, and pages are fetched again only where there
-    is nothing else to do, longest ago first. `balance` makes what new pages compete by.
+    `revisit` False: the web is assumed never to change, and pages are fetched again only if there
+    is nothing else to do, longest ago first. `balance` makes the rule by which new pages compete.
 
-    A page that is gone is not selected again before a page links to it that did not before, except
-    where there is no other page at all. After a restart, first load the state, then feed pages,
-    relevances and links of the collection in the order of their first fetches by `observe` and
-    `link`; before the first `select` that is quick, and teaches nothing of changes twice.
+    A page that is gone is not selected again before another page newly links to it, unless there is
+    no other page at all. After a restart, first load the state, then feed pages, relevances and
+    links of the collection in the order of their first fetches by `observe` and `link`; before the
+    first `select` that is quick, and teaches nothing about changes twice.
 
     >>> robot = Robot(generator=np.random.default_rng(1))
     >>> robot.add([Page(0, "http://h.example/")])
@@ -65,16 +65,16 @@ class Robot:
         self._pages: dict[int, Page] = {}
         self._polled_at: dict[int, float] = {}
         self._leased: dict[int, float | None] = {}
-        """Of a new page its value."""
+        """The value of a new page; None: another page."""
         self._until: dict[int, float] = {}
         self._blocked: dict[str, float] = {}
         self._deferred: list[tuple[float, int, str]] = []
         self._polled: list[tuple[float, int]] = []
         self._failed: dict[int, tuple[float, float]] = {}
-        """By new page: when it failed latest, and its value since."""
+        """For each new page that failed: when it last did, and its value since."""
         self._retries: list[tuple[float, int]] = []
         self._judged: dict[int, float] = {}
-        """The relevance of pages that were judged while they may not be selected."""
+        """The relevance of pages that were judged while they could not be selected."""
         self._unfetched = 0
         """How many pages were never polled."""
         self._revisits = Revisits()
@@ -82,12 +82,7 @@ class Robot:
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative, given twice or known already."""
-        ids = [page.id for page in pages]
-        if len(set(ids)) < len(ids) or any(i < 0 or i in self._polled_at for i in ids):
-            raise InputError(
-                "add: a page id is negative, given twice or known already; give every page an id"
-                " of its own (0, 1, 2, ...)"
-            )
+        ids = new_ids(pages, self._polled_at)
         self._pages.update((page.id, page) for page in pages)
         self._polled_at.update(dict.fromkeys(ids, _UNPOLLED))
         self._unfetched += len(ids)
@@ -172,7 +167,7 @@ class Robot:
         return best
 
     def _oldest(self) -> int:
-        """Where nothing else is known: the page that was polled longest ago; -1: there is none."""
+        """If there is nothing else to do: the page that was polled longest ago; -1: none."""
         if self._revisit and (len(self._revisits) or self._leased or self._until):
             return -1
         while self._polled:
@@ -278,7 +273,7 @@ class Robot:
                     self._welcome(target)
 
     def _welcome(self, page_id: int) -> None:
-        """A page is newly linked to: if it was gone, it may be there again."""
+        """A page is newly linked to: if it was gone, it may be back."""
         polled_at = self._polled_at.get(page_id, _UNPOLLED)
         gone = not math.isnan(polled_at) and page_id not in self._revisits
         if gone and self._is_free(page_id):
@@ -286,7 +281,7 @@ class Robot:
             self._free(page_id)
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
-        """Take the relevance of fetched pages to be another than `observe` told."""
+        """Correct the relevance of fetched pages that `observe` told."""
         for page_id, relevance in zip(page_ids, relevances, strict=True):
             self._fringe.corrected(page_id, relevance)
             if page_id in self._revisits:
@@ -306,15 +301,10 @@ class Robot:
         self._fringe.begin_traversal()
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
-        """When pages were polled, what was learned of their changes, and how it is steered."""
-        known = self._polled_at
-        ids = list(known) if page_ids is None else [i for i in page_ids if i in known]
-        return {
-            "page_ids": np.array(ids, np.int64),
-            "page.polled_at": np.array([known[i] for i in ids], np.float64),
-            "balance": self._balance.state(),
-            **self._revisits.state_dict(ids),
-        }
+        """When pages were polled, what was learned of their changes, and the balance."""
+        polls = polls_of(self._polled_at, page_ids)
+        revisits = self._revisits.state_dict(polls["page_ids"].tolist())
+        return {**polls, "balance": self._balance.state(), **revisits}
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put back what `state_dict` gave; `StateError` if it does not fit."""

@@ -5,17 +5,17 @@ Computing 5(2), 2001. Every page is an arm of a restless bandit in a local state
 1 (request it) and 2 (leave it for now). Published are: a Q-value for each local state and action,
 learned over many traversals of the same documents; returns with the shape of a tree, because a page
 that is requested brings the pages it links to as new arms (equation 10); a reward that is what the
-request brings to the quality of the collection (equation 11); the index Q(x, 1) - Q(x, 2), by which
-the next request goes. The state of a page of the fringe is the document that it was discovered by.
+request brings to the quality of the collection (equation 11); the index Q(x, 1) - Q(x, 2), which
+decides on the next request. The state of a page of the fringe is the document that discovered it.
 
-We had no full text. Reconstructed are:
+The full text was not available. Reconstructed are:
 
 *   the reward: the relevance of the page, which is what it adds to the recall, but for a factor;
 *   the return of a request: the sum of the rewards of all pages discovered through it, directly
     or not, each times `discount` to the power of the requests made in between;
 *   Q(x, 1): the mean of the returns of all requests in state x so far;
-*   Q(x, 2) = `discount` Q(x, 1): a page that is left stays as it is, and may be requested a
-    request later. So the order is that of Q(x, 1);
+*   Q(x, 2) = `discount` Q(x, 1): a page that is left stays as it is, and may be requested next
+    time. So the order is that of Q(x, 1);
 *   no exploration: every traversal requests every page, and ties are broken by chance.
 """
 
@@ -26,7 +26,6 @@ import numpy as np
 
 from pollwise.checks import require_share
 from pollwise.errors import InputError
-from pollwise.policies.arrays import check_state
 from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.group_queue import FrontierPolicy
 from pollwise.types import Links, Observation, Page
@@ -34,15 +33,15 @@ from pollwise.types import Links, Observation, Page
 __all__ = ["RobotQ"]
 
 _NOBODY = -1
-"""The discoverer of the pages that no known link leads to, such as the first."""
+"""The discoverer of pages that no known link leads to, such as the seeds."""
 _NEGLIGIBLE = 1e-6
-"""Rewards that are discounted to less are not passed on."""
+"""Rewards discounted to less than this are not passed on."""
 
 
 class RobotQ(FrontierPolicy):
     """Requests the page whose discoverer led to the most relevance in earlier requests.
 
-    `discount` is the worth of relevance that is found a request later, from 0 to below 1;
+    `discount` is the factor on relevance that is found one request later, from 0 to below 1;
     `generator` breaks ties.
     """
 
@@ -71,7 +70,7 @@ class RobotQ(FrontierPolicy):
         return [_NOBODY] * len(pages)
 
     def link(self, page_id: int, links: Links) -> None:
-        """The page is the discoverer of those that were not known before."""
+        """Make the page the discoverer of those that had none before."""
         found = self._undiscovered.intersection(links.targets.tolist())
         self._undiscovered -= found
         for target in sorted(found):
@@ -140,8 +139,7 @@ class RobotQ(FrontierPolicy):
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put what was learned back; `StateError` if it does not fit."""
-        check_state(state, self.state_dict([]))
-        self._restore(state)
+        super().load_state_dict(state)
         learned = zip(
             state["page_ids"].tolist(),
             state["page.returns"].tolist(),

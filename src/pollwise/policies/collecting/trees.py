@@ -1,7 +1,7 @@
 """Gradient boosting of regression trees, small and quick: compiled kernels.
 
 J. H. Friedman: Greedy function approximation: a gradient boosting machine, Annals of Statistics
-29, 2001, for squared loss, with histograms of binned features, the leaves shrunk as by ridge
+29, 2001, for squared loss, with histograms of binned features and leaves shrunk as in ridge
 regression. All trees have the same depth.
 """
 
@@ -30,7 +30,7 @@ _SAMPLED = 4000
 
 
 class Trees(NamedTuple):
-    """By tree: for each node the feature (-1: none) and its limit, and the values of the leaves."""
+    """The feature (-1: none) and limit of each node, and the leaf values, by tree."""
 
     features: NDArray[np.int32]
     limits: Floats32

@@ -1,6 +1,6 @@
 """What a URL and an anchor text say in words and directories.
 
-Words of links and URLs foretell what a page is about before it is fetched: J. Rennie, A. McCallum:
+Words of links and URLs tell what a page is about before it is fetched: J. Rennie, A. McCallum:
 Using reinforcement learning to spider the Web efficiently, ICML 1999; S. Chakrabarti, M. van den
 Berg, B. Dom: Focused crawling, Computer Networks 31, 1999.
 """
@@ -15,7 +15,7 @@ __all__ = ["UrlParts", "phrases", "url_parts"]
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 _ENDING = re.compile(r"\.[A-Za-z]{2,5}$")
 _MOST_WORDS = 24
-"""Of one text; the rest of a longer one is not looked at."""
+"""Words of one text; the rest is ignored."""
 _MOST_DIRECTORIES = 16
 
 

@@ -1,4 +1,4 @@
-"""What the policies have in common that set the interval of a page by what its polls found."""
+"""The common part of policies that set the interval of a page by what its polls found."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
-from pollwise.policies.arrays import all_watched, check_state, enlarged
+from pollwise.policies.arrays import all_watched, check_state, enlarged, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.kernels import set_intervals
 from pollwise.policies.deadline.policy import DeadlinePolicy
@@ -20,14 +20,14 @@ __all__ = ["AdaptivePolicy"]
 class AdaptivePolicy(DeadlinePolicy):
     """Keeps what was learned of each page beside its deadline.
 
-    Subclasses say what that is: the type of its record, and `_new`, the records of new pages. Their
-    state, of the type `_state_type`, has the fields `deadlines`, `pages` and `shared`. `shared` is
-    one record with the field `first_interval`, that of new pages; the fields of it that `_learned`
-    names belong to the learned state.
+    Subclasses give the type of its record, which has the field `seen_at`. Their state, of the type
+    `_state_type`, has the fields `deadlines`, `pages` and `shared`. `shared` is one record with the
+    field `first_interval`, that of new pages; those of its fields that `_learned` names belong to
+    the learned state.
     """
 
     name: str
-    """As in the catalogue; messages and learned state bear it."""
+    """As in the catalogue, in messages and in learned state."""
     _state_type: type[Any]
     _learned: tuple[str, ...] = ()
 
@@ -49,8 +49,12 @@ class AdaptivePolicy(DeadlinePolicy):
         return self._state_type(self.deadlines, self._pages, self._shared)
 
     def _new(self, pages: Sequence[Page]) -> NDArray[Any]:
-        """The records of new pages."""
-        raise NotImplementedError
+        """The records of new pages, with what the pages themselves tell."""
+        new: NDArray[Any] = np.zeros(len(pages), self._pages.dtype)
+        new["seen_at"] = seen_at(pages)
+        for name in {"weight", "cost"} & set(new.dtype.names or ()):
+            new[name] = [getattr(page, name) for page in pages]
+        return new
 
     def _intervals(self, pages: Sequence[Page]) -> NDArray[np.float64]:
         return np.full(len(pages), self._shared["first_interval"][0])

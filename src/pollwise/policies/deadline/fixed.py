@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
+from pollwise.checks import require
 from pollwise.policies.deadline.policy import DeadlinePolicy
 from pollwise.types import Page
 
@@ -26,11 +26,8 @@ class Fixed(DeadlinePolicy):
     """
 
     def __init__(self, *, interval: float) -> None:
-        if not 0 < interval < np.inf:
-            raise InputError(
-                f"fixed: interval={interval!r} must be a finite number above 0 (seconds between"
-                " two polls of a page)"
-            )
+        demand = "a finite number above 0 (seconds between two polls of a page)"
+        require("fixed: interval", interval, 0 < interval < np.inf, demand)
         super().__init__(paced=True)
         self._interval = interval
 

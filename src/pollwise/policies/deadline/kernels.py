@@ -1,20 +1,20 @@
 """Every page has a deadline, and the page of the earliest is polled: earliest deadline first.
 
-There are two kinds of deadlines, as of `DEADLINE_SHARED.paced`.
+Queues are of two kinds (`DEADLINE_SHARED.paced`).
 
 A *paced* queue has deadlines in time: a page is due its interval after its latest poll, and is not
 given before.
 
-The others never wait, they share out whatever polls there are. Their deadlines are tags of
+The others never wait: they share out whatever polls there are. Their deadlines are tags of
 start-time fair queueing (Goyal, Vin and Cheng 1996): after each poll the tag of a page moves on by
 its interval, and the clock is the tag of the page given last. So only the proportions of intervals
-matter, and frequencies keep to them with any budget; deadlines in time would all lie in the past
-if the budget were a little smaller than planned, and pages be polled in turn. A page that comes
-late (its host was busy, say) starts at the clock: one poll is soon, but none is made up for.
+matter, and frequencies keep to them with any budget. Deadlines in time would all lie in the past
+if the budget were a little smaller than planned, and pages would be polled in turn. A page that
+comes late (its host was busy, say) starts at the clock: polls that it missed are not made up for.
 
 A tag also says *when* in its interval a page is polled. Pages that begin together would stay
-together, a burst in every interval, during which fast pages starve. So the first interval of each
-page is cut to a fraction (`pollwise.policies.structures.spreading`).
+together, a burst in every interval in which fast pages starve. So the first interval of each page
+is cut to a fraction (`pollwise.policies.structures.spreading`).
 
 The functions are compiled; a decision takes time logarithmic in the number of pages.
 """
@@ -39,12 +39,10 @@ __all__ = [
     "DeadlineState",
     "add_pages",
     "all_pages",
-    "next_due",
     "observe_due",
     "remove_pages",
     "restore_pages",
     "select_adaptive",
-    "select_due",
     "set_intervals",
     "wake_adaptive",
 ]
@@ -86,7 +84,7 @@ class DeadlineState(NamedTuple):
 
 
 all_pages = kernel(all_watched)
-"""The ids of all pages, asked by kernels."""
+"""`all_watched` for kernels."""
 
 
 @kernel
@@ -108,7 +106,7 @@ def add_pages(
 ) -> None:
     """Take up pages, whose copies are of the times `polled_at` (NaN: there is no copy).
 
-    Before their turn comes, `set_intervals`.
+    Call `set_intervals` before their turn comes.
     """
     common = state.shared[0]
     for n in range(len(pages)):
@@ -162,7 +160,7 @@ def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
 
 
 @kernel
-def select_due(state: DeadlineState, now: float) -> int:
+def _select_due(state: DeadlineState, now: float) -> int:
     """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
     common, pages = state.shared[0], state.pages
     while state.held[0] > 0 and pages[state.held[1]].key <= now:
@@ -184,7 +182,7 @@ def select_due(state: DeadlineState, now: float) -> int:
 
 
 @kernel
-def next_due(state: DeadlineState) -> float:
+def _next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
     if state.held[0] > 0:
@@ -234,7 +232,7 @@ def restore_pages(
     deadlines: NDArray[np.float64],
     clock: float,
 ) -> None:
-    """Set the clock, and of pages the latest polls and deadlines; the others keep their distance.
+    """Set the clock, and the latest polls and deadlines of pages; others keep their distance to it.
 
     Pages never polled (NaN) are left as they are.
     """
@@ -265,14 +263,14 @@ def restore_pages(
 
 @kernel
 def select_adaptive(state: Any, now: float) -> int:
-    """The same of a state that has the queue in its field `deadlines`."""
-    return select_due(state.deadlines, now)
+    """`_select_due` for a state with the queue in its field `deadlines`."""
+    return _select_due(state.deadlines, now)
 
 
 @kernel
 def wake_adaptive(state: Any) -> float:
-    """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return next_due(state.deadlines)
+    """`_next_due` for such a state."""
+    return _next_due(state.deadlines)
 
 
-register(DeadlineState, Kernels(select_due, observe_due, next_due, _defer))
+register(DeadlineState, Kernels(_select_due, observe_due, _next_due, _defer))

@@ -1,4 +1,4 @@
-"""The best frequencies for known change rates, kept to by deadlines.
+"""The best frequencies for known change rates, kept by deadlines.
 
 `pollwise.knapsack` computes them: those of Cho and Garcia-Molina (2003) for freshness, of Azar et
 al. (2018) with weights, and their like for the other objectives. Nothing that polls at regular
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
+from pollwise.checks import require
 from pollwise.knapsack import allocate
 from pollwise.objectives import Detection, Objective
 from pollwise.policies.deadline.kernels import DeadlineState, set_intervals
@@ -29,14 +29,14 @@ class Optimal(DeadlinePolicy):
 
     `rates` are changes per second by page id, `budget` is in cost units per second, `objective`
     is what a poll is worth (detection, if None); weights and costs are those of the pages.
-    `InputError` where a rate is missing or a number is out of range. It never waits: of more or
-    fewer polls than the budget has, pages get the same shares. A page not worth any poll is
-    polled once if it has no copy.
+    `InputError` where a rate is missing or a number is out of range. It never waits: if there are
+    more or fewer polls than the budget has, pages get the same shares of them. A page that is not
+    worth any poll is polled once if it has no copy.
 
     The frequencies are computed at the first use after more than one page in a hundred was added
-    or discarded, in some tens of passes over all pages (for detection some 30 µs per page, in
-    total). In between, new pages are polled at the price that the others are polled at, which is
-    the best for a budget that differs by about as little.
+    or discarded, in some tens of passes over all pages (for detection some 30 µs per page in
+    total). In between, new pages are polled at the price of the others, which is the best for a
+    slightly different budget.
 
     >>> from pollwise.objectives import Freshness
     >>> policy = Optimal(rates={0: 0.1, 1: 50.0}, budget=0.2, objective=Freshness())
@@ -48,11 +48,8 @@ class Optimal(DeadlinePolicy):
     def __init__(
         self, *, rates: Mapping[int, float], budget: float, objective: Objective | None = None
     ) -> None:
-        if not 0 < budget < np.inf:
-            raise InputError(
-                f"optimal: budget={budget!r} must be a finite number above 0 (cost units per"
-                " second)"
-            )
+        demand = "a finite number above 0 (cost units per second)"
+        require("optimal: budget", budget, 0 < budget < np.inf, demand)
         super().__init__()
         self.objective = Detection() if objective is None else objective
         self._rates = rates
@@ -90,7 +87,7 @@ class Optimal(DeadlinePolicy):
         """Find the price, and the intervals of all pages; infinite where no poll is worth it."""
         rates, weights, costs = np.array(list(self._worth.values())).reshape(-1, 3).T
         intervals = np.full(len(rates), np.inf)
-        # Where a poll would be worth nothing even after the longest time.
+        # A poll of any other page is worth nothing even after the longest time.
         worth = self.objective.index(rates, np.inf, weights, costs) > 0
         self._price = None
         if worth.any():

@@ -1,8 +1,8 @@
 """The more often a page changes, the more often it is polled.
 
-A natural thought and a common rule; with rates known it is the "proportional" scheme of Granmo
-and Oommen, who have time go in unit steps. For detection it is close to the best, for freshness
-it is worse than polling all pages equally often (Cho and Garcia-Molina 2003).
+A natural idea and a common rule; with known rates it is the "proportional" scheme of Granmo and
+Oommen, whose time goes in unit steps. For detection it is close to the best, for freshness it is
+worse than polling all pages equally often (Cho and Garcia-Molina 2003).
 """
 
 from collections.abc import Mapping, Sequence

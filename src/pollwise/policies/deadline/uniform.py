@@ -1,4 +1,4 @@
-"""Every page equally often: what crawlers do that know nothing of their pages."""
+"""Every page equally often: what crawlers do that know nothing about their pages."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,7 @@ __all__ = ["Uniform"]
 class Uniform(DeadlinePolicy):
     """Polls the page that was selected longest ago, in the first round in the order of adding.
 
-    For freshness, better than to poll in proportion to the change rate (Cho and Garcia-Molina
-    2003).
+    For freshness, better than polling in proportion to change rates (Cho and Garcia-Molina 2003).
 
     >>> policy = Uniform()
     >>> policy.add([Page(2), Page(0), Page(1)])

@@ -1,9 +1,9 @@
 """Change rates estimated from what polls found: compiled kernels.
 
-Of each page it is kept how long it was seen not to change (`quiet`), and after which intervals
-polls found a change, by length: an interval says that there was at least one change in it. Where
-the server tells when the page changed last, it changed then and was quiet afterwards; what was
-before is not known. The likelihood of the rate λ has its maximum where::
+For each page the time seen without a change (`quiet`) is kept, and the intervals after which polls
+found a change, by length: each had at least one change in it. Where the server tells when the page
+changed last, it changed then and was quiet afterwards; what was before is not known. The likelihood
+of the rate λ has its maximum where::
 
     exact/λ + Σ t/(e^(λt) - 1) = quiet
 
@@ -12,9 +12,9 @@ ones. (Cho and Garcia-Molina, "Estimating frequency of change", ACM Transactions
 Technology 3(3), 2003, sections 4 and 5; Kolobov, Peres, Lu and Horvitz, NeurIPS 2019, equation 10.)
 
 The intervals are kept as number and sum in `BINS` classes, each √2 times as long as the one before,
-from a second on, so that an estimate takes a time that does not grow with the number of polls.
-Within a class they count as alike. That moves the estimate by up to 0.6 % where nearly all polls
-find a change, which says little of the rate anyway, and by far less elsewhere.
+starting at a second, so the time of an estimate does not grow with the number of polls. Within a
+class they count as equal. That moves the estimate by up to 0.6 % where nearly all polls find a
+change, which says little about the rate anyway, and by far less elsewhere.
 """
 
 import math
@@ -22,7 +22,7 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 
-__all__ = ["BINS", "STATISTICS", "likeliest_rate", "mean_interval", "reduced_rate", "take_interval"]
+__all__ = ["STATISTICS", "likeliest_rate", "reduced_rate", "take_interval"]
 
 BINS = 64
 
@@ -63,17 +63,11 @@ def take_interval(seen: Any, interval: float, changed: bool, since_change: float
 
 
 @kernel
-def mean_interval(seen: Any) -> float:
-    """The mean seconds between polls."""
-    return seen.waited / seen.polls
-
-
-@kernel
 def likeliest_rate(seen: Any, changed: float, amount: float, quiet: float) -> float:
     """The rate of the greatest likelihood, as if more had been seen.
 
     Namely, `amount` intervals of `changed` seconds with a change, and `quiet` seconds without one.
-    What was seen and added must have both, a change and a quiet time.
+    Together with what was seen there must be both a change and a quiet time.
     """
     quiet += seen.quiet
     certain = float(seen.exact)
@@ -106,7 +100,7 @@ def reduced_rate(seen: Any) -> float:
     -ln((n - X + 1/2)/(n + 1/2))/T. Without any change, half a change counts as seen.
     """
     polls, changes = seen.polls, seen.changes
-    usual = mean_interval(seen)
+    usual = seen.waited / polls
     if changes == 0:
         return likeliest_rate(seen, usual, 0.5, 0.0)
     if seen.exact < changes or changes == 1:

@@ -15,7 +15,7 @@ __all__ = ["ChoMLE", "ChoNaive"]
 
 
 class ChoNaive(ReallocatingPolicy):
-    """Takes changes found by time watched, X/T, for the change rate: too low for fast pages.
+    """Takes changes found per time watched, X/T, as the change rate: too low for fast pages.
 
     `objective` is what a poll is worth (freshness, if None); a share `exploration` of the budget
     goes to all pages equally.
@@ -37,11 +37,10 @@ class ChoNaive(ReallocatingPolicy):
 
 
 class ChoMLE(ReallocatingPolicy):
-    """Takes the likeliest change rate, with its bias reduced.
+    """Takes the likeliest change rate, with its bias reduced; for the arguments see `ChoNaive`.
 
     Between two polls there may have been many changes; where the server tells when the page changed
-    last, that is made use of. `objective` is what a poll is worth (freshness, if None); a share
-    `exploration` of the budget goes to all pages equally.
+    last, that is used.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = ChoMLE()

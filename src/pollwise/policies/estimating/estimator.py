@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.checks import require_whole
-from pollwise.errors import StateError
-from pollwise.policies.arrays import all_watched, seen_at
+from pollwise.policies.arrays import all_watched, check_sound
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.estimator_kernels import (
@@ -27,19 +26,19 @@ _LONGEST_PHASE = 10**15
 class Estimator(AdaptivePolicy):
     """Polls in turn at first, and then in proportion to the change probabilities estimated so far.
 
-    The first phase lasts for `phase_polls` polls, of all pages together, those that fail included.
-    Then the estimates stay for good, as do the frequencies: it does not follow pages that change
-    their ways. `pollwise.policies.estimating.estimator_kernels` has the estimates. A page added
-    later, or never polled in the first phase, has the mean frequency of the others. It never waits;
-    weights and costs play no part.
+    The first phase lasts for `phase_polls` polls of all pages together, failed ones included. Then
+    estimates and frequencies are fixed for good: later changes of rates are not followed.
+    `pollwise.policies.estimating.estimator_kernels` has the estimates. A page added later, or never
+    polled in the first phase, has the mean frequency of the others. It never waits; weights and
+    costs play no part.
 
     This is "proportional" of Granmo and Oommen with estimates instead of the true probabilities,
     the conventional rule that their learning automata are compared with; the estimates of a page
     that changed at no poll, or at all of them, are ours.
 
-    To learned state that is put back, pages that it knows nothing of are as if they were added
-    afterwards. The length of the first phase is that of the learned state from then on: so one that
-    has ended stays so, and one that has not ends when it would have.
+    When learned state is loaded, pages that it does not know count as added afterwards. The length
+    of the first phase is then that of the learned state: a phase that has ended stays ended, and
+    one that has not ends when it would have.
 
     `InputError` for a `phase_polls` that is no whole number from 1 to 10^15.
 
@@ -78,9 +77,8 @@ class Estimator(AdaptivePolicy):
         in_phase = common["polled"] < common["phase_polls"]
         return np.full(len(pages), 0.0 if in_phase else 1.0 / common["frequency"])
 
-    def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), ESTIMATOR_PAGE)
-        new["seen_at"] = seen_at(pages)
+    def _new(self, pages: Sequence[Page]) -> NDArray[Any]:
+        new = super()._new(pages)
         new["frequency"] = self._shared["frequency"]
         self._shared["total"] += len(pages) * self._shared["frequency"]
         return new
@@ -107,17 +105,12 @@ class Estimator(AdaptivePolicy):
         polls, changes, waited = (given[f"page.{n}"] for n in ("polls", "changes", "waited"))
         frequencies = np.append(given["page.frequency"], given["estimator.frequency"])
         polled, phase_polls = given["estimator.polled"], given["estimator.phase_polls"]
-        faults = {
-            "phase": (polled < 0) | (polled > phase_polls) | (phase_polls > _LONGEST_PHASE),
-            "count of changes": (changes < 0) | (changes > polls),
-            "time between polls": (polls > 0) & ~((waited > 0.0) & np.isfinite(waited)),
-            "frequency": ~((frequencies > 0.0) & np.isfinite(frequencies)),
-            "clock": ~np.isfinite(given["estimator.clock"]),
-            "deadline": np.isnan(given["page.deadline"]) & ~np.isnan(given["page.polled_at"]),
+        sound = {
+            "phase": (polled >= 0) & (polled <= phase_polls) & (phase_polls <= _LONGEST_PHASE),
+            "count of changes": (changes >= 0) & (changes <= polls),
+            "time between polls": (polls <= 0) | ((waited > 0.0) & np.isfinite(waited)),
+            "frequency": (frequencies > 0.0) & np.isfinite(frequencies),
+            "clock": np.isfinite(given["estimator.clock"]),
+            "deadline": ~np.isnan(given["page.deadline"]) | np.isnan(given["page.polled_at"]),
         }
-        for what, wrong in faults.items():
-            if wrong.any():
-                raise StateError(
-                    f"the learned state of the estimator is damaged: a {what} is not one that can"
-                    " be; go back to a copy of it"
-                )
+        check_sound("the estimator", sound)

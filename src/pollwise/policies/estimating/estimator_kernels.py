@@ -6,9 +6,9 @@ mean interval of T seconds, X of which found a change, the change rate is estima
     λ = -ln((n - X + 1/2)/(n + 1/2)) / T
 
 (Cho and Garcia-Molina, "Estimating frequency of change", ACM Transactions on Internet Technology
-3(3), 2003), which is finite for X = n. It is 0 for X = 0, so X counts as 1/2 there: the page is
-polled rarely, but polled. Pages that change at every poll cannot be told apart, however fast they
-are; with many pages, whose turns are far between, these may be most of them.
+3(3), 2003), which is finite for X = n. It would be 0 for X = 0, so X counts as 1/2 there: the page
+is polled rarely, but polled. Pages that change at every poll cannot be told apart, however fast
+they are; with many pages, and so long times between turns, these may be most of them.
 
 The frequency of a page in the second phase is in proportion to its change probability in a step of
 one second, 1 - e^-λ.
@@ -85,7 +85,7 @@ def apply_frequencies(state: EstimatorState) -> None:
         set_intervals(deadlines, pages, np.zeros(len(pages)))
         return
     deadlines.shared[0].tick = 0.0
-    # Turns have no length that deadlines could be in proportion to: they are spread anew.
+    # Turns have no length from which deadlines could be scaled: these are spread anew.
     set_intervals(deadlines, pages, np.full(len(pages), math.inf))
     set_intervals(deadlines, pages, 1.0 / state.pages["frequency"][pages])
 

@@ -1,13 +1,13 @@
-"""Estimate change rates, share the polls out as is best for them, and again: compiled kernels.
+"""Estimate change rates and share out the polls by them, again and again: compiled kernels.
 
 The pages are polled by deadlines, equally often at first. After as many polls as there are pages,
 an epoch ends: the rates of the pages polled in it are estimated anew, and the budget is shared out
 anew among all pages. So the cost of a poll is constant on average, however many pages there are.
-The budget is what was spent in the epoch: the queue never waits, so that is all there was.
+The budget is what was spent in the epoch, because the queue never waits.
 
-A share `exploration` of the budget goes to all pages equally, whatever their rates are. Without it
-a page once thought too fast to keep up with would never be polled again. Pages of which nothing is
-known yet are polled as often as all are on average.
+A share `exploration` of the budget goes to all pages equally, whatever their rates. Without it a
+page once thought too fast to keep up with would never be polled again. Pages of which nothing is
+known yet are polled at the average frequency.
 """
 
 import math
@@ -43,7 +43,6 @@ __all__ = [
     "REDUCED",
     "SMOOTHED",
     "ReallocationState",
-    "observe_reallocating",
 ]
 
 NAIVE, REDUCED, SMOOTHED = range(3)
@@ -94,10 +93,10 @@ class ReallocationState(NamedTuple):
 
 @kernel
 def _smoothed_rate(own: Any) -> float:
-    """The rate as if half a day with a change and half a day without one had been seen, too.
+    """The rate as if half a day with a change and half a day without one had been seen as well.
 
-    Where all changes are told with their times, they are counted instead: half a change in half a
-    day is added. At least one change in 2000 days, at most seven a day.
+    Where all changes are told with their times, they are counted, and half a change in half a day
+    is added. At least one change in 2000 days, at most seven a day.
     """
     if own.changes > 0 and own.exact == own.changes:
         rate = (own.exact + 0.5) / (own.quiet + _SMOOTHING)
@@ -109,7 +108,7 @@ def _smoothed_rate(own: Any) -> float:
 @kernel
 def _estimate(estimator: int, own: Any) -> float:
     if estimator == NAIVE:
-        # Without any change half a one counts, as little as can be seen and not be missed.
+        # Without any change, half a change counts as seen.
         return max(float(own.changes), 0.5) / own.waited
     if estimator == REDUCED:
         return reduced_rate(own)
@@ -149,7 +148,7 @@ def _reallocate(state: ReallocationState) -> None:
 
 
 @kernel
-def observe_reallocating(state: ReallocationState, observation: Any) -> None:
+def _observe(state: ReallocationState, observation: Any) -> None:
     """Take in one observation; that of the last poll of an epoch ends it."""
     leased = state.deadlines.pages[observation.page].where == LEASED
     own, common, polled_at = state.pages[observation.page], state.shared[0], observation.polled_at
@@ -173,4 +172,4 @@ def observe_reallocating(state: ReallocationState, observation: Any) -> None:
         _reallocate(state)
 
 
-register(ReallocationState, Kernels(select_adaptive, observe_reallocating, wake_adaptive))
+register(ReallocationState, Kernels(select_adaptive, _observe, wake_adaptive))

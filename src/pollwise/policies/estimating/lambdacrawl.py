@@ -1,14 +1,14 @@
 """LambdaCrawl: the rates of least harmonic staleness, for learned and for known change rates.
 
 A page that lacks n changes costs w (1 + 1/2 + ... + 1/n). Polled at random with rate r (a Poisson
-process), a page of change rate Δ costs w ln(1 + Δ/r) in the mean, and under a budget Σ c r the best
+process), a page of change rate Δ costs w ln(1 + Δ/r) on average, and under a budget Σ c r the best
 rates are, with λ the price of a cost unit::
 
     r = (-Δ + √(Δ² + 4 w Δ/(c λ)))/2
 
 Unlike with freshness no page is given up, however fast it changes. The change rates are learned
-from yes/no observations, or from the times of changes where the servers tell them, smoothed with an
-imaginary half day with and another without a change, and the poll rates are set anew in epochs
+from yes/no observations, or from the times of changes where servers tell them, and smoothed by half
+an imaginary day with a change and another without one; the poll rates are set anew in epochs
 (LambdaLearnAndCrawl).
 
 Source: A. Kolobov, Y. Peres, C. Lu, E. Horvitz, "Staying up to date with online content changes
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Harmonic(Objective):
-    """The harmonic staleness of pages that are polled at random, τ seconds apart in the mean.
+    """The harmonic staleness of pages that are polled at random, τ seconds apart on average.
 
     A cycle costs A(τ) = w τ ln(1 + λτ), so the index is (w/(cλ)) a²/(1 + a) with a = λτ.
     """

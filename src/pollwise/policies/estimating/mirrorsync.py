@@ -1,35 +1,34 @@
 """MirrorSync: poll rates learned by mirror descent, without any model of how pages change.
 
-Every page is polled at intervals of 1/r, and costs c(t), unknown and rising, at a time t after its
-poll: J(r) = r ∫ c(t) dt from 0 to 1/r in the mean. With probability ε a *probe* comes at a random
+Every page is polled at intervals of 1/r. A time t after its poll it costs c(t), unknown and rising,
+and so J(r) = r ∫ c(t) dt from 0 to 1/r on average. With probability ε a *probe* comes at a random
 moment between two regular polls, and::
 
     g = (c(probe) - c(end))/(ε r), without a probe 0
 
 has the mean J′(r). Here c is the weight of the page while its copy is stale. After every round the
-rates of the pages that had whole cycles in it go to r′, at which the learning rate η times g·r′,
-plus the Bregman divergence of the log barrier, Σ (r′/r - 1 - ln(r′/r)), is least, while their sum
-stays: 1/r′ = 1/r + η g + μ, between bounds.
+pages with whole cycles in it get new rates r′. These minimise the learning rate η times g·r′ plus
+the Bregman divergence of the log barrier, Σ (r′/r - 1 - ln(r′/r)), with an unchanged sum of rates:
+1/r′ = 1/r + η g + μ, between bounds.
 
 Source: A. Kolobov, S. Bubeck, J. Zimmert, "Online learning for active cache synchronization", ICML
-2020: AsyncMirrorSync. From its published experiments with pages that change as Poisson processes
-are ε = 0.05, the bounds of a sixteenth of and 15 times the mean rate, rounds of 3.2 mean intervals,
-and η = 1.3 for the gradient of the mean cost of 100 pages, which is 0.013 for that of each page.
+2020: AsyncMirrorSync. Its published experiments with pages that change as Poisson processes have
+ε = 0.05, bounds of 1/16 and 15 times the mean rate, rounds of 3.2 mean intervals, and η = 1.3 for
+the gradient of the mean cost of 100 pages, which is 0.013 for that of each page.
 
 Reconstructed: the time unit, in which a page is polled 0.4 times (the published figure for the
-sum); that η does not fall as pages grow in number; that a new page has the mean rate, and that the
-sum of the rates follows the pages as they come and go; costs, which multiply μ. A poll finds
-changes since the poll before, be it a probe, and c at the end of a cycle is of both.
+sum); that η does not fall with the number of pages; that a new page has the mean rate, and that the
+sum of the rates follows the pages as they come and go; costs, which multiply μ. A poll finds the
+changes since the poll before, also if that was a probe, so c at the end of a cycle comes from both.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real, require_generator, require_positive
-from pollwise.errors import InputError
-from pollwise.policies.arrays import seen_at
+from pollwise.checks import is_real, require, require_generator, require_positive
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.mirrorsync_kernels import (
     MEAN_RATE,
@@ -63,10 +62,8 @@ class MirrorSync(AdaptivePolicy):
     ) -> None:
         require_generator(self.name, generator)
         require_positive(self.name, "step", step)
-        if not (is_real(probing) and 0.0 < probing <= 1.0):
-            raise InputError(
-                f"mirrorsync: probing={probing!r} must be a probability above 0 and at most 1"
-            )
+        holds = is_real(probing) and 0.0 < probing <= 1.0
+        require("mirrorsync: probing", probing, holds, "a probability above 0 and at most 1")
         shared = np.zeros(1, MIRROR_SHARED)
         shared["first_interval"] = (1.0 + probing) / MEAN_RATE
         shared["probing"] = probing
@@ -79,10 +76,7 @@ class MirrorSync(AdaptivePolicy):
         """The whole state; see `CompiledPolicy`."""
         return MirrorState(self.deadlines, self._pages, self._shared, self._generator)
 
-    def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), MIRROR_PAGE)
-        new["seen_at"] = seen_at(pages)
-        new["weight"] = [page.weight for page in pages]
-        new["cost"] = [page.cost for page in pages]
+    def _new(self, pages: Sequence[Page]) -> NDArray[Any]:
+        new = super()._new(pages)
         new["rate"] = 1.0 / self._shared["first_interval"]
         return new

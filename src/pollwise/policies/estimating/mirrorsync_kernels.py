@@ -1,8 +1,8 @@
 """Poll rates by mirror descent on what polls find: compiled kernels. See `mirrorsync`.
 
-Rates are in polls to a unit of the clock of the queue, which is such that a page is polled
-`MEAN_RATE` times in it, on average. A *cycle* of a page is the time from one regular poll to the
-next; now and then there is a probe in it.
+Rates are in polls per unit of the queue's clock, in which a page is polled `MEAN_RATE` times on
+average. A *cycle* of a page is the time from one regular poll to the next; now and then there is a
+probe in it.
 """
 
 import math
@@ -29,7 +29,6 @@ __all__ = [
     "MIRROR_PAGE",
     "MIRROR_SHARED",
     "MirrorState",
-    "observe_mirrorsync",
     "stepped_rates",
 ]
 
@@ -39,7 +38,7 @@ _ROUND = 8.0
 """Units of the clock between two steps."""
 _HALVINGS = 60
 
-START, REGULAR, PROBE, PROBED = range(4)
+_START, _REGULAR, _PROBE, _PROBED = range(4)
 """What a page is waiting for: its first cycle; a regular poll; a probe; the poll after a probe."""
 
 MIRROR_PAGE = np.dtype(
@@ -99,7 +98,7 @@ def stepped_rates(
     costs: NDArray[np.float64],
     budget: float,
 ) -> NDArray[np.float64]:
-    """The rates r' that minimise slopes·r' + Σ (r'/r - 1 - ln(r'/r)) and use the budget up.
+    """The rates r' that minimise slopes·r' + Σ (r'/r - 1 - ln(r'/r)) and use up the budget.
 
     1/r' = 1/r + slope + multiplier × cost, within the bounds of rates; the multiplier is found by
     halving. `slopes` are the learning rate times the gradient, the budget is in cost units.
@@ -121,7 +120,7 @@ def stepped_rates(
 
 @kernel
 def _step(state: MirrorState) -> None:
-    """Move the rates of the pages with whole cycles, among which their budget stays."""
+    """Move the rates of the pages with whole cycles, which together keep their budget."""
     common, known = state.shared[0], state.pages
     pages = all_pages(state.deadlines.pages)
     costs = known["cost"][pages]
@@ -151,30 +150,30 @@ def _step(state: MirrorState) -> None:
 def _begin_cycle(own: Any, common: Any, generator: np.random.Generator) -> float:
     """The wait for the next poll: a probe at any moment of the cycle, by chance, or its end."""
     if generator.random() < common.probing:
-        own.waits_for = PROBE
+        own.waits_for = _PROBE
         own.part = generator.random()
         return own.part / own.rate
-    own.waits_for = REGULAR
+    own.waits_for = _REGULAR
     return 1.0 / own.rate
 
 
 @kernel
 def _learn(own: Any, common: Any, changed: bool, generator: np.random.Generator) -> float:
     """Take in what a poll found; gives the wait for the next."""
-    if own.waits_for == PROBE:
+    if own.waits_for == _PROBE:
         own.found = changed
-        own.waits_for = PROBED
+        own.waits_for = _PROBED
         return (1.0 - own.part) / own.rate
-    if own.waits_for == PROBED:
+    if own.waits_for == _PROBED:
         # The cost c is 1 while the copy is stale: c(probe) - c(end of the cycle).
         cost = 1.0 if changed and not own.found else 0.0
         own.gradient -= own.weight * cost / (common.probing * own.rate)
-    own.cycles += own.waits_for != START
+    own.cycles += own.waits_for != _START
     return _begin_cycle(own, common, generator)
 
 
 @kernel
-def observe_mirrorsync(state: MirrorState, observation: Any) -> None:
+def _observe(state: MirrorState, observation: Any) -> None:
     """Take in one observation; now and then all rates make a step."""
     turn = state.deadlines.pages[observation.page]
     leased = turn.where == LEASED
@@ -191,4 +190,4 @@ def observe_mirrorsync(state: MirrorState, observation: Any) -> None:
             _step(state)
 
 
-register(MirrorState, Kernels(select_adaptive, observe_mirrorsync, wake_adaptive))
+register(MirrorState, Kernels(select_adaptive, _observe, wake_adaptive))

@@ -1,14 +1,12 @@
-"""What the policies have in common that estimate rates and share the budget out by them."""
+"""The common part of policies that estimate rates and share out the budget by them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.objectives import Objective
-from pollwise.policies.arrays import seen_at
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.kernels import (
     REALLOCATION_PAGE,
@@ -31,11 +29,9 @@ class ReallocatingPolicy(AdaptivePolicy):
     _learned = ("first_interval", "price")
 
     def __init__(self, estimator: int, objective: Objective, *, exploration: float) -> None:
-        if not (is_real(exploration) and 0.0 <= exploration <= 1.0):
-            raise InputError(
-                f"{self.name}: exploration={exploration!r} must be a share of the budget, from"
-                " 0 to 1"
-            )
+        holds = is_real(exploration) and 0.0 <= exploration <= 1.0
+        demand = "a share of the budget, from 0 to 1"
+        require(f"{self.name}: exploration", exploration, holds, demand)
         shared = np.zeros(1, REALLOCATION_SHARED)
         shared["estimator"] = estimator
         shared["exploration"] = exploration
@@ -52,10 +48,3 @@ class ReallocatingPolicy(AdaptivePolicy):
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         super()._enter(pages, page_ids)
         self._shared["pages"] += len(pages)
-
-    def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), REALLOCATION_PAGE)
-        new["seen_at"] = seen_at(pages)
-        new["weight"] = [page.weight for page in pages]
-        new["cost"] = [page.cost for page in pages]
-        return new

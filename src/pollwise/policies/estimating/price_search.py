@@ -1,8 +1,8 @@
 """The best poll frequencies for given change rates, as `pollwise.knapsack.allocate`, compiled.
 
-A policy that learns has to find them again and again in the midst of a run. Every page is polled
-when its index reaches one common price (see `pollwise.objectives`); what is left is to find the
-price at which the budget is used up.
+A policy that learns computes them again and again during a run. Every page is polled when its index
+reaches one common price (see `pollwise.objectives`); only the price that uses up the budget is to
+be found.
 """
 
 import math
@@ -15,14 +15,14 @@ from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.objectives import Ephemeral, Objective
 
-__all__ = ["WORTH", "frequency_at", "spread_budget", "worth_of"]
+__all__ = ["WORTH", "spread_budget", "worth_of"]
 
 WORTH = np.dtype(
     [
         ("shape", "i8"),
         ("power", "f8"),  # of the objective
         ("decay", "f8"),  # of the objective; 0: none
-        ("unit", "f8"),  # what the shape is multiplied with
+        ("unit", "f8"),  # the factor on the shape
     ]
 )
 """An objective."""
@@ -100,7 +100,7 @@ def _shape_inverse(shape: int, y: float) -> float:
 
 
 @kernel
-def frequency_at(worth: Any, price: float, rate: float, weight: float, cost: float) -> float:
+def _frequency_at(worth: Any, price: float, rate: float, weight: float, cost: float) -> float:
     """How often a page is polled at a price, per second; 0: never."""
     if rate <= 0.0 or weight <= 0.0:
         return 0.0
@@ -120,7 +120,7 @@ def _frequencies(
     price = math.exp(log_price)
     frequencies = np.empty(len(rates))
     for n in range(len(rates)):
-        frequencies[n] = frequency_at(worth, price, rates[n], weights[n], costs[n])
+        frequencies[n] = _frequency_at(worth, price, rates[n], weights[n], costs[n])
     return frequencies
 
 
@@ -136,7 +136,7 @@ def _excess(
     """The logarithm of the spending as a multiple of the budget; it falls with the price."""
     price, spent = math.exp(log_price), 0.0
     for n in range(len(rates)):
-        spent += costs[n] * frequency_at(worth, price, rates[n], weights[n], costs[n])
+        spent += costs[n] * _frequency_at(worth, price, rates[n], weights[n], costs[n])
     return math.log(spent / budget + 1e-300)
 
 
@@ -149,7 +149,7 @@ def _log_prices(
     costs: NDArray[np.float64],
     start: float,
 ) -> tuple[float, float]:
-    """The logarithms of the prices, next to each other, between which the budget is used up.
+    """The logarithms of two neighbouring prices, between which the budget is used up.
 
     By the Illinois method; by halving where that is slow.
     """
@@ -206,7 +206,7 @@ def spread_budget(
     more = _frequencies(one, low, rates, weights, costs)
     if low == high:
         return more, math.exp(low)
-    # Near the price at which pages saturate, neighbouring numbers may be far apart in spending.
+    # Near the price at which pages saturate, neighbouring floats may differ much in spending.
     less = _frequencies(one, high, rates, weights, costs)
     apart = (costs * (more - less)).sum()
     share = (budget - (costs * less).sum()) / apart if apart > 0.0 else 0.5

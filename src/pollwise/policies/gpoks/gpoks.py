@@ -6,11 +6,11 @@ has a Gaussian process on the amounts ε, 2ε, ... with mean 0 and the covarianc
 s exp(-(x - x')²/(2l²)), as if rewards of 0 and 1 were p_i plus Gaussian noise. Every selection
 
 1. draws a function for each page from its posterior,
-2. deals the knapsack out by them, every page ε at first, then each further ε to the page whose
-   function is highest at its next amount (DET-KS; p_i is the marginal value of an amount),
-3. polls the page whose turn it is, earliest deadline first, frequencies being those of the amounts;
+2. deals out the knapsack by them: ε to every page, then each further ε to the page whose function
+   is highest at its next amount (DET-KS; p_i is the marginal value of an amount),
+3. polls the page whose turn it is, earliest deadline first, with frequencies by the amounts;
 
-and what the poll pays is an observation of the page's process at the amount it was offered in.
+and what the poll pays is an observation of the page's process at the amount that it had.
 
 The variants are ways to draw:
 
@@ -31,11 +31,11 @@ Glimsdal, O.-C. Granmo, "Gaussian process based optimistic knapsack sampling wit
 stochastic resource allocation", MAICS 2013. Optimism is that of B. C. May, N. Korda, A. Lee, D. S.
 Leslie, "Optimistic Bayesian sampling in contextual-bandit problems", JMLR 13, 2012.
 
-Readings taken here: the mean that an optimistic draw is held up by is that of the process without
-constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of `gpoks` and
-`mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each from the one
-before (`pollwise.rates.monotone`); of pages with equal values, as at first with `gpr`, the one
-added first gets the step.
+Readings taken here: the mean that bounds an optimistic draw from below is that of the process
+without constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of
+`gpoks` and `mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each
+from the one before (`pollwise.rates.monotone`); of pages with equal values, as at first with `gpr`,
+the one added first gets the step.
 """
 
 import math
@@ -86,7 +86,7 @@ GPOKS_VARIANTS = tuple(_DRAWING)
 
 _FINEST_RESOLUTION = 100_000
 _MOST_BYTES = 2**30
-"""Of what is kept by page."""
+"""What all arrays by page may take."""
 
 
 class GPOKS(CompiledPolicy):
@@ -96,8 +96,8 @@ class GPOKS(CompiledPolicy):
     capacity/resolution; every page has one step at least, so that at most `resolution` pages fit.
     `capacity` c > 0 is what the amounts add up to; the published experiments have c = 1.
     `length_scale` l, `signal_variance` s and `noise_variance` (of a reward) are those of the
-    processes. `add` raises `InputError` if there are more pages than that, or more than memory can
-    hold. `generator` is where random numbers are drawn from; only `gpr` and `ucb` draw none.
+    processes. `add` raises `InputError` for more pages than that, or than memory can hold.
+    `generator` gives the random numbers; only `gpr` and `ucb` draw none.
 
     It never waits: it shares out all polls that it is asked for. The first copy of a page teaches
     nothing; pages without a copy come first, but take their turn after a failed poll. Weights and
@@ -244,7 +244,7 @@ def _functions(
 def _falling_function(
     kernel: SquaredExponential, capacity: float, resolution: int
 ) -> NDArray[np.float64]:
-    """The weights of a function that falls, for all policies alike."""
+    """The weights of a function that falls, the same for all policies."""
     return falling_weights(_functions(kernel, capacity, resolution)[0])
 
 

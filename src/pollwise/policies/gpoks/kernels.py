@@ -1,13 +1,13 @@
-"""Drawing values, dealing out the knapsack, and whose turn it is: compiled kernels of GPOKS.
+"""Drawing values, dealing out the knapsack, and taking turns: compiled kernels of GPOKS.
 
 Every selection draws anew, so a decision takes time in proportion to the pages and to the steps of
-the knapsack. Values are computed for the amounts only at which the deal looks at them.
+the knapsack. Values are computed only for the amounts at which the deal looks.
 
-Turns are earliest deadline first. With every selection, one poll is shared out among the pages in
-proportion to their amounts, as a credit; the page that first has credit for a whole poll, if
-amounts stay as they are, is polled and pays for it. Pages that are held get no credit meanwhile,
-and leased ones only up to one poll, so that there is nothing to be made up for. A poll that is
-given back is the next one to be taken, and is not shared out twice.
+Turns are earliest deadline first. With every selection, one poll is shared out among the pages as
+credit, in proportion to their amounts; the page that would first have credit for a whole poll if
+amounts stayed as they are is polled and pays for it. Held pages get no credit, and leased ones only
+up to one poll, so that nothing is to be made up for. A poll that is given back is the next to be
+taken, and is not shared out twice.
 """
 
 import math
@@ -37,7 +37,6 @@ __all__ = [
     "amount_gpoks",
     "observe_gpoks",
     "select_gpoks",
-    "wake_gpoks",
 ]
 
 Floats = NDArray[np.float64]
@@ -48,7 +47,7 @@ _CHANGED = int(Outcome.CHANGED)
 
 @kernel
 def _draw_functions(state: GPOKSState) -> None:
-    """Draw the functions of all pages, if it is functions that are drawn."""
+    """Draw the functions of all pages, if the variant draws functions."""
     common = state.shared[0]
     for n in range(common.pages):
         page = state.live[n]
@@ -65,7 +64,7 @@ def _draw_functions(state: GPOKSState) -> None:
 def _value(state: GPOKSState, page: int, steps: int) -> float:
     """The value, as drawn, of a page in the amount of so many steps."""
     common = state.shared[0]
-    # Looked up in any case, of use or not: under a condition, every value takes 0.1 µs more.
+    # Looked up even if not used: under a condition, every value takes 0.1 µs more.
     mean = state.mean[page, min(steps, state.mean.shape[1]) - 1]
     if common.drawing == MEAN or common.drawing == POINTS:
         deviations = common.bonus
@@ -73,7 +72,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
             deviations = state.generator.standard_normal()
             if common.optimistic:
                 deviations = max(deviations, 0.0)
-        if deviations == 0.0:  # the deviations are not tabulated where they are of no use
+        if deviations == 0.0:  # where deviations are not used, they are not tabulated
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
     drawn = value_at(state.basis[steps - 1], state.weights[page])
@@ -82,7 +81,7 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
 
 @kernel
 def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
-    """Put a bid where it belongs in a heap: the highest first, of equals the first bidder."""
+    """Move a bid to its place in a heap: the highest first, of equals the first bidder."""
     count = len(bids)
     bid, bidder = bids[spot], bidders[spot]
     while True:
@@ -155,7 +154,7 @@ def _share_out(state: GPOKSState) -> None:
 
 @kernel
 def _next_turn(state: GPOKSState) -> int:
-    """Give the page that is the first to have a whole poll, of which one more is shared out."""
+    """Share out one more poll; gives the page that is the first to have a whole one."""
     common = state.shared[0]
     if common.returned > 0:
         common.returned -= 1
@@ -186,7 +185,7 @@ def select_gpoks(state: GPOKSState, now: float) -> int:
 
 
 @kernel
-def wake_gpoks(state: GPOKSState) -> float:
+def _wake(state: GPOKSState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
     for n in range(state.shared[0].pages):
@@ -229,4 +228,4 @@ def _defer(state: GPOKSState, page: int, until: float) -> None:
     state.shared[0].returned += 1
 
 
-register(GPOKSState, Kernels(select_gpoks, observe_gpoks, wake_gpoks, _defer, amount_gpoks))
+register(GPOKSState, Kernels(select_gpoks, observe_gpoks, _wake, _defer, amount_gpoks))

@@ -35,8 +35,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
-"""What a page's values are taken from: the posterior mean, the marginal posterior of each amount
-on its own, a function drawn from the posterior, one that is known never to rise."""
+"""Where a page's values come from: the posterior mean, the marginal posterior of each amount, a
+function drawn from the posterior, one drawn given that it never rises."""
 
 GPOKS_PAGE = np.dtype(
     [
@@ -71,8 +71,8 @@ class GPOKSState(NamedTuple):
     pages: NDArray[Any]  # of GPOKS_PAGE
     roots: Floats  # (ids, rank, rank + 1)
     moments: Floats  # (ids, rank, rank + 1)
-    mean: Floats  # (ids, points), or (ids, 1) where it is of no use
-    deviation: Floats  # (ids, points), or (ids, 0) where it is of no use
+    mean: Floats  # (ids, points), or (ids, 1) where it is not used
+    deviation: Floats  # (ids, points), or (ids, 0) where it is not used
     forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
@@ -85,7 +85,7 @@ class GPOKSState(NamedTuple):
 
 @kernel
 def _conclude(state: GPOKSState, page: int) -> None:
-    """Bring all that follows from a page's root up to date."""
+    """Update all that follows from a page's root."""
     solve(state.roots[page], state.moments[page])
     if state.mean.shape[1] > 1:
         tabulate_mean(state.columns, state.moments[page], state.mean[page])

@@ -1,13 +1,12 @@
 """The index policy that learns the change rates: pollwise's default.
 
-The index of a page is the mean of its Whittle index over what is believed of its change rate
-(`index_belief`): the price at which, as far as is known, polling now and waiting are equally good.
-A mean alone polls too little where little is known, since it does not value what a poll teaches.
-So the belief is tilted towards the hopeful side (optimism in the face of uncertainty, as in Lai
-and Robbins 1985, in a form that costs nothing). For detection these are the fast rates, the more
-so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n polls. For freshness, delay and
-age they are the slow ones, among rates that polls cannot tell apart unless the page is polled more
-often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
+The index of a page is the mean of its Whittle index over the belief in its change rate
+(`pollwise.policies.index.belief`). By itself that polls too little where little is known, because
+it does not value what a poll teaches. So the belief is tilted towards the hopeful side (optimism in
+the face of uncertainty, as in Lai and Robbins 1985, in a form that costs nothing). For detection
+fast rates are hopeful, the more so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n
+polls. For freshness, delay and age slow ones are, among rates that polls cannot tell apart unless
+they come more often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
 
 The numbers were set by trial, in simulated worlds of 500 pages and on recorded histories;
 `docs/theory.md` has more.
@@ -28,12 +27,7 @@ from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import slow_hope
-from pollwise.policies.index.state import (
-    SURELY,
-    TILTS,
-    index_of,
-    time_to_reach,
-)
+from pollwise.policies.index.state import SURELY, TILTS, index_of, time_to_reach
 from pollwise.rates.lattice import CELL, RATES
 from pollwise.rates.recalibration import recalibrated_all
 
@@ -68,8 +62,8 @@ class BayesianIndex(IndexPolicy):
     """Polls the page of the largest expected index and learns the change rates on the way.
 
     `objective` is what a poll is worth (detection, if None); `revert_worth` (0 to 1) what a change
-    back to a version that was seen before is worth, against that of another change.
-    `InputError` if it is out of range.
+    back to a version that was seen before is worth, compared with another change. `InputError` if
+    it is out of range, and from all methods that look at pages for one that is not watched.
 
     >>> from pollwise.types import Page
     >>> policy = BayesianIndex()
@@ -81,8 +75,8 @@ class BayesianIndex(IndexPolicy):
     def __init__(self, *, objective: Objective | None = None, revert_worth: float = 1.0) -> None:
         require_share("bayes-index", "revert_worth", revert_worth)
         objective = Detection() if objective is None else objective
-        # Where the index falls with the rate, or polls cannot tell fast pages apart before they
-        # are polled more often, slow is the hopeful side; where it only rises, fast is.
+        # Slow is hopeful where the index falls with the rate, or polls cannot tell fast pages apart
+        # unless they come more often; where the index only rises, fast is.
         slow_is_hopeful = objective.power > 0
         super().__init__(
             objective=objective,
@@ -95,7 +89,7 @@ class BayesianIndex(IndexPolicy):
         )
 
     def estimate(self, page_id: int, now: float) -> PageEstimate:
-        """What is known of a page and why it is (not) polled next; `InputError` if unknown."""
+        """What is known of a page and why it is (not) polled next."""
         _, (posterior,) = self.rate_posteriors([page_id])
         state = self.state
         before = state.pages[page_id].copy()  # to look at a page must not change it
@@ -123,9 +117,7 @@ class BayesianIndex(IndexPolicy):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The rates of the lattice, per second, and the probability of each for each page.
 
-        Over the long run: how soon a page that has just changed changes again is another thing.
-
-        `InputError` for a page that is not watched.
+        They are about the long run, not about how soon a page that has just changed changes again.
         """
         ids = self._watched(page_ids)
         return RATES, posteriors_of(self.state, ids)
@@ -133,19 +125,13 @@ class BayesianIndex(IndexPolicy):
     def prior_probabilities(
         self, page_ids: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The probability of each rate for each page before its own polls are looked at.
-
-        From pages like it. `InputError` for a page that is not watched.
-        """
+        """The probability of each rate for each page before its own polls, from pages like it."""
         return priors_of(self.state, self._watched(page_ids))
 
     def chances(
         self, page_ids: Sequence[int] | NDArray[np.int64], now: float
     ) -> NDArray[np.float64]:
-        """The probability, for each page, that a poll at `now` finds a change; NaN without a copy.
-
-        `InputError` for a page that is not watched.
-        """
+        """The probability that a poll of each page at `now` finds a change; NaN without a copy."""
         ids = self._watched(page_ids)
         before = self.state.pages[ids]  # to look at pages must not change them
         chances: NDArray[np.float64] = chances_of(self.state, ids, now)
@@ -153,23 +139,19 @@ class BayesianIndex(IndexPolicy):
         return chances
 
     def recalibrated(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Chances of a change that follow from the rates, as experience says they should be."""
+        """Chances of a change that follow from the rates, corrected by experience."""
         return recalibrated_all(self.state.shared[0]["recalibration"], chances)
 
     def worths(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the weights of pages are multiplied with for their reverts; 1: it had none.
-
-        `InputError` for a page that is not watched.
-        """
+        """The factors on the weights of pages for their reverts; 1: it had none."""
         return self.state.pages["worth"][self._watched(page_ids)].astype(np.float64)
 
     def hope(
         self, page_ids: Sequence[int] | NDArray[np.int64], round_time: float
     ) -> NDArray[np.float64]:
-        """What the probability of each rate is multiplied with in the index, for each page.
+        """The factor on the probability of each rate in the index, for each page.
 
-        As it would be if there were a poll for every page in `round_time` seconds; one row, if it
-        is the same for all. `InputError` for a page that is not watched.
+        As if there were a poll for every page in `round_time` seconds; one row, if all share it.
         """
         ids = self._watched(page_ids)
         common = self.state.shared[0]
@@ -186,12 +168,12 @@ class BayesianIndex(IndexPolicy):
 
     @property
     def patience_chance(self) -> float:
-        """How likely a page must have changed by then, else it is not polled for that."""
+        """How likely a page must be to have changed by then to be polled for that reason."""
         return SURELY if self.state.shared[0]["slow_is_hopeful"] else 0.0
 
     @property
     def examples(self) -> int:
-        """Pages whose own polls have told something."""
+        """How many pages have polls that told something."""
         pages = self.state.pages
         return int(((pages["where"] != ABSENT) & (pages["polls"] > 0)).sum())
 

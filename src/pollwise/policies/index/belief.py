@@ -1,14 +1,13 @@
 """The belief in a page's change rate: what a poll now is expected to find.
 
-Two models of a page are kept side by side. In the one it has a rate of its own that at most drifts:
-all its polls together make the likelihood of the rate (`pollwise.rates.posterior`). In the other
-it changes in bursts: every time between two changes, a *spell*, has a rate of its own, drawn from
+Two models of a page are kept side by side. In the first it has one rate that at most drifts: all
+its polls together make the likelihood of the rate (`pollwise.rates.posterior`). In the second it
+changes in bursts: every time between two changes, a *spell*, has a rate of its own, drawn from
 those of the page's earlier spells and of all pages (a Dirichlet process with two pseudo-spells of
-all pages), so that a page that has just changed is expected to change again soon, and ever less
-the longer it has not. Each page has log-odds of the second model against the first, by how well
-each has predicted what its polls found. The belief is the mixture of the two, a distribution over
-the rates of the lattice, so that the index is an expectation all the same. The functions are
-compiled.
+all pages). So a page that has just changed is expected to change again soon, and ever less the
+longer it has not. Each page has log-odds of the second model against the first, by how well each
+has predicted its polls. The belief is the mixture of the two, a distribution over the rates of the
+lattice, so the index is still an expectation. The functions are compiled.
 """
 
 import math
@@ -32,7 +31,7 @@ Floats = NDArray[np.float32]
 
 @kernel
 def burst_model(state: IndexState, page: int) -> Floats:
-    """The probability of each rate of the spell that goes on, as of the copy at hand."""
+    """The probability of each rate of the present spell, as of the copy at hand."""
     own, common = state.pages[page], state.shared[0]
     weights = own.spells.copy()
     scale = np.float32(_COMMON_SPELLS / common.spells.sum())
@@ -61,7 +60,7 @@ def form_belief(state: IndexState, page: int) -> None:
 
 @kernel
 def refresh_belief(state: IndexState, page: int) -> None:
-    """Work out what other pages have taught about this one since, if they have."""
+    """Take in what other pages have taught about this one since."""
     own = state.pages[page]
     if not state.shared[0].learning:
         return

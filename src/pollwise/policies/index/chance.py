@@ -1,4 +1,4 @@
-"""What an index policy that learns expects of a poll: compiled functions on its state."""
+"""What a learning index policy expects of a poll: compiled functions on its state."""
 
 import math
 from typing import Any
@@ -34,10 +34,7 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
 
 @kernel
 def chance_of(state: IndexState, page: int, now: float) -> float:
-    """The probability that a poll of a page at `now` finds a change.
-
-    That of the model, recalibrated. NaN without a copy, 0 for a copy that is not older than now.
-    """
+    """The probability that a poll of a page at `now` finds a change: `_modelled`, recalibrated."""
     return recalibrated(state.shared[0].recalibration, _modelled(state, page, now))
 
 

@@ -1,25 +1,20 @@
 """Pages that change by the clock: at their own hour of the day, if they change that day at all.
 
-Where servers tell when a page changed last, the times of day of the changes of many pages agree
-to within minutes: they are rebuilt once a night. Such a page has a *tick* a day, and what would be
-its change rate is how likely it is to change at a tick. A poll just after the tick gets the most.
+Where servers tell when a page changed last, many pages change at the same time of day to within
+minutes: they are rebuilt once a night. Such a page has one *tick* a day, and its change rate says
+how likely it is to change at a tick. A poll just after the tick gets the most.
 
 Log-odds say whether a page changes by the clock. Every time that is told raises them if it agrees
 with the tick and lowers them if it does not; if the poll came soon after the tick, agreement says
-nothing, as a page that changes all the time would agree as well. So does every poll, by how well
-clock and rate have predicted whether it finds a change. The functions are compiled.
+nothing, since a page that changes all the time would agree as well. Every poll moves them, too, by
+how well clock and rate predicted its outcome. The functions are compiled.
 """
 
 import math
 from typing import Any
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import (
-    DAY,
-    IndexState,
-    chance_after,
-    ticks_between,
-)
+from pollwise.policies.index.state import DAY, IndexState, chance_after, ticks_between
 
 __all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
 
@@ -28,9 +23,9 @@ _MOST_ODDS = 6.0
 _MARGIN = 1200.0
 """Seconds after the change that a tick is set to."""
 _NEAR = 1440.0
-"""Seconds by which times of day may differ and agree."""
+"""Times of day agree if they differ by fewer seconds."""
 _SOON = 10_800.0
-"""Seconds after a change before which a poll would find one in many cases anyway."""
+"""A poll fewer seconds after a change would often find one anyway."""
 _TELLING = math.log(29.0)
 """Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
 _LEAST_CHANCE = 0.03
@@ -57,9 +52,9 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
 
 @kernel
 def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
-    """How often a page by the clock has not changed since its last change, as told.
+    """The ticks without a change since the last change, as told, of a page by the clock.
 
-    That was at the tick nearest to it. Below 0: the poll came before that tick.
+    The change is put at the tick nearest to it; below 0: the poll came before that tick.
     """
     return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
 

@@ -1,10 +1,10 @@
-"""The index policy that learns how items appear at each source, what they are worth, how they fade.
+"""The index policy that learns how often items appear at a source, their worth, and how they fade.
 
 Items appear at a source at rate Λ with mean value ξ, which fades at rate μ: e^(-μ age) of it is
-left when an item is fetched. What polls bring of these three:
+left when an item is fetched. How polls tell these three:
 
-- The number N of items in the time T that polls looked back upon: Λ ~ Gamma(aφ + N, aφ/Λ₀ + T),
-  φ being the size of the batches that items come in (the dispersion of the numbers).
+- The number N of items in the time T that polls covered: Λ ~ Gamma(aφ + N, aφ/Λ₀ + T), φ being
+  the size of the batches that items come in (the dispersion of the numbers).
 - The values v of n items, all but very old ones. If μ were known, each v/f would be a sample of
   the initial value, f being the share that is left: f = e^(-μ age) of an item whose age is told,
   or its mean over the wait τ before the poll, f = (1 - e^(-μτ))/(μτ). For each μ of a lattice a
@@ -14,8 +14,8 @@ left when an item is fetched. What polls bring of these three:
       P(μ) ∝ prior(μ) e^L (mξ₀ + B)^-(1 + m + n),    E[ξ | μ] = (mξ₀ + B)/(m + n)
 
 Ages make decay and value easy to tell apart: one poll of many items shows the whole curve, while
-without them waits of several lengths are needed. Neither uses how the number of items grows with
-the wait, which the hour of the day would confuse with fading.
+without ages waits of several lengths are needed. How the number of items grows with the wait is not
+used: the hour of the day could be mistaken for fading.
 
 The index is the posterior mean of the continuous one, E[Λ] Σ P(μ) (E[ξ|μ]/μ) [1 - e^(-μτ)(1 + μτ)];
 the priors are fitted to all sources (empirical Bayes). A source of which little is known is taken
@@ -77,8 +77,8 @@ class EphemeralIndex:
 
     `decay` is that of the value, per second, if it is known (ln 2 / half-life); None: it is
     learned. `epoch` is the time between two chances to poll, in seconds, if that is not short
-    against the time in which items fade. `memory` is the number of polls of a source after which
-    what it was like has faded to a third, as sources change their habits.
+    compared with the time in which items fade. `memory` is the number of polls of a source after
+    which older ones count a third, as sources change their habits.
 
     A poll that tells only the number of items is taken to bring items that were worth 1 when they
     appeared; one that tells only that something changed, as many as are to be expected.
@@ -194,10 +194,7 @@ class EphemeralIndex:
         """What was learned; see `Policy`."""
         queued = self._queue.state_dict(page_ids)
         ids = queued["page_ids"]
-        learned: StateDict = {
-            name if name.startswith("page") else f"queue.{name}": array
-            for name, array in queued.items()
-        }
+        learned: StateDict = {_stored_name(name): array for name, array in queued.items()}
         for name in _SUMS:
             learned[f"page.{name}"] = self._sources[name][ids]
         learned["page.learned"] = self._sources["polls"][ids]
@@ -216,12 +213,10 @@ class EphemeralIndex:
             self._common[name][:] = state[f"sources.{name}"]
         self._reckon(np.flatnonzero(self._sources["where"]))
         expected = self._queue.state_dict([])
-        self._queue.load_state_dict(
-            {name: state[name if name.startswith("page") else f"queue.{name}"] for name in expected}
-        )
+        self._queue.load_state_dict({name: state[_stored_name(name)] for name in expected})
 
     def _learn(self, seen: Observation, elapsed: float) -> None:
-        """Take in what a poll brought that looked back on `elapsed` seconds."""
+        """Take in what a poll brought that covered `elapsed` seconds."""
         own = self._sources[seen.page_id]
         for name in _SUMS:
             own[name] *= self._kept
@@ -259,7 +254,7 @@ class EphemeralIndex:
 
     @staticmethod
     def _count(seen: Observation, own: Any, elapsed: float) -> float:
-        """How many items a poll brought that does not tell them apart."""
+        """How many items a poll brought that does not list them."""
         if seen.n_items is not None:
             return float(seen.n_items)
         if seen.outcome == Outcome.UNCHANGED:
@@ -268,7 +263,7 @@ class EphemeralIndex:
         return float(mean / -np.expm1(-mean))
 
     def _posterior(self, ids: Ints, optimism: float = 1.0) -> tuple[Floats, Floats, Floats]:
-        """Of sources, a row each: P(μ), E[ξ | μ], and E[Λ]."""
+        """P(μ), E[ξ | μ] and E[Λ], with a row for each source."""
         own, mean = self._sources[ids], self._common["value"][0]
         worth = _VALUE_ITEMS * mean + own["worth"]
         count = (_VALUE_ITEMS + own["valued"])[:, None]
@@ -302,7 +297,7 @@ class EphemeralIndex:
         self._queue.set_indices(ids, times, *indices)
 
     def _fit(self) -> None:
-        """Fit the prior anew to all sources, and reckon with it."""
+        """Fit the prior anew to all sources, and set all indices by it."""
         learned = np.flatnonzero((self._sources["where"] == 1) & (self._sources["polls"] > 0))
         if not len(learned):
             return
@@ -312,3 +307,8 @@ class EphemeralIndex:
         weights = _PSEUDO_SOURCES * self._base + chances.sum(axis=0)
         self._common["prior"][:] = weights / weights.sum()
         self._reckon(np.flatnonzero(self._sources["where"]))
+
+
+def _stored_name(name: str) -> str:
+    """The name in learned state of an array of the queue."""
+    return name if name.startswith("page") else f"queue.{name}"

@@ -29,20 +29,20 @@ _CHANGED = int(Outcome.CHANGED)
 _MOST_ODDS = 8.0
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
-"""Changes that a page is taken to have had before, none of them a reversion."""
+"""Changes that a page is taken to have had before, none of them a revert."""
 
 
 @kernel
 def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
-    """What a change of a page is worth after so many, of which so many went back (or arrays)."""
+    """The worth of a page's next change after so many, some of them reverts (or arrays)."""
     return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
 @kernel
 def operational_time(state: IndexState, page: int, now: float) -> float:
-    """The seconds since the copy was made as far as changes are concerned.
+    """The seconds in which a page may have changed since its copy was made.
 
-    With the surge of the site; of a page that changes by the clock, a day for each tick.
+    The surge of its site is added; a page that changes by the clock has a day for each tick.
     """
     own = state.pages[page]
     if by_clock(own, state.shared[0]):

@@ -11,7 +11,7 @@ __all__ = ["head_of_line", "join_line", "straighten_line"]
 
 @kernel
 def straighten_line(state: IndexState, line: NDArray[np.int64]) -> None:
-    """Move the line, without its gaps, to the begin of another ring."""
+    """Move the line, without its gaps, to the start of another ring."""
     common = state.shared[0]
     size = 0
     for n in range(common.new_size):
@@ -41,7 +41,7 @@ def join_line(state: IndexState, page: int) -> None:
 
 @kernel
 def head_of_line(state: IndexState) -> int:
-    """The page never observed that is next; -1: none. Drops those that have left the line."""
+    """The next page in line; -1: none. Drops those that have left the line."""
     common = state.shared[0]
     while common.new_size > 0:
         page = state.line[common.first_new]

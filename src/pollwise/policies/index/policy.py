@@ -67,24 +67,16 @@ _PAGE_LEARNED = (
     "likelihood",
     "spells",
 )
-
-
-_AT_FIRST: dict[str, float] = {
-    "likelihood": 1.0,
-    "worth": 1.0,
-    "clock_odds": FIRST_CLOCK_ODDS,
-}
+_AT_FIRST: dict[str, float] = {"likelihood": 1.0, "worth": 1.0, "clock_odds": FIRST_CLOCK_ODDS}
 """What is learned of a page before its first poll; the rest is 0."""
 _FIRST_SPELLS = 10.0
-"""Spells between changes that have been seen of all pages at first, of any rate."""
+"""Pseudo-spells between changes, of any rate, that all pages begin with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How rates are learned.
-
-    `tilt`: what beliefs are multiplied with in the index, a row for each number of polls.
-    The others: see `INDEX_SHARED`.
+    """How rates are learned. `tilt` has the factors on beliefs in the index, a row for each number
+    of polls; for the others see `INDEX_SHARED`.
     """
 
     tilt: NDArray[np.float64]
@@ -146,7 +138,7 @@ class IndexPolicy(CompiledPolicy):
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
-        """Take the weights of pages (per cost unit) to be others; unknown ids are ignored."""
+        """Give pages other weights (per cost unit); unknown ids are ignored."""
         for page_id, weight in zip(page_ids, weights, strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)
@@ -186,7 +178,7 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             for name in _PAGE_LEARNED:
                 self._state.pages[name][ids] = state[f"page.{name}"][rows]
-            # Not kept: what reverts are worth may have been something else.
+            # Not loaded: `revert_worth` may have been different.
             self._state.pages["worth"][ids] = worth_after(
                 self._state.pages["reverts"][ids],
                 self._state.pages["changes"][ids],
@@ -196,7 +188,7 @@ class IndexPolicy(CompiledPolicy):
         add_pages(self._state, waiting)
 
     def _objective_identity(self) -> NDArray[np.float64]:
-        """Numbers that no two objectives share."""
+        """Numbers that tell objectives apart."""
         objective = self.objective
         return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
 
@@ -213,7 +205,7 @@ class IndexPolicy(CompiledPolicy):
         return sites, kinds
 
     def _make_room_for_groups(self) -> None:
-        """Have records for all scopes, sites and kinds; rooms double."""
+        """Make room for all scopes, sites and kinds; arrays double."""
         self._state = self._state._replace(
             hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
             sites=_with_room(self._state.sites, len(self._sites), page=-1),

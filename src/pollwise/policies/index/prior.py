@@ -1,15 +1,14 @@
 """What is to be expected of a page before its own polls: how fast pages like it change.
 
 How many pages there are at each rate is counted for all pages together, for each site, and for
-each kind of page within a site; and as the prior of a kind is fitted to the pages of that kind, so
-is the prior of kinds drawn from that of their site, and that of sites from all pages: a page of
-which little is known is taken for one of its kind, and a kind of few pages for one of its site.
+each kind of page within a site. The prior of a kind is a Dirichlet prior centred on that of its
+site, and that of a site is centred on the prior of all pages: a page of which little is known is
+taken for one of its kind, and a kind of few pages for one of its site.
 
 Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric maximum likelihood
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
-so that no poll has to wait for a pass over all of them. The hierarchy is that of Dirichlet priors,
-each centred on the level above. The functions are compiled.
+so that no poll has to wait for a pass over all of them. The functions are compiled.
 """
 
 import math
@@ -36,12 +35,12 @@ __all__ = [
 
 _PAGES_A_POLL = 8
 _PSEUDO_PAGES = 100.0
-"""What the base prior counts as at first; less as pages have been polled."""
+"""Pages that the base prior counts as at first; fewer as pages are polled."""
 _PARENT_PAGES = 3.0
 """Pages that the prior of all pages counts as for a site, and that of a site for its kinds."""
 FIRST_BURST_ODDS = -1.0
 _PSEUDO_BURSTY = 5.0
-"""Pages that change in bursts, among those that the first odds count as."""
+"""Pages changing in bursts that the first odds count as."""
 _SMOOTHING = 0.2
 """Share of a page that is counted for the rates on either side: the maximum likelihood by itself
 is a handful of spikes."""
@@ -53,10 +52,10 @@ Floats = NDArray[np.float32]
 def base_prior(round_time: float) -> NDArray[np.float64]:
     """The probability of each rate for a page of which nothing is known.
 
-    Rates are alike on a logarithmic scale up to one change in `round_time` seconds, the time in
-    which there is a poll for every page (0: not known yet), and rarer in proportion
-    to their rate above: polls cannot tell such rates apart, and to take a page for slower than it
-    may be costs a few polls, to take it for too fast would give it up.
+    Rates are equally likely on a logarithmic scale up to one change in `round_time` seconds, the
+    time in which there is a poll for every page (0: not known yet). Faster ones are rarer in
+    proportion: polls cannot tell them apart, and taking a page for too slow costs a few polls,
+    while taking it for too fast would give it up.
     """
     weights = np.ones(RATE_COUNT)
     for j in range(RATE_COUNT):
@@ -86,7 +85,7 @@ def _start_round(state: IndexState) -> None:
 
 @kernel
 def slow_hope(round_time: float) -> NDArray[np.float64]:
-    """What beliefs are multiplied with where slow rates are the hopeful ones (see `bayes_index`).
+    """The factors on beliefs where slow rates are the hopeful ones (see `bayes_index`).
 
     `round_time` is the time, in seconds, in which there is a poll for every page.
     """
@@ -101,7 +100,7 @@ def _set_hope(common: Any) -> None:
 
 @kernel
 def _turn(counts: Any, now: int) -> None:
-    """Make counts ready for the round `now`: those of the round before are complete, older void."""
+    """Prepare counts for the round `now`: those of the last round are complete, older ones void."""
     behind = now - counts.round
     if behind > 0:
         counts.pages[now % 2] = 0.0
@@ -112,7 +111,7 @@ def _turn(counts: Any, now: int) -> None:
 
 @kernel(fastmath=True)
 def _narrow(prior: Floats, counts: Any, now: int) -> None:
-    """Make the prior of a level that of the level below, whose counts are given (in place)."""
+    """Turn the prior of a level into that of the level below, which has these counts (in place)."""
     _turn(counts, now)
     complete = counts.pages[1 - now % 2]
     for j in range(RATE_COUNT):
@@ -145,9 +144,9 @@ def steady_model(state: IndexState, page: int) -> Floats:
 
 @kernel
 def burst_share(state: IndexState, page: int) -> float:
-    """The probability that a page changes in bursts (see `index_belief`).
+    """The probability that a page changes in bursts (see `belief`).
 
-    How many of all pages do is counted as well, and is the prior of each.
+    Its prior is the share of all pages that do, which is counted as well.
     """
     odds = state.shared[0].burst_odds + state.pages[page].burst_odds
     return 1.0 / (1.0 + math.exp(-odds))

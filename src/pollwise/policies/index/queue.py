@@ -1,21 +1,21 @@
-"""Whose index is the largest, without looking at all pages: the queue of the index policies.
+"""The queue of the index policies: finds the largest index without looking at all pages.
 
 Every page waits in a *calendar* until shortly before its index is expected to reach the current
-price; then it stands in a small *pool*, whose largest index, computed anew each time, is polled.
-The price is the mean of the second largest indices, which just lost. So a decision looks at a few
-dozen pages however many there are, and in contrast to polling in the order of due times, a wrong
-price costs little: if it is too low the pool is fuller, if it is too high the page that is due
-next is taken.
+price; then it stands in a small *pool*, of which the page of the largest index, computed anew each
+time, is polled. The price is the mean of the second largest indices, those that just lost. So a
+decision looks at a few dozen pages however many there are, and unlike with polling in the order of
+due times, a wrong price costs little: if it is too low the pool is fuller, if it is too high the
+page that is due next is taken.
 
-Four details keep that true when the price and what is known of pages move on:
+Four details keep that true while the price and the knowledge of pages change:
 
-- In each decision the *sweep* puts one more page of the calendar where it belongs by now, or
+- In each decision the *sweep* moves one more page of the calendar to where it belongs now, or
   several in a round after the price has moved by a tenth.
 - A pool that overflows raises the price to what its best pages are worth and sends the rest back.
 - Pages never observed all look alike, so they wait in a line; only its head competes.
-- Pages of a host that is too busy are *held* until it has time, and its *host price* rises, once
-  between two of its polls: its pages compete, and are due, at that multiple of the price, until
-  about as many are due as it can take. It falls again with every poll of the host that is answered.
+- Pages of a host that is too busy are *held* until it has time, and its *host price* rises, at most
+  once between two of its polls. Its pages compete and become due at that multiple of the price,
+  until about as many are due as it can take. Every poll that the host answers lowers it again.
 
 The functions are compiled.
 """
@@ -52,21 +52,20 @@ __all__ = [
     "add_pages",
     "best_page",
     "lease_page",
-    "next_return",
     "observe_page",
     "remove_pages",
     "select_page",
     "weigh_page",
 ]
 
-POOL_TARGET = 24
+_POOL_TARGET = 24
 """Pages come into the pool this many polls before they are due."""
 _MEMORY = 16.0
-"""Polls over which the price is averaged, and at least the gap."""
+"""Polls over which the price is averaged; the gap is averaged over at least as many."""
 _LONELY = 0.9
-"""What the price is multiplied with, as a loser's bid, if the pool has no second page."""
+"""This share of the price counts as the bid that lost if the pool has no second page."""
 _FAR_TOO_HIGH = 0.25
-"""Share of the price below which the bid of a winner without a rival shows it to be too high."""
+"""A winner without a rival whose bid is below this share of the price shows it to be too high."""
 _LONELY_MEMORY = 4.0
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
@@ -80,13 +79,13 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 @kernel
 def _entry(state: IndexState, page: int) -> float:
-    """When a page with a copy belongs into the pool."""
+    """When a page with a copy is to enter the pool."""
     common, own = state.shared[0], state.pages[page]
     price = common.price * state.hosts[own.scope].price
     refresh_belief(state, page)
     wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
     floor = floor_time(state.pages, state.shared, page)
-    return own.seen_at + min(wait, floor) - POOL_TARGET * common.gap
+    return own.seen_at + min(wait, floor) - _POOL_TARGET * common.gap
 
 
 @kernel
@@ -158,7 +157,7 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
 
 @kernel
 def weigh_page(state: IndexState, page: int, weight: float) -> None:
-    """Take the weight of a page to be another."""
+    """Give a page another weight."""
     if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
         state.pages[page].weight = weight
         if state.pages[page].where == CALENDAR:
@@ -178,18 +177,18 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
 
 @kernel
 def _shrink_pool(state: IndexState, now: float) -> None:
-    """Keep the best POOL_TARGET pages of a full pool, at the price of the least of them."""
+    """Keep the best _POOL_TARGET pages of a full pool, at the price of the least of them."""
     common = state.shared[0]
     pages = common.pool.copy()
     bids = np.empty(len(pages))
     for n in range(len(pages)):
         bids[n] = _bid(state, pages[n], now)
     order = np.argsort(-bids)
-    least = bids[order[POOL_TARGET - 1]]
+    least = bids[order[_POOL_TARGET - 1]]
     if least < math.inf:
         common.price = max(common.price, least)
     soon = now + max(common.gap, 1e-6)
-    for n in order[POOL_TARGET:]:
+    for n in order[_POOL_TARGET:]:
         _leave_pool(state, pages[n])
         _enter_calendar(state, pages[n], max(_entry(state, pages[n]), soon))
 
@@ -236,8 +235,8 @@ def _sweep(state: IndexState) -> None:
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
-    Below 0: no page lost. Then the winner may have come long before it was due, and the price may
-    be no higher than its bid (infinite: its host has a price of its own).
+    Below 0: no page lost. Then the winner may have come long before it was due, and its bid may
+    show that the price is too high (infinite: its host has a price of its own).
     """
     common = shared[0]
     common.polls += 1
@@ -300,7 +299,7 @@ def select_page(state: IndexState, now: float) -> int:
 
 
 @kernel
-def next_return(state: IndexState) -> float:
+def _next_return(state: IndexState) -> float:
     """When the next page that is held comes back; infinite: there is none."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
@@ -317,8 +316,7 @@ def _defer(state: IndexState, page: int, until: float) -> None:
 
 @kernel
 def _alert_siblings(state: IndexState, page: int) -> None:
-    """Put some pages of the site of a changed page where they belong now; the sweep sees to the
-    others."""
+    """Put some siblings of a changed page where they belong now; the sweep moves the others."""
     sibling = state.pages[page].after
     for _ in range(_ALERTED):
         if sibling == page:
@@ -351,4 +349,4 @@ def observe_page(state: IndexState, observation: Any) -> None:
         _wait(state, page)
 
 
-register(IndexState, Kernels(select_page, observe_page, next_return, _defer))
+register(IndexState, Kernels(select_page, observe_page, _next_return, _defer))

@@ -5,14 +5,14 @@ page may have changed: its *surge*. So a page that hardly ever changes is hardly
 copy of one that changes often is taken for stale. How many seconds a change counts as is learned
 for each site, and for all sites together until a site has had some changes of its own. After a
 surge of J seconds and τ others, a share J/(τ + J) of a change that a poll finds is put down to the
-surge, and as large a share of the chance of one, as it was thought to be, is held against that; at
-the true J, the two are equally much on average. (For rare changes this is the EM algorithm. Where
-the chance is near 1 the EM algorithm would expect many changes, of which polls show but one.)
+surge, and the same share of the predicted chance of a change is held against it; at the true J, the
+two are equal on average. (For rare changes this is the EM algorithm. Where the chance is near 1 the
+EM algorithm would expect many changes, of which polls show only one.)
 
-A change is known to lie between two polls of its page, or when the server told. Of the siblings,
-those are concerned whose copy is older, in part if their copy was made between the two. Changes
-by the clock (`index_clock`) are left out: that they come together says nothing. Each site remembers
-its latest changes, and its pages form a ring, so that neither takes a look at all pages. The
+A change is known to lie between two polls of its page, or at the time that the server told. It
+concerns the siblings whose copy is older, and in part those whose copy was made between the two
+polls. Changes by the clock (`clock`) are left out: that they come together says nothing. Each site
+remembers its latest changes, and its pages form a ring, so neither needs a look at all pages. The
 functions are compiled.
 """
 

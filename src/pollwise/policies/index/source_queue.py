@@ -20,13 +20,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LATER = 4.0
-"""The later one of the two waits by which an index is set, in units of the other."""
+"""The later of the two waits at which an index is set, as a multiple of the earlier."""
 
 _PATIENCE = 16.0
 _FEW = POOL_CAPACITY // 2
 _SMALLEST = 1e-200
 
-# z, and what share shape(z) is of shape(LATER z): it grows, and so tells z.
+# z, and shape(z) / shape(LATER z), which grows with z and so tells it.
 _SCALED = np.geomspace(1e-4, 60.0, 512)
 _SHARES = Detection().shape(_SCALED) / Detection().shape(LATER * _SCALED)
 
@@ -34,8 +34,8 @@ _SHARES = Detection().shape(_SCALED) / Detection().shape(LATER * _SCALED)
 class SourceQueue(IndexPolicy):
     """Polls the source of the largest index, or one that has waited for very long.
 
-    The mean of indices of many decays is approximated by one of one decay, the closer the nearer
-    to the times that it was set for: so it is set at each poll, and now and then while it waits.
+    The mean index over many decays is approximated by the index of one decay, most closely near the
+    times that it was set for. So it is set at each poll, and now and then while the source waits.
     """
 
     def __init__(self) -> None:
@@ -72,8 +72,8 @@ class SourceQueue(IndexPolicy):
     def put_back(self, ids: Ints, elapsed: Floats) -> None:
         """Let sources that were looked at wait for their time, or all compete, if they are few.
 
-        One that has waited far longer than others do is polled next: its index may never reach
-        the price, but whether it is still as dull is to be seen now and then.
+        One that has waited far longer than others is polled next: its index may never reach the
+        price, but now and then it is to be seen whether the source is still as dull.
         """
         state, common = self.state, self.state.shared[0]
         longest = _PATIENCE * common["pages"] * common["gap"]

@@ -86,7 +86,7 @@ INDEX_PAGE = np.dtype(
         ("overlap", "f4"),  # how many such changes
         ("changes", "f4"),  # seen by polls
         ("reverts", "f4"),  # how many of them went back to an earlier version
-        ("worth", "f4"),  # what the weight is multiplied with, for its reverts
+        ("worth", "f4"),  # the factor on its weight for its reverts
         ("dates", "i4"),  # changes whose time was told
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
@@ -125,7 +125,7 @@ INDEX_SITE = np.dtype(
 
 INDEX_HOST = np.dtype(
     [
-        ("price", "f8"),  # what the price of its polls is multiplied with
+        ("price", "f8"),  # the factor on the price of its polls
         ("raised", "i8"),  # 1: the price was raised since its latest poll
         ("blocked_until", "f8"),  # before this time none of its pages is the best one
     ]
@@ -146,7 +146,7 @@ INDEX_SHARED = np.dtype(
     [
         ("learning", "i8"),  # 1: rates are learned, 0: they are known
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
-        ("slow_is_hopeful", "i8"),  # 1: patience ends with pages only that have changed most likely
+        ("slow_is_hopeful", "i8"),  # 1: patience ends only for pages that have most likely changed
         ("surge_kind", "i8"),  # of the objective
         ("revert_worth", "f8"),  # what a change back to an earlier version is worth
         ("power", "f8"),  # of the objective
@@ -173,7 +173,7 @@ INDEX_SHARED = np.dtype(
         ("new_size", "i8"),
         ("sweep", "i8"),  # the page swept last
         ("sweep_left", "i8"),  # pages of a quick round
-        ("swept_price", "f8"),  # the price at the begin of the latest quick round
+        ("swept_price", "f8"),  # the price at the start of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
         ("prior", "f8", (RATE_COUNT,)),
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
@@ -205,12 +205,12 @@ class IndexState(NamedTuple):
 
 DAY = 86_400.0
 SURELY = 0.8
-"""The chance of a change from which on patience ends, where it is for those that have changed."""
+"""The chance of a change from which patience ends, where slow rates are hopeful."""
 
 
 @kernel
 def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
-    """What the belief in the rate of a page is multiplied with in its index."""
+    """The factors on the belief in the rate of a page in its index."""
     return common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
 
 
@@ -302,7 +302,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
         return math.inf
     if elapsed <= 0.0:
         return 0.0
-    # Dearer than the index itself, so that it is not asked of pages polled lately.
+    # `floor_time` costs more than the index, so it is not computed for pages polled lately.
     patience = common.patience * common.pages * common.gap
     if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
         return math.inf

@@ -19,7 +19,7 @@ __all__ = ["Whittle"]
 class Whittle(IndexPolicy):
     """Polls the page of the largest index, computed from its true change rate.
 
-    `rates` are changes per second by page id. What a learner can be compared with.
+    `rates` are changes per second by page id. Policies that learn can be compared with it.
 
     >>> from pollwise.types import Page
     >>> policy = Whittle(rates={0: 0.1, 1: 2.0})

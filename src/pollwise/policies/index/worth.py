@@ -1,4 +1,4 @@
-"""What surges and ticks are worth, by objective: the parts of the index that are not Poisson's.
+"""What surges and ticks are worth, by objective: the parts of the index beyond Poisson changes.
 
 Both follow from the index of a cycle, G(τ) - τ G'(τ), see `pollwise.objectives`.
 
@@ -6,8 +6,8 @@ A *surge* comes while a page is waiting. Let S = e^(-λτ) be the probability th
 good, and J the seconds that the surge counts like: S falls by S (1 - e^(-λJ)) at once. Right after
 it, G and G' are those of a cycle in which a surge comes at τ. For freshness, G' = S, so the index
 gains τ S (1 - e^(-λJ)); for delay, where A' counts the changes that wait, it gains τ λJ. For
-detection, G, the chance to find a change, gains S (1 - e^(-λJ)). That G' = λS falls too, which
-would make it 1 + λτ times as much, is left out: on recorded histories that found no more.
+detection, G, the chance to find a change, gains S (1 - e^(-λJ)). G' = λS falls too, which would
+make it 1 + λτ times as much; this is left out, as it found no more on recorded histories.
 
 By the *clock* a page changes once a day at most, at its tick, with probability
 ρ = 1 - q = 1 - e^(-λ day). A poll comes right after a tick. At the price p, polling now and at

@@ -1,12 +1,11 @@
 """The interval rules of crawlers and feed readers: compiled kernels.
 
 Such a rule sets the interval to the next poll of a page by what the latest one found. It knows no
-budget: how many polls it wants is up to the pages. An operator whose polls do not suffice, or who
-has some to spare, multiplies all times of the rule (the first interval, the least and the greatest)
-with one *scale*. So the queue is one of tags (`pollwise.policies.deadline.kernels`), whose clock is
-the time of the rule: however many polls there are, they come in the order in which the rule wants
-them, and the scale is what it has to be at the moment for the polls to be used up. With a fixed
-scale the queue is paced, and the clock is the time divided by it.
+budget: how many polls it wants depends on the pages. An operator with too few or too many polls
+multiplies all times of the rule (the first interval, the least and the greatest) by one *scale*. So
+the queue is one of tags (`pollwise.policies.deadline.kernels`), with the rule's time as its clock:
+polls come in the order in which the rule wants them, at whatever scale uses up the polls there are.
+With a fixed scale the queue is paced, and the clock is the time divided by it.
 
 The rules are of three kinds:
 
@@ -14,9 +13,8 @@ ADAPT    after a poll that found a change T ← (1 - decrease) T + added, else T
 COUNT    T = window / (factor × items of the window)
 TIERS    T by the number of items a day: see `_by_tier`
 
-Items are counted in parts of the window: the present one and those before it, `PARTS` in all, with
-a length at which they make up the window on average. Where the number of items is not told, a
-change is one.
+Items are counted by parts of the window: the present part and those before it, `PARTS` in all,
+which on average make up the window. Where the number of items is not told, a change is one.
 """
 
 import math
@@ -44,7 +42,6 @@ __all__ = [
     "RULE_SHARED",
     "TIERS",
     "IntervalRuleState",
-    "observe_interval_rule",
 ]
 
 ADAPT, COUNT, TIERS = range(3)
@@ -96,7 +93,7 @@ class IntervalRuleState(NamedTuple):
 
 @kernel
 def _adapted(own: Any, rule: Any, changed: bool) -> float:
-    """The wait after a poll, by the clock; it adapts the interval.
+    """Adapt the interval after a poll; gives the wait, by the clock.
 
     With `synchronise` the next poll comes earlier by that share of the time since the change, and
     the interval is no shorter than this time.
@@ -184,11 +181,11 @@ def _learn(state: IntervalRuleState, observation: Any) -> None:
 
 
 @kernel
-def observe_interval_rule(state: IntervalRuleState, observation: Any) -> None:
+def _observe(state: IntervalRuleState, observation: Any) -> None:
     """Take in one observation: it sets the interval and the deadline, and ends the lease."""
     if tells(observation, state.pages[observation.page].seen_at):
         _learn(state, observation)
     observe_due(state.deadlines, observation)
 
 
-register(IntervalRuleState, Kernels(select_adaptive, observe_interval_rule, wake_adaptive))
+register(IntervalRuleState, Kernels(select_adaptive, _observe, wake_adaptive))

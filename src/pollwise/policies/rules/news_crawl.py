@@ -1,8 +1,8 @@
 """The schedule of Common Crawl's news crawl.
 
-It is that of StormCrawler (`pollwise.policies.rules.stormcrawler`), set to come down slowly and to
-go far up: increase 0.5, decrease 0.2, from twelve hours on (a feed), between 90 minutes and 90
-days.
+It is that of StormCrawler (`pollwise.policies.rules.stormcrawler`), with intervals that shorten
+slowly and may grow long: increase 0.5, decrease 0.2, starting at twelve hours (a feed), between 90
+minutes and 90 days.
 
 Source: commoncrawl/news-crawl, `conf/crawler-conf.yaml`.
 """
@@ -14,7 +14,7 @@ __all__ = ["NewsCrawl"]
 
 
 class NewsCrawl(IntervalRule):
-    """After a change a fifth of the way to the least interval, after none half as long again.
+    """After a change a fifth of the way to the least interval, otherwise half as long again.
 
     `minimum` and `maximum` of the interval are in seconds; `scale`: see `IntervalRule`.
 

@@ -6,8 +6,7 @@ Source: NewsBlur, `Feed.get_next_scheduled_update`. Its random addition of up to
 spreads its load, is left out: the queue spreads pages.
 """
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import TIERS
 from pollwise.policies.rules.policy import DAY, MINUTE, IntervalRule
 
@@ -25,9 +24,9 @@ class NewsBlur(IntervalRule):
     none                6 hours           6 hours             12 hours; below 1: 24 hours
     ==================  ================  ==================  ==================
 
-    Without items it is that many hours a month since the latest item, at least one month's, and at
-    most 12 hours; with less than one subscriber 48 hours. A subscriber who pays counts as 1, one
-    who does not as 0.1. `scale`: see `IntervalRule`.
+    Without items, this is multiplied by the months since the latest item (at least 1), up to 12
+    hours, or 48 hours with less than one subscriber. A subscriber who pays counts as 1, one who
+    does not as 0.1. `scale`: see `IntervalRule`.
 
     >>> from pollwise.types import Observation, Outcome, Page
     >>> policy = NewsBlur(scale=1.0)
@@ -40,11 +39,9 @@ class NewsBlur(IntervalRule):
     name = "newsblur"
 
     def __init__(self, *, subscribers: float = 0.1, scale: float | None = None) -> None:
-        if not (is_real(subscribers) and 0.0 <= subscribers < float("inf")):
-            raise InputError(
-                f"newsblur: subscribers={subscribers!r} must be a finite number of at least 0;"
-                " 0.1 is one who does not pay"
-            )
+        holds = is_real(subscribers) and 0.0 <= subscribers < float("inf")
+        demand = "a finite number of at least 0; 0.1 is one who does not pay"
+        require("newsblur: subscribers", subscribers, holds, demand)
         longest = 720 * MINUTE if subscribers >= 1 else 2880 * MINUTE
         super().__init__(
             TIERS,

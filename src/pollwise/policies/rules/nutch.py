@@ -1,9 +1,9 @@
 """The adaptive fetch schedule of Apache Nutch.
 
 After a poll that found a change the interval is T ← (1 - decrease) T, after one that found none
-T ← (1 + increase) T, from 30 days on, between a minute and 365 days. With SYNC_DELTA the next poll
-is to come at a distance from the change that fits: with δ the time since the latest change,
-T ← max(T, δ), and the next poll is in T - synchronise δ.
+T ← (1 + increase) T, starting at 30 days, between a minute and 365 days. SYNC_DELTA brings polls in
+step with changes: with δ the time since the latest change, T ← max(T, δ), and the next poll is in
+T - synchronise δ.
 
 Source: Apache Nutch, `org.apache.nutch.crawl.AdaptiveFetchSchedule`, whose own defaults for all
 three rates are 0.2 (the configuration shipped with it has 0.4, 0.2 and 0.3). δ counts up to T here:
@@ -11,8 +11,7 @@ where T has reached its maximum, δ may be many times T, and the next poll would
 (NUTCH-1564). The time of a change is the one that the server tells, else that of the poll.
 """
 
-from pollwise.checks import is_real
-from pollwise.errors import InputError
+from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import ADAPT
 from pollwise.policies.rules.policy import DAY, IntervalRule
 
@@ -47,10 +46,8 @@ class Nutch(IntervalRule):
     ) -> None:
         rates = {"increase": increase, "decrease": decrease, "synchronise": synchronise}
         for name, rate in rates.items():
-            if not (is_real(rate) and 0.0 <= rate < 1.0):
-                raise InputError(
-                    f"nutch: {name}={rate!r} must be a share of the interval, from 0 and below 1"
-                )
+            holds = is_real(rate) and 0.0 <= rate < 1.0
+            require(f"nutch: {name}", rate, holds, "a share of the interval, from 0 and below 1")
         super().__init__(
             ADAPT, initial=30 * DAY, minimum=minimum, maximum=maximum, scale=scale, **rates
         )

@@ -1,13 +1,14 @@
 """What the policies of interval rules have in common."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.checks import require_positive
 from pollwise.errors import InputError
-from pollwise.policies.arrays import all_watched, seen_at
+from pollwise.policies.arrays import all_watched
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.rules.kernels import RULE_PAGE, RULE_SHARED, IntervalRuleState
@@ -22,9 +23,9 @@ class IntervalRule(AdaptivePolicy):
     """Sets the interval to the next poll of a page by what the latest one found.
 
     `pollwise.policies.rules.kernels` has the rules. With `scale` None the policy never waits: it
-    shares out whatever polls there are as if all times of the rule were multiplied with the scale
-    that uses them up. Otherwise its times are multiplied with `scale`, and it may leave polls
-    unused, or be late where they do not suffice.
+    shares out all polls, as if the times of the rule were multiplied by the scale that uses them
+    up. Otherwise its times are multiplied by `scale`; it may leave polls unused, or be late where
+    they do not suffice.
     """
 
     _state_type = IntervalRuleState
@@ -56,11 +57,11 @@ class IntervalRule(AdaptivePolicy):
         shared["first_interval"] = self._initial * shared["scale"]
         super().__init__(shared, RULE_PAGE, paced=scale is not None)
 
-    def _new(self, pages: Sequence[Page]) -> NDArray[np.void]:
-        new = np.zeros(len(pages), RULE_PAGE)
+    def _new(self, pages: Sequence[Page]) -> NDArray[Any]:
+        new = super()._new(pages)
         queue = self._state.shared[0]
         new["interval"] = self._initial
-        new["seen_at"] = new["changed_at"] = seen_at(pages)
+        new["changed_at"] = new["seen_at"]
         clock = new["seen_at"] / self._shared["scale"] if queue["paced"] else queue["clock"]
         new["seen_clock"] = new["changed_clock"] = clock
         new["part"] = np.iinfo(np.int64).min // 2
@@ -72,6 +73,6 @@ class IntervalRule(AdaptivePolicy):
         super().load_state_dict(state)
         others = np.setdiff1d(all_watched(self._state.pages), state["page_ids"])
         if not self._state.shared["paced"]:
-            # The clock is another now; to pages that it told nothing of as much has passed.
+            # The clock has changed; for the other pages the time passed stays the same.
             for name in ("seen_clock", "changed_clock"):
                 self._pages[name][others] += self._state.shared["clock"] - before

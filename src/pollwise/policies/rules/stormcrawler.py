@@ -3,8 +3,8 @@
 After a poll that found a change the interval is T ← (1 - decrease) T + decrease T_min, after one
 that found none T ← min((1 + increase) T, T_max).
 
-Source: Apache StormCrawler, `AdaptiveScheduler`, with its defaults: increase and decrease 0.5, from
-a day on, between an hour and two weeks.
+Source: Apache StormCrawler, `AdaptiveScheduler`, with its defaults: increase and decrease 0.5,
+starting at a day, between an hour and two weeks.
 """
 
 from pollwise.policies.rules.kernels import ADAPT
@@ -14,7 +14,7 @@ __all__ = ["StormCrawler"]
 
 
 class StormCrawler(IntervalRule):
-    """After a change halfway to the least interval, after none half as long again.
+    """After a change halfway to the least interval, otherwise half as long again.
 
     `minimum` and `maximum` of the interval are in seconds; `scale`: see `IntervalRule`.
 

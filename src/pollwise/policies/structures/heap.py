@@ -1,8 +1,8 @@
-"""A heap of pages by time, from whose middle pages can be taken: compiled kernels.
+"""A heap of pages by time, from which any page can be removed: compiled kernels.
 
-`heap[0]` is the number of pages, their ids follow. Of page i, `pages[i].place` is where it stands
-and `pages[i].key` its time. Several heaps can share `pages` as long as a page is in one of them
-only. Four children to a node: fewer cache misses than with two.
+`heap[0]` is the number of pages, and their ids follow. `pages[i].place` is where page i stands,
+`pages[i].key` its time. Several heaps can share `pages` as long as each page is in only one of
+them. Four children to a node: fewer cache misses than with two.
 """
 
 from typing import Any

@@ -2,8 +2,7 @@
 
 Pairing heaps (M. L. Fredman, R. Sedgewick, D. D. Sleator, R. E. Tarjan, Algorithmica 1, 1986),
 whose links stand in the fields `child`, `sibling` and `before` of the pages (-1: none), so any
-number of hosts and pages needs no space of its own. The root is that page whose `value` is the
-highest.
+number of hosts and pages needs no space of its own. The root is the page of the highest `value`.
 """
 
 from typing import Any

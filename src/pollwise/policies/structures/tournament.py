@@ -1,13 +1,13 @@
 """A tournament of pages by key, whose winner has the smallest: compiled kernels.
 
-A binary tree in an array: the last half are the pages' keys, and every other node k >= 1 is the
+A binary tree in an array: the second half has the pages' keys, and every other node k >= 1 is the
 smaller of the nodes 2k and 2k + 1, so that node 1 is the smallest of all. A page that takes no part
-has the key infinity. Of equal keys that of the smallest page id wins.
+has the key infinity. Of equal keys, that of the smallest page id wins.
 
-Where nearly every decision changes a key by much, this is faster than a heap: neither way, from
-leaf to root or from root to leaf, has a branch that a processor could predict wrongly. The
-functions are compiled into those that call them (`inline`), because to pass arrays between compiled
-functions costs more than all the rest.
+Where nearly every decision changes a key by much, this is faster than a heap: the ways from leaf to
+root and back have no branch that a processor could mispredict. The functions are compiled into
+their callers (`inline`), because passing arrays between compiled functions costs more than all the
+rest.
 """
 
 import math

@@ -12,11 +12,11 @@ from scipy import special
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.automata.htraa import HTRAA, Update
 from pollwise.policies.automata.htraa_kernels import (
-    HTRAAState,
     amount_htraa,
     observe_htraa,
     select_htraa,
 )
+from pollwise.policies.automata.share_tree import HTRAAState
 from pollwise.types import Observation, Outcome, Page
 
 Floats = NDArray[np.float64]
