@@ -62,16 +62,6 @@ class FetcherController:
         self._latency = _Average()
         self._processing_time = _Average()
 
-    @property
-    def latency(self) -> float:
-        """Seconds that a page takes outside queue and processor; not a number: none was told."""
-        return self._latency.mean
-
-    @property
-    def processing_time(self) -> float:
-        """Seconds that the processor works on a page; not a number: none was told."""
-        return self._processing_time.mean
-
     def fetched(self, seconds: float) -> None:
         """A poll took so long, without its time in the response queue and the processor."""
         self._latency.add(seconds)

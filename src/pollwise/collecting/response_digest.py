@@ -3,8 +3,6 @@
 The fetch loop gets a digest and only has to look things up.
 """
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +15,8 @@ from pollwise.web.crawl_urls import crawl_url
 from pollwise.web.reading.page_parser import Link, parse_page
 
 __all__ = ["Digest", "digest"]
+
+_judge = lru_cache(load_judge)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +43,7 @@ def digest(response: Response, judge: str | None = None) -> Digest:
 
     What `judge` raises is raised.
     """
-    page = parse_page(
-        response.body, response.content_type, response.url, response.x_robots_tag or ""
-    )
+    page = parse_page(response.body, response.content_type, response.url, response.x_robots_tag)
     text = "\n".join(page.blocks)
     judgement = None if judge is None else _judge(judge)(f"{page.title}\n{text}")
     blocks = [page.title, *page.blocks] if page.title else page.blocks
@@ -55,17 +53,12 @@ def digest(response: Response, judge: str | None = None) -> Digest:
         title=page.title,
         text=text,
         terms=terms,
-        simhash=simhash(Counter(counts)),
+        simhash=simhash(counts),
         links=page.links,
         noindex=page.noindex,
         nofollow=page.nofollow,
         canonical=_spelled(page.canonical),
     )
-
-
-@lru_cache
-def _judge(name: str) -> Callable[[str], float]:
-    return load_judge(name)
 
 
 def _spelled(url: str | None) -> str | None:

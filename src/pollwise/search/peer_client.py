@@ -10,6 +10,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from pollwise.search.description import Description, read_description
 from pollwise.search.results import Result, read_results
+from pollwise.web.fetcher import one_line
 
 __all__ = ["PEER_SECONDS", "PeerClient", "PeerError", "RefusedError"]
 
@@ -86,7 +87,7 @@ class PeerClient:
             raise PeerError(f"no connection ({_reason(error.os_error)})") from error
         # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as error:
-            raise PeerError(_one_line(error)) from error
+            raise PeerError(one_line(error)) from error
         try:
             document: object = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -111,9 +112,4 @@ class PeerClient:
 
 def _reason(error: OSError) -> str:
     # The numbers of the resolver's errors are below 0; the texts of the others name places, too.
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else _one_line(error)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
-    return text[:300] or type(error).__name__
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else one_line(error)

@@ -35,6 +35,7 @@ __all__ = [
     "Now",
     "decompress",
     "follow_none",
+    "one_line",
     "parse_http_date",
     "parse_retry_after",
 ]
@@ -262,7 +263,7 @@ def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
             # One byte more than allowed tells too much from just enough.
             body += stream.decompress(data, max_bytes + 1 - len(body))
         except zlib.error as error:
-            raise _AnswerError(f"broken {encoding} body: {_one_line(error)}") from error
+            raise _AnswerError(f"broken {encoding} body: {one_line(error)}") from error
         if len(body) > max_bytes:
             raise _too_large(max_bytes)
         if not stream.eof:
@@ -326,10 +327,11 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the body was cut off or garbled"
     if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
-        return f"the answer is no HTTP: {_one_line(Exception(error.message))}"
-    return _one_line(error)
+        return f"the answer is no HTTP: {one_line(Exception(error.message))}"
+    return one_line(error)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an error says, on one line of at most 300 characters; never empty."""
     text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
     return text[:300] or type(error).__name__

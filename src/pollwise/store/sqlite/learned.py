@@ -1,4 +1,4 @@
-"""Learned state as bytes: one packed row per page, and whole arrays for what pages share.
+"""Learned state in the tables: a packed row for each page, and the arrays that all pages share.
 
 A *layout* is a JSON text that names the columns of a row with dtype and shape, sorted by name:
 `[["page.alpha","<f8",[]],["page.window","<u2",[4]]]`. Rows are the columns' bytes in that order
@@ -7,20 +7,70 @@ without padding, so that the rows of many pages, joined, are one structured arra
 
 import json
 import math
+import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
+from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.queries import SQL
 from pollwise.types import StateDict
 
-__all__ = ["pack_rows", "pack_shared", "unpack_rows", "unpack_shared"]
+__all__ = [
+    "pack_rows",
+    "pack_shared",
+    "read_learned",
+    "save_learned",
+    "unpack_rows",
+    "unpack_shared",
+]
 
 _PAGE_IDS = "page_ids"
 _PREFIX = "page."
 # Kinds of dtype whose `str` says all that there is to say: not objects, not records.
 _KINDS = "biufcmMSU"
+
+
+def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
+    """Write down, within a transaction, what was learned of some pages and what all share."""
+    layout, rows = pack_rows(state)
+    connection.execute(SQL["insert_layout"], {"layout": layout})
+    connection.executemany(
+        SQL["save_learned_page"],
+        [{"page_id": page_id, "layout": layout, "data": data} for page_id, data in rows],
+    )
+    connection.execute(SQL["clear_learned_shared"])
+    connection.executemany(
+        SQL["save_learned_shared"],
+        [
+            {"name": name, "dtype": dtype, "shape": shape, "data": data}
+            for name, dtype, shape, data in pack_shared(state)
+        ],
+    )
+
+
+def read_learned(connection: Connection) -> StateDict | None:
+    """See `Store.load_learned`."""
+    with connection.snapshot():
+        layouts = dict(connection.rows("learned_layouts"))
+        rows = connection.rows("learned_pages")
+        shared = connection.rows("learned_shared")
+    if not layouts:
+        return None
+    used = {layout_id for _, layout_id, _ in rows} or {max(layouts)}
+    if len(used) > 1:
+        names = "; ".join(
+            ", ".join(column[0] for column in json.loads(layouts[layout_id]))
+            for layout_id in sorted(used)
+        )
+        raise StateError(
+            f"{connection.path} holds what {len(used)} different policies learned ({names}):"
+            " forget it and learn anew, or go back to a copy of the file"
+        )
+    state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
+    return state | unpack_shared(shared)
 
 
 def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:

@@ -14,15 +14,8 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import (
-    Batch,
-    NewPage,
-)
-from pollwise.store.sqlite.collection import (
-    save_discoveries,
-    save_new_pages,
-    settle,
-)
+from pollwise.store.records import Batch, NewPage
+from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
     check_usable,
@@ -31,7 +24,7 @@ from pollwise.store.sqlite.database import (
     open_for_writing,
     reported,
 )
-from pollwise.store.sqlite.learning import save_learned
+from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
@@ -39,8 +32,6 @@ from pollwise.store.sqlite.rows import page_record, page_values
 from pollwise.types import Page
 
 __all__ = ["Store"]
-
-_EVENTS_AT_ONCE = 1000
 
 
 class Store(SqliteReader):
@@ -52,7 +43,7 @@ class Store(SqliteReader):
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
-        super().__init__(path, Connection(path, connection))
+        super().__init__(Connection(path, connection))
         self._lock = lock
         self._run_id: int | None = None
 
@@ -120,7 +111,7 @@ class Store(SqliteReader):
             for page_id in page_ids:
                 connection.execute(SQL["remove_page"], {"id": page_id, "removed_at": now})
                 connection.execute(SQL["forget_page"], {"id": page_id})
-                settle(connection, self._path, page_id)
+                settle(connection, self.path, page_id)
 
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
@@ -140,10 +131,10 @@ class Store(SqliteReader):
         with self._connection.transaction() as connection:
             save_new_pages(connection, [new for d in batch.discovered for new in d.new_pages])
             for poll in batch.polls:
-                save_poll(connection, self._path, poll)
-                settle(connection, self._path, poll.observation.page_id)
+                save_poll(connection, self.path, poll)
+                settle(connection, self.path, poll.observation.page_id)
             for discoveries in batch.discovered:
-                save_discoveries(connection, self._path, discoveries)
+                save_discoveries(connection, self.path, discoveries)
             for name, data in batch.states.items():
                 connection.execute(SQL["save_state"], {"name": name, "data": data})
             if batch.learned is not None:

@@ -47,9 +47,7 @@ _CLOSED_BY = {
     "td": frozenset({"p", "td", "th"}),
     "th": frozenset({"p", "td", "th"}),
     "tr": frozenset({"p", "td", "th", "tr"}),
-    **dict.fromkeys(
-        ("thead", "tbody", "tfoot"), frozenset({"p", "td", "th", "tr", "thead", "tbody", "tfoot"})
-    ),
+    **dict.fromkeys(_ROW_GROUPS, _ROW_GROUPS | {"p", "td", "th", "tr"}),
 }
 """The open elements that a start tag ends; those not listed end a paragraph."""
 _PARAGRAPH = frozenset({"p"})
