@@ -82,7 +82,7 @@ class Hosts:
         return True
 
     def turn_away(self, scope: str, now: float) -> float:
-        """When a page may come again for which there was no room."""
+        """When a page that found no room in line may come again."""
         self._hosts[scope], until = politeness.turned_away(
             self._host(scope), now, self._crawl_delay
         )
