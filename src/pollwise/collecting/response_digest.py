@@ -1,6 +1,6 @@
-"""What a worker of the response processor makes of a response: all that takes its time.
+"""What a worker of the response processor makes of a response: everything that takes time.
 
-The fetch loop gets a digest and only has to look things up.
+The fetch loop gets a digest and only looks things up.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ _judge = lru_cache(load_judge)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Digest:
-    """A page as far as a collection wants to know it.
+    """A page as a collection needs it.
 
-    `text` are its blocks, a line each; `terms` the same as the topic filter takes it. `simhash`
-    is that of `pollwise.collecting.duplicates`. `links`, `noindex` and `nofollow` are those of
-    `page_parser.ParsedPage`; `canonical` is as well, but spelled as `crawl_url` spells it.
+    `text` are its blocks, a line each; `terms` the same for the topic filter. `simhash` is that of
+    `pollwise.collecting.duplicates`. `links`, `noindex` and `nofollow` are those of `ParsedPage`,
+    `canonical` too, but in the spelling of `crawl_url`.
     """
 
     title: str
@@ -39,10 +39,7 @@ class Digest:
 
 
 def digest(response: Response, judge: str | None = None) -> Digest:
-    """Read a response; `judge` names the callable of a topic that is one (`MODULE:FUNCTION`).
-
-    What `judge` raises is raised.
-    """
+    """Read a response; `judge` is that of `Topic` (`MODULE:FUNCTION`), whose errors are raised."""
     page = parse_page(response.body, response.content_type, response.url, response.x_robots_tag)
     text = "\n".join(page.blocks)
     judgement = None if judge is None else _judge(judge)(f"{page.title}\n{text}")
@@ -62,7 +59,7 @@ def digest(response: Response, judge: str | None = None) -> Digest:
 
 
 def _spelled(url: str | None) -> str | None:
-    """A canonical URL as the frontier has it; None where it is no URL that can be fetched."""
+    """A canonical URL as the frontier spells it; None if it cannot be fetched."""
     try:
         return None if url is None else crawl_url(url)
     except InputError:

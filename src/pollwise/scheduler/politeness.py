@@ -43,7 +43,7 @@ class Host:
 
 
 def free_at(host: Host, now: float, crawl_delay: float) -> float:
-    """The time from which the host may be polled; at most `now`: it may be already.
+    """The time from which the host may be polled; a time up to `now` means that it may be now.
 
     `crawl_delay` is the delay in seconds that every host is due. While a poll is under way the
     time is an estimate, always later than `now`. The poll is expected to take as long as the one
