@@ -1,4 +1,4 @@
-"""The program as a whole: its commands in the order of its help, and how a run of it ends."""
+"""The program: its commands in the order of its help, and how it ends."""
 
 import errno
 import os
@@ -59,7 +59,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; every input that cannot be used ends in one line and status 2."""
+    """Run the command line; unusable input ends it with one line and status 2."""
     try:
         exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
@@ -69,7 +69,7 @@ def main() -> None:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # whoever read has gone, as `head` does
+    except BrokenPipeError:  # the reader has ended, as `head` does
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """What is still buffered must not fail once more at exit."""
+    """Drop what is still buffered, which would fail once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -92,7 +92,7 @@ def _complain(message: str) -> int:
 
 
 def _usage(error: TyperException) -> str:
-    """What is wrong with the arguments, in one line; empty where the help was shown instead."""
+    """What is wrong with the arguments, in one line; empty if the help was shown instead."""
     message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     if not message or context is None:

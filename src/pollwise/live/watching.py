@@ -1,4 +1,4 @@
-"""`pollwise watch`: from what a user says to a store that is at work."""
+"""`pollwise watch`: from a user's words to a running watch."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -34,10 +34,10 @@ MakeDisplay = Callable[[int], AbstractContextManager[Display]]
 def watch_pages(
     pages: Sequence[NewPage], settings: WatchSettings, db: Path, make_display: MakeDisplay
 ) -> None:
-    """Watch these pages and those that the database has, until SIGINT or SIGTERM.
+    """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `InputError` and `StoreError` before anything is changed; `StoreError` also ends a run whose
-    database can be written no longer.
+    `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
+    run.
     """
     if not pages and not db.exists():
         raise InputError(
@@ -67,7 +67,7 @@ def watch_pages(
 
 
 def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
-    """The pages of a command line, and those of a list; what the list says of both holds.
+    """The pages of a command line and of a list; the weights and costs of the list win.
 
     `InputError` for what is no URL, with its line in the list.
     """

@@ -29,12 +29,12 @@ __all__ = [
 
 _PAGE_IDS = "page_ids"
 _PREFIX = "page."
-# Kinds of dtype whose `str` says all that there is to say: not objects, not records.
+# Kinds of dtype whose `str` describes them fully: no objects, no records.
 _KINDS = "biufcmMSU"
 
 
 def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
-    """Write down, within a transaction, what was learned of some pages and what all share."""
+    """Write, within a transaction, what was learned of some pages and what all pages share."""
     layout, rows = pack_rows(state)
     connection.execute(SQL["insert_layout"], {"layout": layout})
     connection.executemany(
@@ -76,7 +76,7 @@ def read_learned(connection: Connection) -> StateDict | None:
 def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
     """The layout of a state's `page.*` arrays, and of each page its id and packed row.
 
-    `StateError` where an array has not one row per page, or holds objects or records.
+    `StateError` if an array has not one row per page, or holds objects or records.
     """
     page_ids = state.get(_PAGE_IDS, np.empty(0, dtype=np.int64))
     if page_ids.ndim != 1 or page_ids.dtype.kind not in "iu":
@@ -104,7 +104,7 @@ def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
 
 
 def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
-    """`page_ids` and the `page.*` arrays of packed rows; `StateError` where a row does not fit."""
+    """`page_ids` and the `page.*` arrays of packed rows; `StateError` if a row does not fit."""
     dtype = _row_dtype(layout)
     if any(len(row) != dtype.itemsize for _, row in rows):
         raise StateError(
@@ -130,7 +130,7 @@ def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:
 
 
 def unpack_shared(rows: Sequence[tuple[str, str, str, bytes]]) -> StateDict:
-    """The arrays that `pack_shared` packed; `StateError` where the bytes do not fit the shape."""
+    """The arrays that `pack_shared` packed; `StateError` if the bytes do not fit the shape."""
     state: StateDict = {}
     for name, dtype_text, shape_text, data in rows:
         dtype, shape = np.dtype(dtype_text), tuple(json.loads(shape_text))

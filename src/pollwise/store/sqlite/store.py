@@ -1,8 +1,8 @@
-"""The store of the live daemon: one SQLite file.
+"""The store in one SQLite file.
 
-Durability: a commit that returned is on the disk (WAL, `synchronous = FULL`, one fsync each): it
-survives both the death of the process and a power loss. A commit that did not return is there as
-a whole or not at all.
+A commit that returned is on the disk (WAL, `synchronous = FULL`, one fsync each) and survives the
+death of the process and a power loss. A commit that did not return is there as a whole or not at
+all.
 """
 
 import json
@@ -38,8 +38,8 @@ class Store(SqliteReader):
     """Pages, learned state, event log and page versions in one SQLite file.
 
     One process at a time has it open for writing (`open`); any number read it meanwhile
-    (`open_readonly`), also in the same process. What the calls do is said by `StoreReader` and
-    `StoreJournal` in `pollwise.store.base`.
+    (`open_readonly`), even in the same process. `StoreReader` and `StoreJournal` in
+    `pollwise.store.base` say what the methods do.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
@@ -49,12 +49,11 @@ class Store(SqliteReader):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """The only writer of this file; a new or empty file becomes a database, an older one is
-        converted.
+        """The only writer of this file, which is created or converted if need be.
 
-        `StoreError` where another process has it open for writing, where it is the file of
-        another program (which is left as it is) and where it cannot be written;
-        `StoreVersionError` where a later version of pollwise wrote it.
+        `StoreError` if another process has it open for writing, if it is the file of another
+        program (which is not changed) or if it cannot be written; `StoreVersionError` if a later
+        version of pollwise wrote it.
         """
         place = Path(os.path.realpath(path))
         with reported(place):
@@ -70,9 +69,8 @@ class Store(SqliteReader):
     def open_readonly(cls, path: str | os.PathLike[str]) -> Self:
         """A reader; a writer may be at work. Calls that write raise `StoreError`.
 
-        `StoreError` where there is no such database, or where the folder cannot hold the files
-        that SQLite needs beside it; `StoreVersionError` where another version of pollwise wrote
-        it.
+        `StoreError` if there is no such database, or the folder cannot hold the files that SQLite
+        needs beside it; `StoreVersionError` if its format is that of another version of pollwise.
         """
         place = Path(os.path.realpath(path))
         with reported(place):
