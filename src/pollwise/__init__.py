@@ -9,8 +9,6 @@ The same policy object runs in a simulated world, on a replayed history and agai
 1000
 """
 
-__version__ = "0.1.0"
-
 TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all the rest
 
 if TYPE_CHECKING:
@@ -105,101 +103,61 @@ if TYPE_CHECKING:
     from pollwise.types import Page as Page
     from pollwise.types import Selection as Selection
     from pollwise.types import StateDict as StateDict
+    from pollwise.version import __version__ as __version__
 
-_HOMES = {
-    "Added": "pollwise.events",
-    "Age": "pollwise.objectives",
-    "Allocation": "pollwise.knapsack",
-    "BayesianIndex": "pollwise.policies.index.bayes_index",
-    "Budget": "pollwise.types",
-    "BudgetPerPage": "pollwise.simulation.loop",
-    "Changes": "pollwise.metrics",
-    "ChoMLE": "pollwise.policies.estimating.cho",
-    "ChoNaive": "pollwise.policies.estimating.cho",
-    "Command": "pollwise.events",
-    "Delay": "pollwise.objectives",
-    "Detection": "pollwise.objectives",
-    "Ephemeral": "pollwise.objectives",
-    "EphemeralIndex": "pollwise.policies.index.ephemeral",
-    "EphemeralSource": "pollwise.simulation.worlds.ephemeral",
-    "EphemeralWorld": "pollwise.simulation.worlds.ephemeral",
-    "Estimator": "pollwise.policies.estimating.estimator",
-    "Event": "pollwise.events",
-    "Fixed": "pollwise.policies.deadline.fixed",
-    "Freshness": "pollwise.objectives",
-    "GPOKS": "pollwise.policies.gpoks.gpoks",
-    "GPUCB": "pollwise.policies.bandits.gp_ucb",
-    "HTRAA": "pollwise.policies.automata.htraa",
-    "HostBlocked": "pollwise.events",
-    "HostPaced": "pollwise.events",
-    "InputError": "pollwise.errors",
-    "Item": "pollwise.types",
-    "ItemReplay": "pollwise.simulation.recorded.items",
-    "KnownLambdaCrawl": "pollwise.policies.estimating.lambdacrawl",
-    "LAKG": "pollwise.policies.automata.lakg",
-    "LambdaCrawl": "pollwise.policies.estimating.lambdacrawl",
-    "Linked": "pollwise.events",
-    "Links": "pollwise.types",
-    "Miniflux": "pollwise.policies.rules.miniflux",
-    "MirrorSync": "pollwise.policies.estimating.mirrorsync",
-    "Mixture": "pollwise.policies.base",
-    "NewsBlur": "pollwise.policies.rules.newsblur",
-    "NewsCrawl": "pollwise.policies.rules.news_crawl",
-    "Nutch": "pollwise.policies.rules.nutch",
-    "Objective": "pollwise.objectives",
-    "Observation": "pollwise.types",
-    "Optimal": "pollwise.policies.deadline.optimal",
-    "Outcome": "pollwise.types",
-    "Page": "pollwise.types",
-    "PageEstimate": "pollwise.policies.index.bayes_index",
-    "Play": "pollwise.simulation.worlds.stochastic_knapsack",
-    "Policy": "pollwise.policies.base",
-    "Poll": "pollwise.events",
-    "Polled": "pollwise.events",
-    "Polls": "pollwise.metrics",
-    "PollwiseError": "pollwise.errors",
-    "Proportional": "pollwise.policies.deadline.proportional",
-    "Removed": "pollwise.events",
-    "Replay": "pollwise.simulation.recorded.replay",
-    "RequestController": "pollwise.policies.collecting.request_controller",
-    "Rescored": "pollwise.events",
-    "Robot": "pollwise.policies.collecting.robot",
-    "Scheduler": "pollwise.scheduler.scheduler",
-    "Score": "pollwise.metrics",
-    "Selection": "pollwise.types",
-    "SourceEstimate": "pollwise.policies.index.ephemeral",
-    "Staffed": "pollwise.events",
-    "StateDict": "pollwise.types",
-    "StateError": "pollwise.errors",
-    "StochasticKnapsack": "pollwise.simulation.worlds.stochastic_knapsack",
-    "StoreError": "pollwise.errors",
-    "StoreVersionError": "pollwise.errors",
-    "StormCrawler": "pollwise.policies.rules.stormcrawler",
-    "ThompsonSampling": "pollwise.policies.bandits.thompson",
-    "Tick": "pollwise.events",
-    "Together": "pollwise.events",
-    "TraceError": "pollwise.errors",
-    "UCB1": "pollwise.policies.bandits.ucb1",
-    "Uniform": "pollwise.policies.deadline.uniform",
-    "WakeAt": "pollwise.events",
-    "Whittle": "pollwise.policies.index.whittle",
-    "World": "pollwise.simulation.worlds.world",
-    "Zipf": "pollwise.simulation.worlds.zipf",
-    "allocate": "pollwise.knapsack",
-    "concave_amounts": "pollwise.knapsack",
-    "det_ks": "pollwise.knapsack",
-    "objective": "pollwise.objectives",
-    "play": "pollwise.simulation.worlds.stochastic_knapsack",
-    "play_epochs": "pollwise.simulation.worlds.ephemeral",
-    "polling_amounts": "pollwise.knapsack",
-    "score": "pollwise.metrics",
-    "simulate": "pollwise.simulation.loop",
+_NAMES = {
+    "pollwise.errors": (
+        "InputError PollwiseError StateError StoreError StoreVersionError TraceError"
+    ),
+    "pollwise.events": (
+        "Added Command Event HostBlocked HostPaced Linked Poll Polled Removed Rescored"
+        " Staffed Tick Together WakeAt"
+    ),
+    "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
+    "pollwise.metrics": "Changes Polls Score score",
+    "pollwise.objectives": "Age Delay Detection Ephemeral Freshness Objective objective",
+    "pollwise.policies.automata.htraa": "HTRAA",
+    "pollwise.policies.automata.lakg": "LAKG",
+    "pollwise.policies.bandits.gp_ucb": "GPUCB",
+    "pollwise.policies.bandits.thompson": "ThompsonSampling",
+    "pollwise.policies.bandits.ucb1": "UCB1",
+    "pollwise.policies.base": "Mixture Policy",
+    "pollwise.policies.collecting.request_controller": "RequestController",
+    "pollwise.policies.collecting.robot": "Robot",
+    "pollwise.policies.deadline.fixed": "Fixed",
+    "pollwise.policies.deadline.optimal": "Optimal",
+    "pollwise.policies.deadline.proportional": "Proportional",
+    "pollwise.policies.deadline.uniform": "Uniform",
+    "pollwise.policies.estimating.cho": "ChoMLE ChoNaive",
+    "pollwise.policies.estimating.estimator": "Estimator",
+    "pollwise.policies.estimating.lambdacrawl": "KnownLambdaCrawl LambdaCrawl",
+    "pollwise.policies.estimating.mirrorsync": "MirrorSync",
+    "pollwise.policies.gpoks.gpoks": "GPOKS",
+    "pollwise.policies.index.bayes_index": "BayesianIndex PageEstimate",
+    "pollwise.policies.index.ephemeral": "EphemeralIndex SourceEstimate",
+    "pollwise.policies.index.whittle": "Whittle",
+    "pollwise.policies.rules.miniflux": "Miniflux",
+    "pollwise.policies.rules.news_crawl": "NewsCrawl",
+    "pollwise.policies.rules.newsblur": "NewsBlur",
+    "pollwise.policies.rules.nutch": "Nutch",
+    "pollwise.policies.rules.stormcrawler": "StormCrawler",
+    "pollwise.scheduler.scheduler": "Scheduler",
+    "pollwise.simulation.loop": "BudgetPerPage simulate",
+    "pollwise.simulation.recorded.items": "ItemReplay",
+    "pollwise.simulation.recorded.replay": "Replay",
+    "pollwise.simulation.worlds.ephemeral": "EphemeralSource EphemeralWorld play_epochs",
+    "pollwise.simulation.worlds.stochastic_knapsack": "Play StochasticKnapsack play",
+    "pollwise.simulation.worlds.world": "World",
+    "pollwise.simulation.worlds.zipf": "Zipf",
+    "pollwise.types": "Budget Item Links Observation Outcome Page Selection StateDict",
+    "pollwise.version": "__version__",
 }
-"""The public names and the modules they are in. A module is imported when one of its names is first
-asked for, so that what needs none of the compiled parts, such as `pollwise status`, starts quickly.
-"""
+"""The public names by the modules that they are in. A module is imported when one of its names is
+first asked for: what needs no compiled parts, such as `pollwise status`, starts quickly."""
 
-__all__ = list(_HOMES)
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted(_HOMES)
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,8 @@
     │   └── StoreVersionError          ... was written by another version of pollwise
     └── StateError (ValueError)        learned state that does not fit the policy it is loaded into
 
-Every message names the input, the place and the mend, in one line.
-What the web does wrong is no error: it is an `Observation` with the outcome FAILED.
+Every message names the input, the place and the remedy, in one line.
+What goes wrong on the web is no error but an `Observation` with the outcome FAILED.
 """
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class PollwiseError(Exception):
-    """The root: catch this to catch everything that pollwise raises on purpose."""
+    """The root of all errors that pollwise raises on purpose."""
 
 
 class InputError(PollwiseError, ValueError):

@@ -1,8 +1,8 @@
 """What goes into the scheduler and what comes out; also the format of the event log.
 
-An event log is a sequence of lines, one JSON array each, as `encode` writes and `decode` reads
-them: the kind of the event, then its fields in the order of its class. Fed to a scheduler in
-the same initial state, the events of a log give the same commands again.
+An event log has one JSON array a line, which `encode` writes and `decode` reads: the kind of the
+event, then its fields in the order of its class. Fed to a scheduler in the same initial state, the
+events of a log give the same commands again.
 """
 
 import json
@@ -67,7 +67,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class HostBlocked:
-    """A politeness scope that must be left alone until a time (429 or 503 with Retry-After)."""
+    """A politeness scope to be left alone until a time (429 or 503 with Retry-After)."""
 
     now: float
     scope: str
@@ -85,7 +85,7 @@ class HostPaced:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A page, as polled last, has these links."""
+    """The links that a page had at its latest poll."""
 
     now: float
     page_id: int
@@ -94,7 +94,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """The relevance of pages is judged otherwise than at their latest polls."""
+    """New relevances of pages, which are no longer those of their latest polls."""
 
     now: float
     page_ids: tuple[int, ...]
@@ -103,7 +103,7 @@ class Rescored:
 
 @dataclass(frozen=True, slots=True)
 class Staffed:
-    """From now on at most this many polls may be under way at a time."""
+    """The most polls that may be under way at a time from now on."""
 
     now: float
     polls: int
@@ -111,7 +111,7 @@ class Staffed:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Events (none of this kind) that are all to be known before the next poll starts."""
+    """Events (not `Together` themselves) to take in as a whole before the next poll starts."""
 
     now: float
     events: "tuple[Event, ...]"
@@ -177,34 +177,30 @@ def decode(line: str) -> Event:
 
 
 def _event(row: list[Any]) -> Event:
-    """From what `_row` makes; errors of many kinds where it is nothing of that."""
-    kind, *fields = row
-    if kind == "Polled":
-        now, rows = fields
-        return Polled(now, tuple(map(_observation, rows)))
-    if kind == "Added":
-        now, rows = fields
-        return Added(now, tuple(Page(*row) for row in rows))
-    if kind == "Removed":
-        now, page_ids = fields
-        return Removed(now, tuple(page_ids))
-    if kind == "Linked":
-        now, page_id, targets, *texts = fields
-        return Linked(now, page_id, Links(np.array(targets, np.int64), *map(tuple, texts)))
-    if kind == "Rescored":
-        now, page_ids, relevances = fields
-        return Rescored(now, tuple(page_ids), tuple(relevances))
-    if kind == "Together":
-        now, rows = fields
-        events = tuple(map(_event, rows))
-        if any(isinstance(event, Together) for event in events):
-            raise ValueError("Together within Together")
-        return Together(now, events)
-    return _KINDS[kind](*fields)
+    """The event of a row that `_row` made; errors of many kinds for any other row."""
+    match row:
+        case ["Polled", now, rows]:
+            return Polled(now, tuple(map(_observation, rows)))
+        case ["Added", now, rows]:
+            return Added(now, tuple(Page(*page) for page in rows))
+        case ["Removed", now, page_ids]:
+            return Removed(now, tuple(page_ids))
+        case ["Linked", now, page_id, targets, *texts]:
+            return Linked(now, page_id, Links(np.array(targets, np.int64), *map(tuple, texts)))
+        case ["Rescored", now, page_ids, relevances]:
+            return Rescored(now, tuple(page_ids), tuple(relevances))
+        case ["Together", now, rows]:
+            events = tuple(map(_event, rows))
+            if any(isinstance(event, Together) for event in events):
+                raise ValueError("Together within Together")
+            return Together(now, events)
+        case [kind, *fields]:
+            return _KINDS[kind](*fields)
+    raise ValueError("no array of an event's kind and fields")
 
 
 def _observation(row: list[Any]) -> Observation:
-    """From the row that `astuple` makes; rows of earlier versions are shorter."""
+    """The observation of a row that `astuple` made; rows of earlier versions are shorter."""
     page_id, polled_at, outcome, *rest = row
     observation = Observation(page_id, polled_at, Outcome(outcome), *rest)
     if observation.items is None:

@@ -1,7 +1,7 @@
-"""What a run was told, checked once; it makes the policy, the budget and the scheduler of the run.
+"""The settings of a run, checked once; they make its policy, budget and scheduler.
 
-Settings come from the command line or from the store, which keeps those of every run: `recorded`
-gives what it keeps, `latest_settings` reads it.
+They come from the command line or from the store, which keeps those of every run: `recorded` gives
+what it keeps, `latest_settings` reads it.
 """
 
 from collections.abc import Mapping
@@ -24,28 +24,26 @@ __all__ = ["CollectSettings", "Settings", "WatchSettings", "latest_settings", "r
 _SEED = 0
 _LEASE = 86400.0
 """Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
-queue. A lease that ran out would let a second poll of the host begin beside the first."""
+queue. After the lease, a second poll of the host could begin beside the first."""
 _LINE = 1
-"""Pages that may wait for a busy host of a collection: the robot chooses anew each time, by what
-it has learned."""
-
-
+"""Pages that may wait for a busy host of a collection: the robot had better choose anew each time,
+by what it has learned."""
 _NO_TOPIC = Topic()
 
 
 def _budget(text: str, pages: int) -> Budget:
-    # What one second allows may come at once: the loop is not quick enough to miss no slot.
+    # The polls of one second may come at once, as the loop is too slow to use each slot in time.
     rate = parse_budget(text).total(pages)
     return Budget(rate, burst=max(1.0, rate))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """What `pollwise watch` is told of how to watch.
+    """How `pollwise watch` is to watch.
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
-    `WebPoller`. `InputError` for what cannot be.
+    `WebPoller`. `InputError` for values out of range.
     """
 
     budget: str = "60/hour"
@@ -77,21 +75,21 @@ class WatchSettings:
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
-        """From what the store kept; what earlier versions did not keep is as usual."""
+        """From what the store kept; what earlier versions did not keep has its default."""
         known = {name: recorded[name] for name in cls.__slots__ if name in recorded}
         return cls(**known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectSettings:
-    """What `pollwise collect` is told.
+    """How `pollwise collect` is to collect.
 
-    `budget` is text such as 2/second. `topic` is what the collection is about, `subject` what it is
-    called (both empty: nothing was said of them). `crawl_delay` is in seconds. `requests` ends the
+    `budget` is text such as 2/second. `topic` is what the collection is about, `subject` its name
+    for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
     run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    The store keeps the first three; the others hold for one run. `InputError` for a budget that
-    cannot be.
+    The store keeps the first three; the others hold for one run. `InputError` for an unusable
+    budget.
     """
 
     budget: str = "1/second"

@@ -25,37 +25,36 @@ __all__ = [
 ]
 
 StateDict = dict[str, NDArray[np.generic]]
-"""What a policy learned: flat arrays by name. Those whose name starts with `page.` have one row
-per page, in the order of the array `page_ids`; the others hold what all pages share."""
+"""What a policy learned: arrays by name. Those named `page.*` have one row per page, in the order
+of the array `page_ids`; the others hold what all pages share."""
 
 
 class Outcome(enum.IntEnum):
-    """What a poll found, against the copy of the poll before it."""
+    """What a poll found, compared with the latest copy."""
 
     UNCHANGED = 0
     CHANGED = 1
     GONE = 2
-    """The server says there is no such page (404, 410); asked again later, ever more rarely."""
+    """The server says there is no such page (404, 410); it is asked again ever more rarely."""
     FAILED = 3
-    """No answer that says anything about the page: time-out, 5xx, 429, refused by robots.txt."""
+    """No answer about the page: time-out, 5xx, 429, refused by robots.txt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page to watch, as it is handed over.
+    """A page to watch.
 
-    *Who it is*, for good: `id` is a dense integer (0, 1, 2, ...), never used again for another
+    *What never changes*: `id` is a dense integer (0, 1, 2, ...), never used again for another
     page. `scope` is the politeness scope (usually the host) whose crawl delay the page shares.
     Pages of one `site`, and those of one `kind` (a path pattern or a tag) within it, are likely
     to change alike and together.
 
-    *What is wanted of it*: `weight` says what a change of this page is worth, `cost` what a poll
-    takes from the budget.
+    *What users want*: `weight` says what a change of this page is worth, `cost` what a poll takes
+    from the budget.
 
-    *How it stands*: `seen_at` is the time of the copy at hand; None: there is no copy yet, so the
-    first poll says nothing of change. Whoever takes a page up keeps what it needs of it, such as
-    the scheduler its scope and cost; the page itself, kept up to date, is in the store and, while
-    it is watched, in `pollwise.live.loop.Watched`.
+    *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
+    so the first poll tells nothing of change. The current page is in the store and, during a run,
+    in `pollwise.live.loop.Watched`; others, such as the scheduler, keep only the fields they need.
     """
 
     id: int
@@ -70,10 +69,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item that a poll of a feed or list brought, for the first time.
+    """A new item of a feed or list, brought by a poll.
 
-    `value` is what it is worth when it is fetched: less than when it was published, where the
-    value fades. `published_at` is the time of its publication, where that is told.
+    `value` is what it is worth when it is fetched: where values fade, less than when it was
+    published. `published_at` is when that was; None: not told.
     """
 
     value: float = 1.0
@@ -85,11 +84,11 @@ class Observation:
     """What one poll told.
 
     `polled_at` is the time at which the server's answer was current; `last_changed_at` the time
-    of the latest change, where the server tells it; `n_items` the number of new items of a feed;
-    `cost` the cost units that the poll really took. `reverted`: the page changed, to a version
-    that was seen before. `items` are the new items themselves, where they are told apart.
-    `relevance` says how much the content is about the topic of a collection, from 0 to 1; None:
-    nobody looked, or there was no content.
+    of the latest change, if the server tells it; `n_items` the number of new items of a feed;
+    `cost` the cost units that the poll really took. `reverted`: the page changed back to a version
+    seen before. `items` are the new items themselves, if they are known one by one. `relevance` (0
+    to 1) says how much the content is about the topic of a collection; None: it was not judged, or
+    there was no content.
     """
 
     page_id: int
@@ -105,11 +104,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """The links of one fetched page in document order, each page linked to once.
+    """The links of one fetched page in document order, each target once.
 
     `targets` are page ids. `anchors` are the visible texts of the links, one for each target.
     `places` say where in the document they stand (tag paths such as `body/nav/ul/li/a`): one for
-    each target, or none at all where nobody knows.
+    each target, or none at all if they are not known.
     """
 
     targets: NDArray[np.int64]
@@ -132,8 +131,8 @@ class Links:
 class Selection:
     """Pages to poll now, best first, and when the policy next wants to be asked.
 
-    `wake_at` matters only where fewer pages than the limit were selected; infinite: not before
-    the next observation or new page.
+    `wake_at` matters only if fewer pages than the limit were selected; infinite: not before the
+    next observation or new page.
     """
 
     page_ids: NDArray[np.int64]
@@ -150,12 +149,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class PageMemory:
-    """What the robot remembers of a page from one poll to the next.
+    """What is remembered of a page from one poll to the next.
 
-    The validators that its server sent (`etag`, `last_modified`: the header values, verbatim) and
-    the fingerprints of the copy at hand: hexadecimal hashes of the body and of the visible text.
-    All None: there is no copy yet. `earlier_hashes` are those of the text of other versions that
-    were seen before, oldest first, each once.
+    The validators that its server sent (`etag`, `last_modified`: header values, verbatim) and the
+    hexadecimal hashes of body and visible text of the latest copy. All None: there is no copy yet.
+    `earlier_hashes` are the text hashes of other versions seen before, oldest first, each once.
     """
 
     etag: str | None = None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.events import Added, Command, Event, HostBlocked, Poll, Polled
+from pollwise.events import Command, Event, HostBlocked, Poll, Polled
 from pollwise.live.journal import rerun
 from pollwise.live.loop import Watched, run
 from pollwise.live.session import Session
@@ -63,14 +63,15 @@ async def test_serve_polls_as_simulate_does(name):
     end = POLLS - 0.5
     clock.stop_at(end, stop)
     poller = WorldPoller(world, clock)
+    scheduler = Scheduler(WATCHING.choose(name).make(setting), Budget(1.0))
+    scheduler.restore(world.pages, None)
     await run(
-        Scheduler(WATCHING.choose(name).make(setting), Budget(1.0)),
+        scheduler,
         poller,
         watched={page.id: Watched(page, PageMemory()) for page in world.pages},
         clock=clock,
         record=no_record,
         stop=stop,
-        first_events=[Added(clock(), tuple(world.pages))],
     )
     expected = zip(simulated.page_ids.tolist(), simulated.times.tolist(), strict=True)
     assert poller.polled == [(page_id, time) for page_id, time in expected if time < end]

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, and what they mean."""
 
 import math
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The program as a whole: its commands in the order of its help, and how a run of it ends."""
+"""The program: its commands in the order of its help, and how it ends."""
 
 import errno
 import os
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from pollwise import __version__
 from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import explain, plan, status, watch
 from pollwise.errors import PollwiseError
+from pollwise.version import __version__
 
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
@@ -60,7 +60,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; every input that cannot be used ends in one line and status 2."""
+    """Run the command line; unusable input ends it with one line and status 2."""
     try:
         exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
@@ -70,7 +70,7 @@ def main() -> None:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # whoever read has gone, as `head` does
+    except BrokenPipeError:  # the reader has ended, as `head` does
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """What is still buffered must not fail once more at exit."""
+    """Drop what is still buffered, which would fail once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -93,7 +93,7 @@ def _complain(message: str) -> int:
 
 
 def _usage(error: TyperException) -> str:
-    """What is wrong with the arguments, in one line; empty where the help was shown instead."""
+    """What is wrong with the arguments, in one line; empty if the help was shown instead."""
     message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     if not message or context is None:

@@ -27,7 +27,7 @@ _NOT_FOR_GRAPHS = (
 
 
 def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> None:
-    """`InputError` if one of the options was given, which are of no use in this world."""
+    """`InputError` if one of these options, which this world does not have, was given."""
     for name in options:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

@@ -1,4 +1,4 @@
-"""The commands that show policies on recorded pages, and those of published experiments."""
+"""The commands that run policies on recorded pages, and published experiments."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -40,10 +40,10 @@ def watch(
     ] = 1.0,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
-    # Until it can stop cleanly, Ctrl-C ends the process: as an exception it may get lost in the
-    # libraries that are being loaded, and the database bears it.
+    # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
+    # exception it may get lost in the libraries that are being loaded.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Nothing that is loaded until then is garbage: the start is quicker without looking for it.
+    # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
     from pollwise.console.watching import WatchDisplay
     from pollwise.live.watching import named_pages, watch_pages

@@ -1,9 +1,9 @@
 """A poll for a collection: robots.txt, sitemaps, fetch, and what the response processor finds.
 
-Every request is one that politeness knows of. The scheduler keeps the crawl delay between polls;
-within a poll this module keeps it after a robots.txt or a sitemap was read, and redirects are not
-followed but lead to pages of their own. A poll whose host asks for a delay too long to sit through
-ends with its robots.txt, and so does one whose host has no time for its sitemaps.
+Every request is polite. The scheduler keeps the crawl delay between polls; within a poll this
+module keeps it after a robots.txt or a sitemap was read. Redirects are not followed but lead to
+pages of their own. A poll ends before its page if the host asks for a delay too long to wait for,
+or answers a request for a sitemap with 429 or 503.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ __all__ = ["CollectingPoller"]
 _PERIOD = 1.0
 """Seconds over which the idleness of the processor is measured."""
 _MOST_SITEMAPS = 5
-"""Sitemaps that are read of one origin, those that its indexes name included."""
+"""Sitemaps that are read of one origin, including those named in its sitemap indexes."""
 _MOST_ENTRIES = 10_000
-"""Pages that sitemaps bring of one origin at a time: a site has room for millions in them."""
+"""Pages taken from the sitemaps of one origin at a time; a site may list millions."""
 _LONGEST_PAUSE = 30.0
-"""Seconds that a poll sleeps between two requests at most. It keeps one of the places of polls
-under way meanwhile, and hosts could have them all."""
+"""Seconds that a poll sleeps between two requests at most. It counts as under way meanwhile, and
+slow hosts must not take up all polls that may be."""
 
 
 class CollectingPoller:
-    """Polls pages and hands what comes of it to a collection; a `Poller`.
+    """A `Poller` that hands what it finds to a collection.
 
-    `web` must not follow redirects. `crawl_delay` is what the scheduler has, in seconds, and
-    `sleep` waits so long. `controller` is told how long fetching and processing take; `clock`
-    gives seconds.
+    `web` must not follow redirects. `crawl_delay` is the scheduler's, in seconds; `sleep` waits for
+    so many seconds, `clock` gives seconds. `controller` is told how long fetching and processing
+    take.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class CollectingPoller:
         self._crawl_delay = crawl_delay
         self._clock = clock
         self._sleep = sleep
-        # By origin: until when the robots.txt read last holds.
+        # By origin: when the latest robots.txt expires.
         self._read: dict[str, float] = {}
         self._load: ProcessorLoad | None = None
         # Polls that have ended: when, and how long they took without queue and processor.
         self._ended: list[tuple[float, float]] = []
 
     def staff(self) -> int:
-        """How many polls may be under way now; to be asked when the polls that ended are told."""
+        """How many polls may be under way now; ask when the scheduler learns which have ended."""
         now = self._clock()
         for ended_at, seconds in self._ended:
             # A poll holds its place until the scheduler is told of it.
@@ -117,7 +117,7 @@ class CollectingPoller:
         return result
 
     async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
-        """Whatever comes before the page where the robots.txt of its origin was read anew."""
+        """What comes before the page if the robots.txt of its origin was read anew."""
         visit = _Visit()
         rules = await self._web.robots_txt.rules(page.url)
         origin = origin_of(page.url)
@@ -138,7 +138,7 @@ class CollectingPoller:
     async def _read_sitemaps(
         self, rules: Rules, origin: str, delay: float, visit: "_Visit"
     ) -> FetchResult | None:
-        """Read the sitemaps of a robots.txt; an answer by which the host wants to be left alone."""
+        """Read the sitemaps of a robots.txt; the answer 429 or 503 that ended it, if one did."""
         waiting = deque(rules.sitemaps)
         while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
             url = waiting.popleft()
@@ -165,7 +165,7 @@ def _failed(report: PollReport, memory: PageMemory, error: str) -> PollReport:
 
 
 def _costing(report: PollReport, more: float) -> PollReport:
-    """The report of a poll that took more cost units than were known of."""
+    """The report with so many cost units more."""
     seen = report.result.observation
     result = replace(report.result, observation=replace(seen, cost=seen.cost + more))
     return replace(report, result=result)
@@ -173,7 +173,7 @@ def _costing(report: PollReport, more: float) -> PollReport:
 
 @dataclass(slots=True)
 class _Visit:
-    """What a poll did before it came to its page: `ended` where it did not come so far."""
+    """What a poll did before its page; `ended` is its report if it did not get there."""
 
     entries: list[SitemapEntry] = field(default_factory=list)
     requests: int = 0

@@ -1,8 +1,8 @@
 """The document collection of a running robot: what it knows of pages by their URLs and texts.
 
-What a poll brought goes in, and what it means for the collection comes out: how relevant the page
-is, whether it is a copy of another, which pages its links lead to. The documents themselves are
-in the store; in memory are URLs, depths, scores and fingerprints.
+It takes in what a poll brought and tells what that means for the collection: how relevant the page
+is, whether it is a copy of another, which pages its links lead to. The documents themselves are in
+the store; in memory are URLs, depths, relevances and fingerprints.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ StoredTerms = Callable[[], Iterator[tuple[int, bytes]]]
 """Gives the `Collected.terms` that the store has, with the ids of their pages."""
 
 _RESCORED_AT_ONCE = 6
-"""Pages that are scored anew with each poll. The topic is told anew when a quarter more pages have
-come, so all of them are brought up to date before the next time."""
+"""Pages that are scored anew with each poll. The topic vector changes after a quarter more pages,
+so all of them are up to date before its next change."""
 _RESCORED_BY = 0.005
-"""A smaller change of a score is of no interest."""
+"""Smaller changes of relevance are ignored."""
 
 
 @dataclass(slots=True)
-class _Document:
+class _Held:
     """A page that was collected."""
 
     scope: str
@@ -46,11 +46,11 @@ class _Document:
 
 
 class DocumentCollection:
-    """Takes in what polls bring, one after another; nothing here waits.
+    """Takes in what polls bring, one after another, without waiting.
 
-    `topic_filter` scores pages and learns from them. `link_filter` makes the gate of the frontier
-    for a collection of known URLs. `stored_terms` reads back what was collected. `next_page_id` is
-    the id of the next page to be discovered.
+    `topic_filter` scores pages and learns from them. `link_filter` makes the filter of links, given
+    the known URLs. `stored_terms` reads back what was collected. `next_page_id` is the id of the
+    next page to be discovered.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DocumentCollection:
         self._depths = {record.page.id: record.depth for record in records}
         self._hosts = {record.page.scope for record in records}
         self._documents = {
-            r.page.id: _Document(r.page.scope, r.relevance, r.duplicate_of is not None)
+            r.page.id: _Held(r.page.scope, r.relevance, r.duplicate_of is not None)
             for r in records
             if r.relevance is not None
         }
@@ -83,10 +83,10 @@ class DocumentCollection:
             if text_hash := originals.get(page_id):
                 self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0])
         self._links = link_filter(self._ids)
-        # None: by whatever version, as a sweep that was under way has ended with the run before.
+        # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
         self._sweep: Iterator[tuple[int, bytes]] = iter(())
-        # Collected since the sweep began: what it reads of them may be older than they are.
+        # Collected since the sweep began, which may read older terms of them.
         self._fresh: set[int] = set()
 
     @property
@@ -96,7 +96,7 @@ class DocumentCollection:
 
     @property
     def rejections(self) -> dict[Rejected, int]:
-        """How many links were left aside, by reason."""
+        """See `LinkFilter.rejections`."""
         return self._links.rejections
 
     def take_in(
@@ -108,8 +108,8 @@ class DocumentCollection:
     ) -> PollReport:
         """The report with all that it means for the collection.
 
-        `digest` is that of the new content, if the page has some, `sitemaps` are pages that its
-        host named on this occasion.
+        `digest` is that of the new content, if there is any; `sitemaps` are pages that its host
+        named in this poll.
         """
         result = report.result
         now, depth = result.observation.polled_at, self._depths.get(page.id, 0)
@@ -136,7 +136,7 @@ class DocumentCollection:
         return replace(report, result=result, discovered=discovered)
 
     def _collected(self, page: Page, result: PollResult, digest: Digest) -> Collected:
-        """What is in a page, whose content is new."""
+        """What is in a page with new content."""
         original = self._original(page, result, digest)
         if page.id in self._documents:
             relevance = self.topic_filter.score(page.scope, digest.terms)
@@ -156,9 +156,9 @@ class DocumentCollection:
         )
 
     def _withdrawn(self, page: Page, target: int | None) -> Collected | None:
-        """What is left of a collected page that only leads to another one now, if to any.
+        """What is left of a collected page that now redirects (to the page `target`, if known).
 
-        None where it was not collected, or where that other page is a copy itself.
+        None if it was not collected, or if the other page is a copy itself.
         """
         before = self._documents.get(page.id)
         if before is None or self._is_copy(target):
@@ -169,7 +169,7 @@ class DocumentCollection:
         return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
     def _note(self, page: Page, relevance: float, *, is_copy: bool) -> None:
-        self._documents[page.id] = _Document(page.scope, relevance, is_copy)
+        self._documents[page.id] = _Held(page.scope, relevance, is_copy)
         self._fresh.add(page.id)
 
     def _is_copy(self, page_id: int | None) -> bool:
@@ -194,7 +194,7 @@ class DocumentCollection:
         rows: dict[int, tuple[int, str, str]] = {}
         for link in digest.links:
             target = self._discover(link.url, depth, now, found, nofollow=link.nofollow)
-            # Two URLs of a page may be spelled alike in the end: the first one counts.
+            # Two URLs of a page may have one canonical spelling: the first one counts.
             if target is not None and target != page.id and target not in rows:
                 rows[target] = target, link.anchor, link.place
         return list(rows.values())
@@ -202,14 +202,14 @@ class DocumentCollection:
     def _discover(
         self, url: str, depth: int, now: float, found: list[Discovery], nofollow: bool = False
     ) -> int | None:
-        """The id of the page that a link leads to, new or known; None where it is left aside."""
+        """The id of the page that a link leads to, new or known; None: the link was rejected."""
         admitted = self._links.admit(url, depth=depth, nofollow=nofollow)
         if isinstance(admitted, Rejected):
             return None
         known = self._ids.get(admitted)
         if known is not None:
             return known
-        # Interned: a million pages have a few thousand of these.
+        # Interned: a million pages share a few thousand of these.
         scope, kind = intern(host_of(admitted)), intern(kind_of(admitted))
         page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind)
         self._next_page_id += 1

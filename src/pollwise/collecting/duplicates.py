@@ -1,8 +1,8 @@
 """Which pages of a collection say the same as an earlier one.
 
-Three signs: the text is the same to the letter, the terms are nearly the same (SimHash: Charikar
-2002; within 3 of 64 bits: Manku, Jain and Das Sarma 2007), or the page itself names the URL that
-it should be known by (rel=canonical, RFC 6596).
+Three signs: the text is identical, the terms are nearly the same (SimHash: Charikar 2002; within 3
+of 64 bits: Manku, Jain and Das Sarma 2007), or the page itself names another URL as its canonical
+one (rel=canonical, RFC 6596).
 """
 
 from array import array
@@ -18,7 +18,7 @@ from pollwise.web.crawl_urls import host_of
 __all__ = ["FEWEST_TERMS", "Duplicates", "believes_canonical", "simhash"]
 
 FEWEST_TERMS = 20
-"""Texts with fewer different terms are alike by chance: they have no SimHash."""
+"""Texts with fewer different terms may be alike by chance: they have no SimHash."""
 
 _DISTANCE = 3
 _BANDS = 4
@@ -33,13 +33,13 @@ _Whole = TypeVar("_Whole", bound=np.unsignedinteger)
 def simhash(counts: Mapping[str, int]) -> int | None:
     """64 bits of which few differ between texts that have nearly the same terms.
 
-    `counts` says how often each term stands in the text. Features are the terms and the pairs of
-    a term and its count, each with the weight 1 + log2 of the count. The pairs tell apart what a
-    template makes alike: of 4,000 pages of documentation, 118 were taken for near copies, 8 of
-    them with less than 90 % in common; by the terms alone it were 207 and 53. Of pages with a line
-    of 11 words added, 77 % were found (by the terms alone 81). None where the terms are too few.
+    `counts` says how often each term occurs in the text. Features are the terms and the pairs of a
+    term and its count, each with the weight 1 + log2 of the count. The pairs distinguish pages of
+    one template: of 4,000 pages of documentation, 118 were taken for near copies, 8 of them with
+    less than 90 % in common; with terms alone 207 and 53. Of pages with a line of 11 words added,
+    77 % were found (with terms alone 81 %). None if there are too few terms.
 
-    Sums are of whole numbers: the hash is the same on every machine and in every order of terms.
+    Sums of whole numbers make the hash the same on every machine and in every order of terms.
 
     Source: M. Charikar: Similarity estimation techniques from rounding algorithms, STOC 2002.
     """
@@ -57,11 +57,11 @@ def simhash(counts: Mapping[str, int]) -> int | None:
 
 
 def believes_canonical(page: str, declared: str) -> bool:
-    """Whether to take the URL that a page declares its canonical one for that of the same page.
+    """Whether to believe that `declared`, the canonical URL that a page declares, is the same page.
 
-    Both are canonical URLs. It is believed within one site only (equal hosts but for a leading
-    `www.`, `m.`, `mobile.` or `amp.`), as anybody can name the page of another; and it is no
-    mistake that many make: every page of a site declares the front page.
+    Both URLs are canonical. Only within one site (equal hosts but for a leading `www.`, `m.`,
+    `mobile.` or `amp.`), as anybody can declare the page of another site; and not if another page
+    declares the front page, which is a frequent mistake.
 
     >>> believes_canonical("http://m.example.org/a?print=1", "https://www.example.org/a")
     True
@@ -76,10 +76,9 @@ def believes_canonical(page: str, declared: str) -> bool:
 class Duplicates:
     """The pages of a collection by what they say; finds the original of a new copy.
 
-    An original is a page that said something new when it was seen, and only originals are kept: a
-    hundred thousand copies of one page cost nothing. A million originals take about 110 MB (ids
-    are dense integers). A look-up compares with the originals that share a quarter of the SimHash,
-    about one in 16,000.
+    An original is a page that said something new when it was seen. Only originals are kept; a
+    million take about 110 MB (ids are dense integers), copies nothing. A look-up compares with the
+    originals that share a quarter of the SimHash, about one in 16,000.
     """
 
     def __init__(self) -> None:
@@ -88,15 +87,15 @@ class Duplicates:
         # 0: no original, 1: an original without SimHash, 2: one with it.
         self._kinds = np.zeros(_FIRST_SIZE, np.uint8)
         # The ids of originals by 16 bits of the text hash, and by each quarter of the SimHash:
-        # of four quarters, three different bits leave one untouched.
+        # if three bits differ, one of the four quarters is still equal.
         self._by_text: dict[int, array[int]] = {}
         self._by_band: list[dict[int, array[int]]] = [{} for _ in range(_BANDS)]
 
     def seen(self, page_id: int, text_hash: str, simhash: int | None) -> int | None:
-        """The page that says the same and was seen before; None where this one is an original.
+        """The earlier page that says the same, the nearest, then the lowest id; None: an original.
 
-        `text_hash` is that of `change.fingerprint`, hexadecimal. What the page said before, if it
-        was seen, no longer counts. Of several originals the nearest is given, then the lowest id.
+        `text_hash` is that of `change.fingerprint`, hexadecimal. What this page said before no
+        longer counts.
         """
         text = int(text_hash[:16], 16)
         self.discard(page_id)

@@ -1,17 +1,16 @@
 """How many polls may be under way at a time: the fetcher controller of a topic-specific robot.
 
-The response processor is what a crawl waits for in the end, so it should never wait itself; yet
-the longer the responses queue before it, the older are the choices that led to them. To keep one
-worker busy that needs p seconds for a page while a fetch takes l, there must be m = l / p pages
-being fetched on average. Their number varies like that of customers in a system with ever enough
-servers, by about the square root of m; so with
+The response processor is the bottleneck of a crawl, so it should never wait; but the longer its
+queue of responses, the older the choices that led to them. To keep one worker busy that needs p
+seconds for a page while a fetch takes l seconds, m = l / p pages must be under way in fetches on
+average. Their number varies as in a system with infinitely many servers, by about √m. So with
 
     polls under way = m + z √m + workers
 
-(fetched, queued and processed together) about z √m responses wait in the queue, and the queue runs
-empty as rarely as a normal variable exceeds z. It is the square-root staffing rule. It takes
-arrivals to be independent; but polls end in bursts, whenever the loop comes round, so that z is
-raised while the processor is idle nevertheless, and lowered while it is not.
+(fetched, queued and processed together) about z √m responses wait in the queue, and it runs empty
+as rarely as a normal variable exceeds z: the square-root staffing rule. It assumes independent
+arrivals, but polls end in bursts, once a turn of the loop; so z is raised while the processor is
+still idle, and lowered while it is not.
 
 Sources: S. Halfin, W. Whitt: Heavy-traffic limits for queues with many exponential servers,
 Operations Research 29(3), 1981, the rule; T. O'Meara, A. Patel: A topic-specific Web robot model
@@ -29,16 +28,16 @@ _MEMORY = 200
 _IDLE_TARGET = 0.005
 _LEAST_SAFETY, _MOST_SAFETY = 1.0, 10.0
 _RAISE, _LOWER = 1.1, 0.98
-"""By which the safety is multiplied: it is raised in about one of six periods."""
+"""Factors of the safety; it is raised in about one of six periods."""
 _FIRST_STAFF = 8
-"""Polls under way while nothing was measured yet."""
+"""Polls under way before anything is measured."""
 
 
 class FetcherController:
-    """Staffs the document fetchers by the square-root rule from the times that it is told.
+    """Staffs the document fetchers by the square-root rule and measured times.
 
-    `workers` is the number of response processors, `safety` the z of the rule at first,
-    `most_polls` a bound on the answer. `InputError` for values out of range.
+    `workers` is the number of response processors, `safety` the first z of the rule, `most_polls` a
+    bound on the answer. `InputError` for values out of range.
 
     >>> controller = FetcherController()
     >>> controller.fetched(1.6)
@@ -62,16 +61,6 @@ class FetcherController:
         self._latency = _Average()
         self._processing_time = _Average()
 
-    @property
-    def latency(self) -> float:
-        """Seconds that a page takes outside queue and processor; not a number: none was told."""
-        return self._latency.mean
-
-    @property
-    def processing_time(self) -> float:
-        """Seconds that the processor works on a page; not a number: none was told."""
-        return self._processing_time.mean
-
     def fetched(self, seconds: float) -> None:
         """A poll took so long, without its time in the response queue and the processor."""
         self._latency.add(seconds)
@@ -83,7 +72,7 @@ class FetcherController:
     def idled(self, share: float) -> None:
         """The response processors were idle for this share of the latest second or so.
 
-        Where there were no hosts for more polls, it tells nothing.
+        Ignored when too few hosts, not too few polls, are the reason.
         """
         if share <= _IDLE_TARGET:
             self._safety = max(self._safety * _LOWER, _LEAST_SAFETY)
@@ -93,8 +82,8 @@ class FetcherController:
     def staff(self, hosts_ready: int) -> int:
         """The number of polls that may be under way, at least 1.
 
-        `hosts_ready`: the number of hosts with pages to poll; of each, one poll at a time is
-        under way, so more are of no use.
+        `hosts_ready`: the number of hosts with pages to poll, which bounds it as each host gets one
+        poll at a time.
         """
         fetchers = self._latency.mean / max(self._processing_time.mean, 1e-9) * self._workers
         if math.isnan(fetchers):

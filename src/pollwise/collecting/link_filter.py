@@ -13,7 +13,7 @@ from pollwise.web.crawl_urls import crawl_url, host_of
 __all__ = ["LinkFilter", "Rejected"]
 
 _LONGEST = 2000
-"""Characters of a URL. Longer ones are made by programs that go astray."""
+"""Characters of a URL; longer ones come from faulty programs."""
 
 _NO_TEXT = re.compile(
     r"""\.(?:
@@ -46,19 +46,19 @@ class Rejected(Enum):
 
 
 class LinkFilter:
-    """The gate of the frontier: gives links their canonical URL, or the reason to leave them.
+    """The gate of the frontier: gives links their canonical URL, or the reason to reject them.
 
     `known` are the canonical URLs that the crawl knows already: the caller's own collection (with
-    a quick `in`), which the caller adds to before the next `admit`. What is known is admitted
-    again, whatever the limits. It is also the whole memory of the filter: one that is made of the
-    same URLs after a restart goes on with the same counts.
+    a quick `in`), which the caller adds to before the next `admit`. Known URLs are always admitted
+    again. They are also the whole memory of the filter: after a restart, one made of the same URLs
+    goes on with the same counts.
 
     A URL must match one of the `allow` patterns, if there are any, and none of the `deny`
     patterns: regular expressions, searched for anywhere in the canonical URL. `max_depth` is the
     greatest number of links from a seed, `pages_per_host` the greatest number of pages of one
     host (None: no limit). `traps` bounds what is endless.
 
-    `InputError` where a pattern is no regular expression or a limit no number.
+    `InputError` if a pattern is no regular expression or a limit no number.
     """
 
     def __init__(
@@ -96,8 +96,7 @@ class LinkFilter:
         """The canonical URL of a link's absolute `url`, or why it does not enter the frontier.
 
         `depth` is the number of links from a seed to the target, `nofollow` whether the link or
-        its page asks not to be followed. A URL that was not known counts for its host and its
-        patterns from now on.
+        its page asks not to be followed. A new URL is counted for its host and its patterns.
         """
         verdict = self._judged(url, depth, nofollow)
         if isinstance(verdict, Rejected):
@@ -107,7 +106,7 @@ class LinkFilter:
     def _judged(self, url: str, depth: int, nofollow: bool) -> str | Rejected:
         if nofollow:
             return Rejected.NOFOLLOW
-        # Most links are written canonically, up to the fragment, and most targets are known.
+        # Most links are canonical but for the fragment, and most targets are known.
         unmarked = url.partition("#")[0]
         if unmarked in self._known:
             return unmarked
@@ -122,7 +121,7 @@ class LinkFilter:
         return self._refused(found, depth) or found
 
     def _refused(self, url: str, depth: int) -> Rejected | None:
-        """Why a new URL (canonical) is not taken up; None: it is, and it was counted."""
+        """Why a new URL (canonical) is rejected; None: it is admitted and was counted."""
         if len(url) > _LONGEST:
             return Rejected.TOO_LONG
         path = url[url.index("/", 8) :].partition("?")[0]

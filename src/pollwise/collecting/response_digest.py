@@ -1,10 +1,8 @@
-"""What a worker of the response processor makes of a response: all that takes its time.
+"""What a worker of the response processor makes of a response: everything that takes time.
 
-The fetch loop gets a digest and only has to look things up.
+The fetch loop gets a digest and only looks things up.
 """
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,14 +16,16 @@ from pollwise.web.reading.page_parser import Link, parse_page
 
 __all__ = ["Digest", "digest"]
 
+_judge = lru_cache(load_judge)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Digest:
-    """A page as far as a collection wants to know it.
+    """A page as a collection needs it.
 
-    `text` are its blocks, a line each; `terms` the same as the topic filter takes it. `simhash`
-    is that of `pollwise.collecting.duplicates`. `links`, `noindex` and `nofollow` are those of
-    `page_parser.ParsedPage`; `canonical` is as well, but spelled as `crawl_url` spells it.
+    `text` are its blocks, a line each; `terms` the same for the topic filter. `simhash` is that of
+    `pollwise.collecting.duplicates`. `links`, `noindex` and `nofollow` are those of `ParsedPage`,
+    `canonical` too, but in the spelling of `crawl_url`.
     """
 
     title: str
@@ -39,13 +39,8 @@ class Digest:
 
 
 def digest(response: Response, judge: str | None = None) -> Digest:
-    """Read a response; `judge` names the callable of a topic that is one (`MODULE:FUNCTION`).
-
-    What `judge` raises is raised.
-    """
-    page = parse_page(
-        response.body, response.content_type, response.url, response.x_robots_tag or ""
-    )
+    """Read a response; `judge` is that of `Topic` (`MODULE:FUNCTION`), whose errors are raised."""
+    page = parse_page(response.body, response.content_type, response.url, response.x_robots_tag)
     text = "\n".join(page.blocks)
     judgement = None if judge is None else _judge(judge)(f"{page.title}\n{text}")
     blocks = [page.title, *page.blocks] if page.title else page.blocks
@@ -55,7 +50,7 @@ def digest(response: Response, judge: str | None = None) -> Digest:
         title=page.title,
         text=text,
         terms=terms,
-        simhash=simhash(Counter(counts)),
+        simhash=simhash(counts),
         links=page.links,
         noindex=page.noindex,
         nofollow=page.nofollow,
@@ -63,13 +58,8 @@ def digest(response: Response, judge: str | None = None) -> Digest:
     )
 
 
-@lru_cache
-def _judge(name: str) -> Callable[[str], float]:
-    return load_judge(name)
-
-
 def _spelled(url: str | None) -> str | None:
-    """A canonical URL as the frontier has it; None where it is no URL that can be fetched."""
+    """A canonical URL as the frontier spells it; None if it cannot be fetched."""
     try:
         return None if url is None else crawl_url(url)
     except InputError:

@@ -3,9 +3,9 @@
 O'Meara and Patel, "A topic-specific Web robot model based on restless bandits" (IEEE Internet
 Computing 5(2), 2001), figure 2. The loop that fetches never waits for a parser: responses wait in
 one queue, first come, first served, for worker processes that take one at a time. A worker that
-takes too long or dies of what it was given is replaced, and that response's result says so.
+takes too long or dies is replaced, and the result of its response says so.
 
-What the fetcher controller needs to know is measured here; nothing is decided.
+What the fetcher controller needs to know is measured here, without decisions.
 """
 
 import asyncio
@@ -51,11 +51,11 @@ _STOPPED = ProcessingFailed("the response processor was stopped")
 class ProcessorLoad:
     """What a processor did from its start until now; times in seconds.
 
-    `processing_time` is the exponentially weighted mean of the time that one response takes a
-    worker, handing over included (None: none is done; those that ended their worker do not
-    count). `idle` is the time, summed over workers, in which a worker had nothing to do; `busy`
-    is the rest of `workers * elapsed`. `queued` responses wait now, `mean_queued` did on average.
-    `processed` counts the results, `failed` those that are `ProcessingFailed`.
+    `processing_time` is the exponentially weighted mean of the time that a worker takes for one
+    response, handing over included (None: none is done; those that ended their worker do not
+    count). `idle` is the time, summed over workers, without work; `busy` is the rest of
+    `workers * elapsed`. `queued` responses wait now, `mean_queued` did on average. `processed`
+    counts the results, `failed` those that are `ProcessingFailed`.
     """
 
     elapsed: float
@@ -73,8 +73,8 @@ class ResponseProcessor(Generic[T]):
 
     `work` and its results go through pipes, so both must be picklable: `work` a function of an
     importable module, or a `functools.partial` of one. One response may take `time_limit` seconds,
-    a worker `memory_limit` bytes of address space. `clock` gives seconds, for the measurements
-    alone. `InputError` for other values, and on entering where a worker cannot load `work`.
+    a worker `memory_limit` bytes of address space. `clock` gives seconds, for measurements only.
+    `InputError` for values out of range, and on entering if a worker cannot load `work`.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class ResponseProcessor(Generic[T]):
         await self._stop()
 
     async def process(self, response: Response) -> T | ProcessingFailed:
-        """What `work` makes of a response, once its turn has come; nothing bounds the queue.
+        """What `work` makes of a response, once its turn has come; the queue is unbounded.
 
-        What `work` raises, a worker's death and the end of the processor are `ProcessingFailed`.
-        A response whose caller was cancelled while it waited is not worked on.
+        `ProcessingFailed` if `work` raises, its worker dies or the processor ends. If the caller
+        is cancelled while the response waits, it is not worked on.
         """
         if all(tender.done() for tender in self._tenders):
             raise RuntimeError("this ResponseProcessor is not open; use it within `async with`")
@@ -144,7 +144,7 @@ class ResponseProcessor(Generic[T]):
 
     @property
     def processing_time(self) -> float | None:
-        """`ProcessorLoad.processing_time` now."""
+        """See `ProcessorLoad`."""
         return self._processing_time
 
     @property
@@ -168,14 +168,14 @@ class ResponseProcessor(Generic[T]):
         for tender in tenders:
             tender.cancel()
         ended = await asyncio.gather(*tenders, return_exceptions=True)
-        for worker in [*self._running]:  # whose tender was cancelled while it ended them
+        for worker in [*self._running]:  # their tenders were cancelled while ending them
             await worker.end()
         self._running.clear()
         while not self._queue.empty():
             self._queue.get_nowait().settle(_STOPPED)
             self._queued.change(-1)
         for error in ended:
-            if isinstance(error, Exception):  # a tender never ends but by being cancelled
+            if isinstance(error, Exception):  # tenders only end when they are cancelled
                 raise error
 
     async def _tend(self, ready: asyncio.Future[None]) -> None:
@@ -245,7 +245,7 @@ class ResponseProcessor(Generic[T]):
 
 
 class _Waiting(Generic[T]):
-    """A response in the queue, or with a worker, and the result to come."""
+    """A response in the queue or with a worker, and its future result."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -253,7 +253,7 @@ class _Waiting(Generic[T]):
         self.result = asyncio.get_running_loop().create_future()
 
     def settle(self, result: T | ProcessingFailed) -> None:
-        """Unless the caller was cancelled."""
+        """Give the result, unless the caller was cancelled."""
         if not self.result.done():
             self.result.set_result(result)
 
@@ -286,7 +286,7 @@ class _WorkerLostError(Exception):
 
 
 class _Worker:
-    """A process that answers one frame with one."""
+    """A process that answers each frame with one frame."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -326,9 +326,9 @@ class _Worker:
         return await self._process.wait()
 
     async def _fate(self) -> str:
-        """How the process ended that closed its pipes."""
+        """How a process that closed its pipes ended."""
         try:
-            # Not killed at once: that would take its exit code from whoever waits for it.
+            # Not killed at once, which would hide its exit code.
             async with asyncio.timeout(_END_LIMIT):
                 code = await self._process.wait()
         except TimeoutError:
@@ -347,6 +347,6 @@ async def _started() -> _Worker:
             stdout=asyncio.subprocess.PIPE,
             limit=_PIPE_BYTES,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            start_new_session=True,  # Ctrl-C in a terminal is for those in front of it
+            start_new_session=True,  # so that Ctrl-C in a terminal does not reach it
         )
     )

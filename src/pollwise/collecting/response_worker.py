@@ -1,10 +1,10 @@
 """The process in which responses are worked on; `ResponseProcessor` starts it and talks to it.
 
-Standard input brings frames, standard output takes one back for each: 8 bytes of length, then a
+Standard input brings frames, each answered by one on standard output: 8 bytes of length, then a
 pickle. The first is a `Setup`, every other one a request for its `work`. The answer is `(True,
-result)` or `(False, why not)`, the latter one line. The process ends when standard input does, so
-it does not outlive whoever started it; nor does it by more than twice the time limit when it is
-stuck, for then its own alarm ends it.
+result)` or `(False, reason)`, the reason in one line. The process ends when standard input does,
+that is, with the process that started it; if it is stuck, its own alarm ends it after twice the
+time limit.
 """
 
 import os
@@ -54,8 +54,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # what the work reads must be no frames,
-    os.dup2(2, 1)  # and what it prints must not come between them
+        os.dup2(nothing.fileno(), 0)  # so that the work cannot read frames
+    os.dup2(2, 1)  # or print between them
     setup: Setup = pickle.loads(_read(incoming))
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = setup.memory_limit if most == resource.RLIM_INFINITY else min(setup.memory_limit, most)
@@ -72,7 +72,7 @@ def main() -> None:
 def _answer(work: Callable[[Any], Any], request: bytes) -> bytes:
     try:
         return pickle.dumps((True, work(pickle.loads(request))), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # whatever it is, it is this response's result, no end of the crawl
+    except Exception as error:  # any error is this response's result and does not end the crawl
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return pickle.dumps((False, reason))
 

@@ -20,9 +20,9 @@ FILTER_STATE = "topic-filter"
 
 
 def stored_filter(store: StoreReader, about: Topic) -> TopicFilter:
-    """The topic filter as it was when its state was kept last; without one a new filter.
+    """The topic filter with its stored state, or a new one if there is none.
 
-    `StateError` where another version of pollwise kept the state, `StoreError` where it is damaged.
+    `StateError` if another version of pollwise wrote the state, `StoreError` if it is damaged.
     """
     made = TopicFilter(about)
     packed = store.state(FILTER_STATE)

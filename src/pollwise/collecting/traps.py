@@ -1,9 +1,9 @@
-"""Places of the Web without end, told by the addresses alone.
+"""Endless places of the Web, recognised by their URLs alone.
 
-Three are known by their form or by their number: a path that repeats itself (relative links on
-pages that answer under any address), a calendar that has always one more month, and a page that
-is served for any query or number. No clock is needed: of what is endless, the first so many are
-as good as any others.
+There are three: a path that repeats itself (relative links on pages that answer under any URL), a
+calendar that always has one more month, and a page that is served for any query or number. The
+first one shows in the form of a URL, the others in how many URLs have one pattern; of these, the
+first so many are as good as any others.
 """
 
 import re
@@ -25,7 +25,7 @@ _WIDTH = 1 << 20
 
 
 class Trap(Enum):
-    """A kind of trap by number, with the words that name it."""
+    """A kind of trap that shows in the number of its URLs, in words."""
 
     CALENDAR = "too many dates of one path"
     NUMBERS = "too many numbers in one pattern"
@@ -35,14 +35,14 @@ class Trap(Enum):
 class Traps:
     """How many URLs of a host have the same pattern, for any number of hosts and URLs.
 
-    In a pattern `#` stands for any number. `dates_per_path` URLs of one path pattern may end in a
-    date or have one in their query; `urls_per_pattern` may differ in nothing but numbers;
-    `queries_per_path` queries may belong to one path pattern. (A news site numbers its articles,
-    and a wiki can have all its pages under one path, so the latter two are large by default.)
+    In a pattern `#` stands for any number. At most `dates_per_path` URLs of one path pattern may
+    end in a date or have one in their query; `urls_per_pattern` may differ in numbers only;
+    `queries_per_path` queries may have one path pattern. (The latter two are large by default, as a
+    news site numbers its articles, and a wiki may have all its pages under one path.)
 
-    The numbers are kept in a count-min sketch (Cormode and Muthukrishnan 2005) with conservative
-    update: 16 MB whatever comes, and never too small. Among a million patterns one in seven was
-    too large by 1, and none of 50,000 by more.
+    A count-min sketch (Cormode and Muthukrishnan 2005) with conservative update keeps the counts in
+    16 MB, however many, and never too small. With a million patterns one count in seven was too
+    large by 1, and none of 50,000 by more.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Traps:
         self._counts = array("I", bytes(4 * _ROWS * _WIDTH))
 
     def enter(self, url: str) -> Trap | None:
-        """The trap that a new URL (canonical) belongs to; if there is none, it is counted."""
+        """The trap that a new URL (canonical) belongs to; None: it is in none and is counted."""
         counts = self._counts
         places = []
         for trap, pattern in _patterns(url):
@@ -77,10 +77,10 @@ class Traps:
 
 
 def is_endless(path: str) -> bool:
-    """Whether a path looks like one that goes on for ever.
+    """Whether a path looks endless.
 
-    It has more than 20 segments, some run of them three times in a row, or one of them four
-    times. Numbers may repeat.
+    It has more than 20 segments, a run of segments three times in a row, or one segment four times.
+    Numbers may repeat.
 
     >>> is_endless("/a/b/a/b/a/b/c.html"), is_endless("/docs/1/1/1/a/docs/")
     (True, False)
@@ -100,7 +100,7 @@ def is_endless(path: str) -> bool:
 
 
 def _patterns(url: str) -> Iterator[tuple[Trap, str]]:
-    """The patterns that a URL counts for; one that no second URL can have is left out."""
+    """The patterns of a URL, without one that no second URL can have."""
     origin_end = url.index("/", 8)
     origin, rest = url[:origin_end], url[origin_end:]
     path, _, query = rest.partition("?")

@@ -1,4 +1,4 @@
-"""What people see of a calibration: whether what was predicted over a replay came true."""
+"""What people see of a calibration: whether the predictions of a replay came true."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,8 +14,7 @@ _FIGURES = {"found_per_day": "changes found a day", "freshness": "freshness", "d
 
 
 def print_calibration(entries: Sequence[Entry]) -> None:
-    """Print entries of `pollwise.simulation.compare.calibrations.calibrate_policies`, a table for
-    each."""
+    """Print a table for each entry of `calibrate_policies`."""
     console = Console(markup=False, highlight=False, emoji=False)
     for entry in entries:
         heads = ("tenth of the polls", "polls", "predicted", "found changed", "difference")
@@ -32,7 +31,7 @@ def print_calibration(entries: Sequence[Entry]) -> None:
 
 
 def predictor(entry: Entry) -> str:
-    """Whose predictions an entry is about, under which budget."""
+    """Whose predictions an entry has, and under which budget."""
     return f"{entry['policy']} for {entry['objective']}, {entry['budget']}"
 
 

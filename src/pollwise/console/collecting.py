@@ -12,7 +12,7 @@ from pollwise.live.loop import Progress, Watched
 __all__ = ["CollectDisplay"]
 
 _WORTH_A_LINE = 0.3
-"""Documents of at least this relevance are told of one by one."""
+"""Documents of at least this relevance get a line each."""
 
 
 class CollectDisplay(RunDisplay):
@@ -28,7 +28,7 @@ class CollectDisplay(RunDisplay):
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
     ) -> None:
-        """Show what came of a turn, with `under_way` polls now and `queued` responses."""
+        """See `CollectingDisplay.show`."""
         for report in progress.reports:
             self._polls += 1
             page = watched[report.result.observation.page_id].page
@@ -46,7 +46,7 @@ class CollectDisplay(RunDisplay):
                 if relevance >= _WORTH_A_LINE:
                     title = f"{relevance:.2f}  {collected.title or '(no title)'}"
                     self._tell(report.result.observation.polled_at, title, page.url)
-        if self._seen is None:  # earlier runs have seen pages too
+        if self._seen is None:  # some pages were seen in earlier runs
             self._seen = sum(own.page.seen_at is not None for own in watched.values())
         else:
             self._seen += len(progress.first_copies)
@@ -55,7 +55,7 @@ class CollectDisplay(RunDisplay):
         self._tell_at_times()
 
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
-        """Say how many links were left aside, and why."""
+        """See `CollectingDisplay.rejected`."""
         told = ", ".join(f"{reason.value} {number:,}" for reason, number in reasons.items())
         if told:
             self._console.print(f"links left aside: {told}", soft_wrap=True)

@@ -23,13 +23,13 @@ class DemoDisplay(Display):
         super().__init__()
 
     def show(self, now: float, watchers: Mapping[str, Watcher]) -> None:
-        """Show how far the watchers are at `now`, the time in the time-lapse."""
+        """Show how far the watchers are at the time `now` of the time-lapse."""
         self._title = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         self._watchers = watchers
         self._tell_at_times()
 
     def say(self, text: str) -> None:
-        """Show what is done before the time-lapse begins."""
+        """Show what happens before the time-lapse begins."""
         self._title = text
         if not self._console.is_terminal:
             self._console.print(text)
@@ -51,7 +51,7 @@ class DemoDisplay(Display):
 
 
 def print_demo(results: Sequence[DemoResult]) -> None:
-    """What both watchers got out of the same budget."""
+    """What both watchers made of the same budget."""
     table = Table(title="A year of 250 real pages, the same budget for both", caption=SETTINGS)
     table.add_column("")
     for result in results:

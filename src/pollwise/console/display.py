@@ -1,4 +1,4 @@
-"""What follows on stderr how a run goes, for as long as it goes on."""
+"""What shows on stderr how a run is going."""
 
 import time
 from typing import Self
@@ -15,13 +15,13 @@ __all__ = ["Display", "RunDisplay"]
 
 
 class Display:
-    """Something on stderr that follows what happens: live on a terminal, else a line at times.
+    """Shows on stderr how things stand: live on a terminal, else by a line now and then.
 
-    Subclasses give the `_picture` and the `_line`, which may be asked for from `__init__` on.
+    Subclasses define `_picture` and `_line`; `__init__` may call them.
     """
 
     line_interval: float
-    """Seconds between lines where stderr is no terminal."""
+    """Seconds between lines if stderr is no terminal."""
 
     def __init__(self) -> None:
         self._console = stderr()
@@ -58,7 +58,7 @@ class Display:
 
 
 class RunDisplay(Display):
-    """A run that goes on until it is stopped: its news, a line each, and a line of counts.
+    """Shows a run that goes on until it is stopped: its news, a line each, and a line of counts.
 
     `doing` says what the run does, such as `watching 3 pages at 5/hour, database pages.db`.
     """

@@ -12,7 +12,7 @@ from pollwise.experiments.reproduction import Reproduction
 __all__ = ["print_experiments", "print_reproduction"]
 
 _COLUMNS_ACROSS = 4
-"""As many columns side by side as can be read."""
+"""As many columns side by side as are legible."""
 
 
 def print_experiments(experiments: Sequence[tuple[str, Experiment]]) -> None:
@@ -47,7 +47,7 @@ def print_reproduction(result: Reproduction) -> None:
 
 
 def _number(row: Row | None) -> str:
-    """A value, its standard error, and what was published, with as many digits as make sense."""
+    """A value, its standard error and what was published, with the digits that matter."""
     if row is None:
         return ""
     if row.value is None or not math.isfinite(row.value):
@@ -65,5 +65,5 @@ def _number(row: Row | None) -> str:
 
 
 def _digits(size: float) -> int:
-    """After the point, to show two digits of a number."""
+    """The decimals that show two digits of a number."""
     return min(6, max(0, 1 - math.floor(math.log10(size))))

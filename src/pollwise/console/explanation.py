@@ -77,7 +77,6 @@ def _print_watched(page: Explanation) -> None:
 
 
 def _sources(learned: RateSources) -> str:
-    """Whose changes say how often a page changes."""
     dates = f" ({learned.dates} of the latest told the time of a change)"
     polls = f"{learned.polls:,} polls of its own" + (dates if learned.dates else "")
     return (

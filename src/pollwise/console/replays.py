@@ -1,4 +1,4 @@
-"""What people see of a replay: a row for each policy, and the differences to the first."""
+"""What people see of a replay: a row for each policy, and the differences from the first."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,7 @@ _WIDTH_OF_FILES = 160
 
 
 def print_replay(results: Sequence[Figures]) -> None:
-    """A row for each entry of `pollwise.simulation.compare.replays.replay_policies`.
-
-    With weighted figures, if there are any.
-    """
+    """A row for each entry of `replay_policies`, with weighted figures if there are any."""
     keys = ["policy"]
     if len({result["objective"] for result in results} - {None}) > 1:
         keys.append("objective")
@@ -52,7 +49,7 @@ def print_replay(results: Sequence[Figures]) -> None:
 
 
 def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:
-    """What each entry has more or less than the one it is compared with."""
+    """The differences of each entry from the one it is compared with."""
     first = results[0]["against"]["policy"]
     shown = {key: _FIGURES[key] for key in _COMPARED}
     table = _table(keys, shown, title=f"less {first}, ± half of the 95 % interval over pages")

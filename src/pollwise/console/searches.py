@@ -31,5 +31,5 @@ def print_hits(db: Path, query: str, hits: Sequence[Hit]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Text of the web without what would move the cursor of a terminal, in the same places."""
+    """Text of the web with spaces for what could control a terminal, so that places stay."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -21,7 +21,7 @@ def stderr() -> Console:
 
 
 def _console(stream: TextIO) -> Console:
-    """Text as it is: a URL may look like markup or an emoji code."""
+    """A console that shows text as it is: a URL may look like markup or an emoji code."""
     return Console(
         file=stream,
         soft_wrap=not stream.isatty(),
@@ -33,10 +33,10 @@ def _console(stream: TextIO) -> Console:
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[str], None]]:
-    """A line on stderr that says what is being computed."""
+    """A context that gives what shows, on stderr, what is being computed."""
     console = stderr()
     if console.is_terminal:
         with console.status("") as line:
             yield line.update
     else:
-        yield lambda text: console.print(text)
+        yield console.print

@@ -24,14 +24,14 @@ def count(number: int, noun: str) -> str:
 
 
 def interval(figure: Interval, form: str) -> str:
-    """A forecast figure and its interval, as short as can be."""
+    """A forecast figure and its interval, in short."""
     if not math.isfinite(figure.mean):
         return "never"
     return f"{figure.mean:{form}} ({figure.low:{form}}–{figure.high:{form}})"
 
 
 def folded(heading: str) -> Column:
-    """A column whose text may be long, but is wanted whole, such as a URL."""
+    """A column whose long texts, such as URLs, are wrapped and not cut."""
     return Column(heading, overflow="fold")
 
 

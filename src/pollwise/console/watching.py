@@ -16,12 +16,12 @@ __all__ = ["WatchDisplay", "trouble_of"]
 
 
 class WatchDisplay(RunDisplay):
-    """What the polls find, a line each, and a summary of it."""
+    """What the polls find, a line each, and a summary."""
 
     def __init__(self, *, pages: int, budget: str, db: Path) -> None:
         self._polls = self._changes = 0
         self._troubles: dict[int, str] = {}
-        """By page: what was wrong at its latest poll."""
+        """What was wrong at the latest poll of each page."""
         super().__init__(f"watching {count(pages, 'page')} at {budget}, database {db}")
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:

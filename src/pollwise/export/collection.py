@@ -35,11 +35,11 @@ def export_collection(
     """Write the pages of a database that were seen into a file; the number of pages.
 
     `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
-    pages that are so relevant. Without `format_name`, the name of the file tells the format:
-    .jsonl, .parquet or .warc.gz. The file shows the database as it was at one moment; a writer may
-    be at work meanwhile. It is there as a whole or not at all.
-    `InputError` where there is a file already (unless `force`), where it cannot be written, and
-    where a library is missing; `StoreError` where the database cannot be read.
+    pages at least that relevant. Without `format_name`, the file's name gives the format: .jsonl,
+    .parquet or .warc.gz. The file shows one state of the database; a writer may be at work
+    meanwhile. It is written as a whole or not at all. `InputError` if there is a file already
+    (unless `force`), it cannot be written, or a library is missing; `StoreError` if the database
+    cannot be read.
     """
     name = format_name or _format_of(path)
     write = _writer(name, now)
@@ -53,7 +53,7 @@ def export_collection(
 
 
 def _writer(name: str, now: float) -> _Writer:
-    """What writes a format; `InputError` where it is unknown or its library is missing."""
+    """The writer of a format; `InputError` if it is unknown or its library is missing."""
     if name not in FORMATS:
         raise InputError(f"the format {name!r} is unknown: give one of {', '.join(FORMATS)}")
     library = _NEEDS.get(name)

@@ -1,4 +1,4 @@
-"""A file that is there as a whole or not at all."""
+"""A file that is written as a whole or not at all."""
 
 import errno
 import os
@@ -18,9 +18,8 @@ _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def draft(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which takes its place at `path` when the context ends without an error.
 
-    Until then it is beside that place, as `.NAME.part`; after an error it is deleted, and what
-    was at `path` is as it was. `InputError` where the system does not let it be written. An
-    error of the store passes as it is.
+    Until then it is beside that place, as `.NAME.part`; after an error it is deleted, and `path` is
+    unchanged. `InputError` if the system does not let it be written. Errors of the store pass.
     """
     part = path.with_name(f".{path.name}.part")
     try:

@@ -12,7 +12,7 @@ __all__ = ["write_jsonl"]
 def write_jsonl(file: BinaryIO, store: Store, min_relevance: float | None) -> int:
     """Write a line of UTF-8 for each page; the number of pages.
 
-    The keys are the fields of `pollwise.store.Document`; times are UTC seconds since 1970.
+    The keys are the fields of `pollwise.store.records.Document`; times are UTC seconds since 1970.
     """
     count = 0
     for document in store.documents(min_relevance):

@@ -14,7 +14,7 @@ _ROWS_AT_ONCE = 1000
 def write_parquet(file: BinaryIO, store: Store, min_relevance: float | None) -> int:
     """Write a row for each page; the number of pages.
 
-    The columns are the fields of `pollwise.store.Document`; times are timestamps in UTC.
+    The columns are the fields of `pollwise.store.records.Document`; times are timestamps in UTC.
     """
     import pyarrow as pa
     from pyarrow import parquet

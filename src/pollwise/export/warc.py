@@ -1,11 +1,10 @@
 """A collection as a WARC file (ISO 28500:2017, WARC 1.1), each record in a gzip member of its own.
 
-Each stored version is a `resource` record: the store keeps bodies, decompressed, and their
-Content-Type, but neither status lines nor other headers, and a `response` record would have to
-make those up. A poll that found the same body again is a `revisit` record with the profile
-identical-payload-digest (section 6.7.2) and no block, which refers to the version before. Only
-those polls are recorded of which the store knows that the body was the same, byte for byte: not
-those that found other bytes with the same visible text, and of each page only its latest polls.
+Each stored version is a `resource` record: a `response` record would need a status line and
+headers, of which the store keeps only Content-Type; bodies are decompressed. A poll that found the
+same body again is a `revisit` record with the profile identical-payload-digest (section 6.7.2) and
+no block, which refers to the version before. That is known of the latest polls of each page only,
+and not of polls that found other bytes with the same visible text.
 """
 
 import uuid
@@ -86,7 +85,7 @@ def _write(
             **headers,
         },
     )
-    record.content_type = content_type  # warcio has its own for a record without a block
+    record.content_type = content_type  # warcio would set its own for a record without a block
     writer.write_record(record)
     digest: str = record.rec_headers.get_header("WARC-Payload-Digest", "")
     return digest
@@ -102,6 +101,6 @@ def _date(time: float) -> str:
 
 
 def _content_type(version: StoredVersion) -> str:
-    """As the server told it, if it can stand in a header."""
+    """The one that the server told, if it can stand in a header."""
     told = version.content_type
     return told if told and told.isascii() and told.isprintable() else "application/octet-stream"

@@ -38,10 +38,10 @@ class RelevantPage:
 class CollectionStatus:
     """How large a collection is and what is `best` in it, most relevant first.
 
-    `topic` is what it is about, in words. `documents` have been read, of which `relevant` are about
-    the topic; `relevance` is that of all documents in sum. `copies` say what another document
-    says. The `fringe` are pages known by links only, `gone` those that are no longer there. `hosts`
-    counts those that have a document.
+    `topic` is what it is about, in words. `documents` have been read, `relevant` of them are about
+    the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
+    pages known by links only, `gone` those that no longer exist. `hosts` counts hosts with a
+    document.
     """
 
     topic: str | None
@@ -57,7 +57,7 @@ class CollectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class LinkingPage:
-    """A page that links to another one, and the text of the link."""
+    """A page that links to another one, with the text of the link."""
 
     url: str
     relevance: float | None
@@ -68,10 +68,10 @@ class LinkingPage:
 class CollectedExplanation:
     """What a collection knows of one page.
 
-    `relevance` (0 to 1) is None where the page was not read. `depth` is the number of links from a
-    seed. `duplicate_of` is the URL of the page that says the same. Times are UTC seconds, None
-    where it has not happened; `outcome` and `error` are those of the latest poll. `linked_from` are
-    the first pages that were found to link to it.
+    `relevance` (0 to 1) is None if the page was not read. `depth` is the number of links from a
+    seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
+    not yet. `outcome` and `error` are those of the latest poll. `linked_from` are the first pages
+    that were found to link to it.
     """
 
     url: str
@@ -89,7 +89,7 @@ class CollectedExplanation:
 
 
 def holds_collection(db: Path) -> bool:
-    """Whether the pages of this database are a collection's; `StoreError` if it is none."""
+    """Whether this database holds a collection; `StoreError` if it is no database."""
     with Store.open_readonly(db) as store:
         return isinstance(latest_settings(store), CollectSettings)
 
@@ -119,7 +119,7 @@ def summarise_collection(store: Store, records: Sequence[PageRecord]) -> Collect
 
 
 def explain_collected(db: Path, url: str) -> CollectedExplanation:
-    """What a collection knows of one page; `InputError` if it never came across it."""
+    """What a collection knows of one page; `InputError` if it knows nothing."""
     address = crawl_url(url)
     with Store.open_readonly(db) as store:
         record = store.find_page(address)
@@ -147,7 +147,7 @@ def explain_collected(db: Path, url: str) -> CollectedExplanation:
 
 
 def _linking_pages(store: Store, page_id: int, urls: Mapping[int, str]) -> tuple[LinkingPage, ...]:
-    """The first pages that link to a page, of those whose URLs are given by id."""
+    """The first pages that link to a page, among those with a URL in `urls`."""
     found: list[LinkingPage] = []
     for fetched in store.history():
         places = (fetched.links.targets == page_id).nonzero()[0]

@@ -1,4 +1,4 @@
-"""How much more real pages vary than Poisson processes would, judged by past predictions."""
+"""How much more widely real pages vary than Poisson processes, judged by past predictions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,22 +11,22 @@ __all__ = ["LEVEL", "POISSON", "Spread", "dispersion"]
 Floats = NDArray[np.float64]
 
 LEVEL = 0.8
-"""The probability with which an interval is meant to hold its figure."""
+"""The intended probability that an interval contains its figure."""
 _NORMAL = 1.2815515655446004
-"""A normal number is nearer to 0 than this with probability `LEVEL`."""
+"""The absolute value of a standard normal variable is below this with probability `LEVEL`."""
 _NORMAL_QUANTILES = (0.157, 0.489, 0.887, 1.534)
-"""The absolute value of a normal number is below these with probability 1/8, 3/8, 5/8, 7/8."""
+"""The absolute value of a standard normal variable is below these with probability 1/8 ... 7/8."""
 _MOST_PERIODS = 60
 _PERIODS_BEFORE = 8
-"""Periods that tell what share of polls will find a change in the one after them."""
+"""Periods that predict the share of polls that find a change in the next one."""
 
 
 def dispersion(errors: ArrayLike) -> float:
     """The variance of errors whose variance should be 1; at least 1.
 
-    It is chosen so that four of five errors would have been within their 80 % intervals. So a
-    single uproar does not widen all intervals to come (split conformal prediction; Vovk, Gammerman
-    and Shafer 2005). A few errors of variance 1 are mixed in.
+    It is chosen so that 80 % of the errors would have been within their 80 % intervals. So a single
+    outlier does not widen all later intervals (split conformal prediction; Vovk, Gammerman and
+    Shafer 2005). A few errors of variance 1 are mixed in.
 
     >>> round(dispersion([-2.0, 2.0] * 50), 1)
     2.4
@@ -37,10 +37,10 @@ def dispersion(errors: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Variances of figures of a period relative to those of Poisson processes.
+    """Variances of a period's figures relative to those of Poisson processes.
 
-    `found` of the number of changes found, `stale` of the time during which copies were out of
-    date, `delay` of the mean wait of a change.
+    `found`: the number of changes found; `stale`: the time during which copies were out of date;
+    `delay`: the mean wait of a change.
     """
 
     found: float = 1.0
@@ -57,9 +57,9 @@ class Spread:
         chance of a change, and whether there was one. Times are in seconds. The polls of the latest
         60 periods are used. A change that is found is taken to have waited half the gap.
 
-        The chances know which pages were polled and when; a forecast of the changes found does not.
-        So their number is also compared with what the share of polls that found one in the periods
-        before lets expect.
+        The chances depend on which pages were polled and when, which a forecast does not know. So
+        the number of changes found is also compared with the share of polls that found one in the
+        periods before.
         """
         waits = gaps / 2
         surplus = changed - chances
@@ -87,16 +87,16 @@ POISSON = Spread()
 
 
 def _sums(ages: Floats, values: Floats, period: float) -> tuple[NDArray[np.int64], Floats]:
-    """The number of each poll's period, the latest being 0, and the sum of values over each."""
+    """The number of each poll's period (the latest is 0), and the sum of values in each period."""
     number = (ages // period).astype(np.int64)
     return number, np.asarray(np.bincount(number, values, minlength=1), np.float64)
 
 
 def _errors_of_shares(ages: Floats, changed: NDArray[np.bool_], period: float) -> Floats:
-    """The number of changes found in each period against that of the periods before, by poll."""
+    """Errors of predicting each period's changes by the share of polls that found one before it."""
     polls = _sums(ages, np.ones(len(ages)), period)[1]
     found = _sums(ages, changed.astype(np.float64), period)[1]
-    # Sums over all earlier periods; what lies in between are the latest few of them.
+    # Sums over all earlier periods; a difference of two is the sum over the latest few of them.
     polls_before, found_before = (
         np.append(np.cumsum(counts[::-1])[::-1], 0.0) for counts in (polls, found)
     )
@@ -110,7 +110,7 @@ def _errors_of_shares(ages: Floats, changed: NDArray[np.bool_], period: float) -
 
 
 def _standard(errors: Floats, variances: Floats) -> Floats:
-    """Errors divided by their standard deviations, for the latest periods that have any."""
+    """Errors divided by their standard deviations, in those of the latest periods that have any."""
     errors, variances = errors[:_MOST_PERIODS], variances[:_MOST_PERIODS]
     known = variances > 0
     return np.asarray(errors[known] / np.sqrt(variances[known]))

@@ -1,4 +1,4 @@
-"""Answers as JSON documents: the one place where frozen answers become what programs read.
+"""Answers as JSON documents: the one place where frozen answers become data for programs.
 
 `docs/answers.md` names every field with its unit.
 """
@@ -12,15 +12,15 @@ from typing import Any
 __all__ = ["ONLY_IF_ASKED", "document"]
 
 ONLY_IF_ASKED: Mapping[str, Any] = {"only_if_asked": True}
-"""The metadata of a dataclass field that a document leaves out where it is None."""
+"""The metadata of a dataclass field that a document leaves out if it is None."""
 
 
 def document(answer: Any) -> Any:
     """An answer as dicts, lists, texts, finite numbers, booleans and None, ready for `json.dumps`.
 
-    A dataclass becomes a dict of all its fields in their order, without those `ONLY_IF_ASKED` that
-    are None. Tuples become lists, and members of enums their names in small letters. A float that
-    is not finite becomes None, for JSON knows neither infinity nor NaN.
+    A dataclass becomes a dict of its fields in their order, without those `ONLY_IF_ASKED` that are
+    None. Tuples become lists, and members of enums their names in lower case. A float that is not
+    finite becomes None, as JSON has neither infinity nor NaN.
 
     >>> from pollwise.insight.forecasts import Interval
     >>> document({"results": (Interval(2.0, 1.0, math.inf),)})

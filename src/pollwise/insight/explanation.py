@@ -32,10 +32,10 @@ _DAY = 86_400.0
 class RateSources:
     """What the change rate of a page was learned from.
 
-    `polls` are its own that told something, `dates` those among the latest ones whose server told
-    the time of the change. `prior_changes_per_day` is what is expected of a page like it.
-    `own_share` (0 to 1) is how much of the uncertainty that this leaves was taken away by the
-    page's own polls; uncertainty is the variance of the rate's logarithm.
+    `polls` counts its own that told something, `dates` those of the latest polls whose server told
+    the time of the change. `prior_changes_per_day` is the expectation for a page like it.
+    `own_share` (0 to 1) is the share of the prior's uncertainty, the variance of the rate's
+    logarithm, that the page's own polls removed.
     """
 
     polls: int
@@ -59,15 +59,15 @@ class Explanation:
 
     Times are UTC seconds. `polled_at`, `outcome` and `error` are those of the latest poll,
     `failures` counts the failed ones in a row up to it; `recent` polls are newest first. `versions`
-    is the number of those kept. `changes_per_day_between` bounds the central 90 % of what is
-    believed of `changes_per_day`. `chance` is the probability that the page has changed since its
-    copy was made, None where there is no copy.
+    counts the stored ones. `changes_per_day_between` is the central 90 % interval of
+    `changes_per_day`. `chance` is the probability that the page has changed since its copy was
+    made; None: there is no copy.
 
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
-    whose index never reaches the `price` of a poll is never due. `due_at` is None where the page
-    rests after a failure, until `rests_until` where that was written down. `host_free_at` is None
-    where the host may be asked now. `next_poll_at` is when all that holds the page back will be
-    over, the budget aside; None: not known.
+    whose index never reaches the `price` of a poll is never due. `due_at` is None if the page rests
+    after a failure, until `rests_until` if that was stored. `host_free_at` is None if the host may
+    be polled now. `next_poll_at` is when nothing but the budget holds the page back any more; None:
+    not known.
     """
 
     url: str
@@ -98,12 +98,11 @@ class Explanation:
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
     """What is known of one page of a watch or a collection; `InputError` if nothing is."""
-    address = canonical(url)  # a URL that is none is told before a database that is none
+    address = canonical(url)  # a bad URL is reported before a bad database
     return explain_collected(db, url) if holds_collection(db) else _explain_watched(db, address)
 
 
 def _explain_watched(db: Path, address: str) -> Explanation:
-    """What is known of a page that is watched."""
     # Late, because numba, which the knowledge of a watch needs, takes a while to load.
     from pollwise.insight.knowledge import read_knowledge
 
@@ -142,7 +141,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
 
 
 def _records(db: Path, address: str) -> tuple[PageRecord, list[Observation], int]:
-    """What the store holds of a page: its record, its latest polls, the number of versions."""
+    """A page's record, its latest polls and the number of its versions."""
     with Store.open_readonly(db) as store:
         record = store.find_page(address)
         if record is None:
@@ -176,7 +175,6 @@ def _waits(
 def _sources(
     known: "Knowledge", page_id: int, polls: int, recent: Sequence[Observation]
 ) -> RateSources:
-    """What the rate was learned from: `polls` that told something, some of them `recent`."""
     rates, (posterior,) = known.policy.rate_posteriors([page_id])
     (prior,) = known.policy.prior_probabilities([page_id])
     logs = np.log(rates)

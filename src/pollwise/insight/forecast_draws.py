@@ -1,8 +1,8 @@
-"""What a period brings of pages whose rates are known: means, and outcomes drawn at random.
+"""What a period brings for pages with known rates: means, and outcomes drawn at random.
 
-A page of `rate` λ (changes per second) is polled with `frequency` 1/τ (polls per second), at a
-random moment of its cycle at first; a = λτ is what is expected between two polls. `horizon` is the
-length of the period in seconds.
+A page of `rate` λ (changes per second) is polled with `frequency` 1/τ (polls per second), first at
+a random moment; a = λτ changes are expected between two polls. `horizon` is the length of the
+period in seconds.
 """
 
 import math
@@ -20,23 +20,23 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _LOG_MOST = (math.log(2.0), math.log(50.0))
-"""Somewhere between so many changes from poll to poll, polls do not tell how many there are."""
+"""Somewhere between so many changes from poll to poll, polls cannot tell how many there are."""
 
 
 def expected_changes(rate: Floats, frequency: Floats) -> Floats:
-    """Between two polls of a page; infinite where it changes and is never polled."""
+    """The changes between two polls of a page; infinite if it changes but is never polled."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(rate > 0, rate / frequency, 0.0)
 
 
 def fresh_share(expected: Floats) -> Floats:
-    """(1 - e^-a)/a."""
+    """The share of time in which a copy is up to date: (1 - e^-a)/a."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
 
 
 def tellable(rate: Floats, frequency: Floats, most: float) -> Floats:
-    """The rate, up to `most` changes between two polls."""
+    """The rate as far as polls can tell it: at most `most` changes between two polls."""
     return np.where(frequency > 0, np.minimum(rate, most * frequency), rate)
 
 
@@ -51,10 +51,9 @@ def drawn_figures(
 ) -> tuple[float, float, float]:
     """Polls that find a change, mean freshness by weight, and mean delay, of one period.
 
-    `first` is the share of polls that make first copies, and so find no change. All pages change
-    faster or slower by one factor in the period; `excess` is its variance.
+    `first` is the share of polls that make first copies, and so find no change. In the period, all
+    pages change faster or slower by one factor (a busy week); `excess` is its variance.
     """
-    # Pages that share their fate: a busy week makes all of them faster.
     common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
     polled = frequency * (1.0 - first)
     return (
@@ -90,8 +89,8 @@ def _drawn_freshness(
     """The mean freshness of pages, by weight."""
     expected = expected_changes(rate, frequency)
     mean = fresh_share(expected)
-    # Of one cycle, of which the share min(E/a, 1) is fresh, E exponential; as a share of how
-    # much a page differs that is fresh or not all along.
+    # In one cycle the share min(E/a, 1) is fresh, E exponential. Its variance is compared with that
+    # of a page that is fresh, or not, for the whole period.
     with np.errstate(divide="ignore", invalid="ignore"):
         square = 2 * (-np.expm1(-expected) - expected * np.exp(-expected)) / expected**2
     square = np.where(expected > 1e-4, square, 1.0 - 2.0 * expected / 3.0)
@@ -108,7 +107,7 @@ def _drawn_delay(
 ) -> float:
     """The mean seconds that changes wait.
 
-    NaN where nothing changes in the period, infinite where what changes is never polled.
+    NaN if nothing changes in the period, infinite if a page that changes is never polled.
     """
     most = math.exp(generator.uniform(*_LOG_MOST))
     changes = generator.poisson(np.minimum(tellable(rate, frequency, most) * horizon, 1e15))

@@ -1,15 +1,15 @@
 """What a budget buys: changes found, freshness and delay, with intervals, from rate posteriors.
 
-`PricedPolls` says how often each page is polled. What comes of these intervals has closed forms
-for a known rate λ and poll interval τ (a = λτ): a poll finds a change with probability 1 - e^-a,
-the copy is up to date for a share (1 - e^-a)/a of the time, and a change waits τ/2. Their means
-over the posteriors are the forecast.
+`PricedPolls` says how often each page is polled. For a known rate λ and poll interval τ (a = λτ)
+there are closed forms: a poll finds a change with probability 1 - e^-a, the copy is up to date for
+a share (1 - e^-a)/a of the time, and a change waits τ/2. Their means over the posteriors are the
+forecast.
 
-Its intervals come of three uncertainties. The rates are drawn from their posteriors. What happens
-in the period is drawn given the rates. And because changes of real pages cluster, the outcomes are
-spread as widely as past predictions missed (`pollwise.insight.dispersion`).
+Its intervals cover three uncertainties. The rates are drawn from their posteriors. What happens in
+the period is drawn given the rates. And because changes of real pages cluster, the intervals are
+widened as the errors of past predictions demand (`pollwise.insight.dispersion`).
 
-A forecast leaves out that some hosts cannot keep up with their pages, and that a policy goes on
+A forecast ignores that some hosts cannot keep up with their pages, and that a policy goes on
 learning. `docs/theory.md` has more.
 """
 
@@ -50,24 +50,24 @@ _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _MOST_DRAWN = 2_000_000
 """Pages times draws."""
 _FEW_EXAMPLES = 3.0
-"""After so many example pages, half of the uncertainty of a rate is common to all pages."""
+"""With so many example pages, half of the uncertainty of a rate is common to all pages."""
 _TELLABLE = 10.0
-"""Of changes that come faster than this between two polls, polls do not tell how fast."""
+"""Above so many changes between two polls, polls do not tell the rate."""
 
 
 class Forecaster:
-    """Forecasts for pages of which the rates are known as far as `probabilities` say.
+    """Forecasts for pages with uncertain rates.
 
-    `rates` are changes per second, `probabilities` a row for each page that says how likely each
-    rate is. `weights` and `costs` are numbers, or one for each page. `examples` is the number of
-    pages from which it was learned how rates are distributed: after few, all rates together are
-    likely to be higher or lower than believed. Budgets are in cost units per second.
+    `rates` are changes per second; `probabilities` has a row for each page with the probability of
+    each rate. `weights` and `costs` are numbers, or one for each page. `examples` is the number of
+    pages from which the distribution of rates was learned: with few, all rates together may well be
+    higher or lower than believed. Budgets are in cost units per second.
 
-    Where polls are shared out, weights are multiplied with `worths`, as for pages that revert, and
-    probabilities with `hope`: a function of the seconds in which there is a poll for every page,
-    that gives a row for each page or one for all. A page that is worth little is still polled once
-    in `patience` rounds of all pages, if it has changed by then with a probability of at least
-    `patience_chance`. No page is polled for that reason where `patience` is infinite.
+    To share out polls, weights are multiplied by `worths`, as for pages that revert, and
+    probabilities by `hope`: a function of the seconds per round of all pages that gives a row for
+    each page or one for all. Even a page of little worth is polled once in `patience` rounds if it
+    has changed by then with a probability of at least `patience_chance`; an infinite `patience`
+    turns this off.
 
     >>> from pollwise.objectives import Detection
     >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
@@ -115,7 +115,7 @@ class Forecaster:
 
     @classmethod
     def of(cls, policy: "BayesianIndex", pages: Sequence[Page], budget: float) -> Self:
-        """Of pages that a policy watches, by what it has learned under such a budget."""
+        """For the pages that a policy watches, from what it has learned under this budget."""
         page_ids = [page.id for page in pages]
         rates, probabilities = policy.rate_posteriors(page_ids)
         return cls(
@@ -132,10 +132,10 @@ class Forecaster:
         ).calibrated(budget, policy.recalibrated)
 
     def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
-        """The same with each page's rates changed by a factor.
+        """The same with each page's rates multiplied by a factor.
 
-        It makes the chance that a poll finds a change, under `budget`, what `recalibrated` makes
-        of it. When pages are polled stays as it is: that is up to a policy that knows no better.
+        With it, the chance that a poll finds a change under `budget` is the `recalibrated` one.
+        When pages are polled does not change, as the policy decides by the rates that it believes.
         """
         chances, _, _ = self._per_cycle(self.frequencies(budget))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,9 +164,9 @@ class Forecaster:
         )
 
     def cheapest(self, freshness: float) -> float:
-        """The smallest budget that makes pages so fresh (to 0.1 %).
+        """The smallest budget that reaches this freshness (to 0.1 %).
 
-        `InputError` where `freshness` is not between 0 and 1, and where no budget reaches it.
+        `InputError` if `freshness` is not between 0 and 1, or no budget reaches it.
         """
         if not 0 < freshness < 1:
             raise InputError(f"freshness {freshness} must be between 0 and 1 (exclusive)")
@@ -183,7 +183,7 @@ class Forecaster:
             )
         least = math.log(self._costs.sum() / LONGEST)
         found = least if excess(least) >= 0 else optimize.brentq(excess, least, most, xtol=2e-4)
-        # The root may be a little too small.
+        # The root found may be a little too small.
         return math.exp(found + 4e-4)
 
     def forecast(
@@ -198,9 +198,10 @@ class Forecaster:
     ) -> Forecast:
         """What to expect of the coming `horizon` seconds, with intervals of 80 %.
 
-        `chances` say how likely each page has changed since its copy was made, NaN where there is
-        no copy; None: as in the long run. `spread` is that of the past, the default that of
-        Poisson processes. The intervals come of so many `draws`, fewer for more than 5,000 pages.
+        `chances` are the probabilities that each page has changed since its copy was made, NaN
+        without a copy; None: as in the long run. `spread` is that of past predictions, by default
+        that of Poisson processes. The intervals come from so many `draws`, fewer for more than
+        5,000 pages.
         """
         require_positive("forecast", "horizon", horizon)
         frequency = self.frequencies(budget)
@@ -227,8 +228,8 @@ class Forecaster:
     def _outset(
         self, chances: Floats | None, polls: float, freshness: float
     ) -> tuple[float, float]:
-        """What share of so many `polls` makes first copies, and how much fresher the pages are
-        than in the long run: what they are now is felt for about one round of all pages.
+        """The share of the `polls` that makes first copies, and how much fresher than in the long
+        run the pages are over these: their present state matters for about one round of all pages.
         """
         if chances is None:
             return 0.0, 0.0
@@ -240,8 +241,8 @@ class Forecaster:
     def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats, Floats]:
         """Of each page, the probability that a poll finds a change, its freshness, its rate.
 
-        Rates count only as far as polls can tell them. A page that may change every second, and
-        that polls cannot tell from a slower one, would outweigh the changes of all other pages.
+        Rates count only as far as polls can tell them (`tellable`). Otherwise a page that may
+        change every second, for all that polls tell, would outweigh the changes of all others.
         """
         found, fresh, rate = (np.empty(len(frequency)) for _ in range(3))
         for begin in range(0, len(frequency), _PAGES_AT_ONCE):
@@ -268,11 +269,11 @@ class Forecaster:
         )
 
     def _mean(self, values: Floats) -> float:
-        """Over the pages, by weight."""
+        """The mean over pages, by weight."""
         return float(self._shares @ values)
 
     def _drawn_rates(self, draws: int, generator: np.random.Generator) -> Iterator[Floats]:
-        """A rate for each page, so many times; part of its error is common to all pages."""
+        """Draws of a rate for each page; part of the deviation is common to all pages."""
         cumulative = np.cumsum(self._probabilities, axis=1)
         cumulative /= cumulative[:, -1:]
         for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
@@ -283,7 +284,7 @@ class Forecaster:
 
 
 def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
-    """Widened in proportion, for delays cannot be negative."""
+    """The interval of the drawn delays, widened by ratios, as delays cannot be negative."""
     drawn = drawn[~np.isnan(drawn)]
     if len(drawn) == 0 or math.isinf(mean):
         return Interval(mean, mean, mean)

@@ -1,4 +1,4 @@
-"""What is to be expected of a budget, as frozen values; `Forecaster` computes them."""
+"""What to expect of a budget, as frozen values; `Forecaster` computes them."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,7 @@ __all__ = ["Expectation", "Forecast", "Interval"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A forecast figure: its expected value, and the ends of the interval that holds it in four
-    cases of five.
-    """
+    """A forecast figure: its expected value and its 80 % interval."""
 
     mean: float
     low: float
@@ -26,9 +24,9 @@ class Expectation:
 
     `budget` is in cost units a day. `found_per_day` counts the polls that find a change.
     `freshness` is the mean share of time in which the copy of a page equals the page, by weight.
-    `delay` is the mean time in seconds from a change to the next poll of its page; it is infinite
-    where a page that changes is never polled. `marginal_found` and `marginal_freshness` are what
-    one more cost unit a day would add to `found_per_day` and `freshness`.
+    `delay` is the mean time in seconds from a change to the next poll of its page; infinite if a
+    page that changes is never polled. `marginal_found` and `marginal_freshness` are what one more
+    cost unit a day would add to `found_per_day` and `freshness`.
     """
 
     budget: float
@@ -42,7 +40,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is to be expected of the coming `horizon` (seconds); the figures of `Expectation`."""
+    """What to expect of the coming `horizon` (seconds); the figures are as in `Expectation`."""
 
     horizon: float
     found_per_day: Interval

@@ -1,4 +1,4 @@
-"""What a watch has learned, as far as its database tells: the policy, and what it predicts."""
+"""What a watch has learned, read from its database: the policy, and what it predicts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,8 +29,8 @@ _POLLS_AT_ONCE = 65_536
 class Knowledge:
     """The pages of a database and what is known of them, as of its latest commit.
 
-    `scheduler` has the pages, the hosts and the rests after failures that were written down.
-    `outcomes` are the polls that are kept, as of `Store.outcomes`.
+    `scheduler` has the stored pages, hosts and rests after failures. `outcomes` are those of
+    `Store.outcomes`.
     """
 
     records: tuple[PageRecord, ...]
@@ -72,8 +72,7 @@ class Knowledge:
     def spread(self, period: float) -> Spread:
         """How far predictions for so many seconds were off.
 
-        They were not written down: they are what would have been predicted of each poll that is
-        kept, had everything been known that is known now.
+        They were not stored; they are computed for each kept poll from everything known now.
         """
         table = np.array(
             self.outcomes, np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])
@@ -97,9 +96,8 @@ class Knowledge:
 
 
 def learned_by(store: Store, policy: Policy) -> StateDict | None:
-    """What the store holds that a policy of this kind has learned; None where there is none.
-
-    Such as where it was learned by an earlier version, whose arrays were others.
+    """What a policy of this kind has learned; None: nothing is stored, or only with other arrays,
+    such as those of an earlier version.
     """
     try:
         learned = store.load_learned()
@@ -111,9 +109,9 @@ def learned_by(store: Store, policy: Policy) -> StateDict | None:
 
 
 def read_knowledge(db: Path) -> Knowledge:
-    """What a database tells; it may be at work meanwhile.
+    """What the database of a watch tells; it may be at work meanwhile.
 
-    `StoreError` if it is none, `InputError` where there is no page or no budget to speak of.
+    `StoreError` if it is no database, `InputError` if it has no pages, no run or a collection.
     """
     with Store.open_readonly(db) as store, store.snapshot():
         records = store.pages()

@@ -40,9 +40,9 @@ class PlannedBudget:
 class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
-    `pages` are watched, `polls` is the number of their polls so far. `wanted` is the smallest
-    budget that makes the pages `wanted_freshness` fresh; `curve` has more budgets in between, such
-    as for a figure. All three are None unless they were asked for.
+    `pages` are watched and had `polls` so far. `wanted` is the smallest budget that reaches
+    `wanted_freshness`; `curve` has more budgets in between, for a figure. All three are None unless
+    they were asked for.
     """
 
     database: str
@@ -58,10 +58,9 @@ class Plan:
 
 
 def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) -> Plan:
-    """What other budgets would bring, what `freshness` would take, and perhaps a curve.
+    """What other budgets would bring, which one reaches `freshness`, and perhaps a curve.
 
-    `StoreError` if it is no database, `InputError` where it has no pages or no budget, or where no
-    budget makes the pages so fresh.
+    Errors as for `read_knowledge`; `InputError` if no budget reaches `freshness`.
     """
     known = read_knowledge(db)
     wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
@@ -81,10 +80,10 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
 
 
 def _planned(known: Knowledge, factor: float) -> PlannedBudget:
-    """What a multiple of the budget brings."""
+    """What a multiple of the present budget brings."""
     budget = factor * known.rate
     expected = known.forecaster.expect(budget)
-    # The same draws for every budget: their differences are of the budgets alone.
+    # The same draws for every budget, so that only the budgets make differences.
     forecast = known.forecaster.forecast(
         budget,
         _HORIZON,

@@ -1,7 +1,7 @@
-"""How often a policy that polls by a price visits each page, when a budget is given.
+"""How often a policy that polls by a price polls each page under a budget.
 
-Such a policy visits a page each time that the mean of its index, over what is known of its rate,
-reaches the price. So a price is a poll interval for every page, and one price uses up the budget.
+Such a policy polls a page whenever its index, averaged over the posterior of its rate, reaches the
+price. So a price gives a poll interval for every page, and one price uses up the budget.
 """
 
 import math
@@ -20,14 +20,13 @@ Floats = NDArray[np.float64]
 _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
 SHORTEST, LONGEST = float(_TIMES[0]), float(_TIMES[-1])
-"""Seconds between two polls of a page, at the least and at the most."""
+"""The least and the most seconds between two polls of a page."""
 
 
 class PricedPolls:
     """Shares a budget out among pages; the arguments are as for `Forecaster`.
 
-    `costs` are those of a poll of each page, in cost units. `worths` are what the index of each
-    page is multiplied with.
+    But `costs` and `worths` have one entry for each page, and `worths` multiply the index.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class PricedPolls:
     def frequencies(self, budget: float) -> Floats:
         """Polls per second of each page; their costs add up to `budget` (cost units a second).
 
-        Unless that is more than 64 polls of each page a second.
+        They add up to less if that takes more than 64 polls of a page a second.
         """
         require_positive("frequencies", "budget", budget)
         index, floor = self._log_index(budget), self._floor(budget)
@@ -68,15 +67,15 @@ class PricedPolls:
                 low = middle
             else:
                 high = middle
-        # Where pages saturate, prices side by side may be far apart in spending: any mixture of
-        # what they buy is as good.
+        # Where pages saturate, spending may jump between adjacent prices; then a mixture of both is
+        # as good as either.
         more, less = (_frequencies_at(price, index, floor) for price in (low, high))
         spread = self._costs @ (more - less)
         share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
         return np.asarray(share * more + (1.0 - share) * less)
 
     def _round_time(self, budget: float) -> float:
-        """Seconds in which there is a poll for every page."""
+        """Seconds that one poll of every page takes."""
         return float(self._costs.sum()) / budget
 
     def _log_index(self, budget: float) -> Floats:
@@ -86,13 +85,13 @@ class PricedPolls:
             hopeful = hopeful * self._hope(self._round_time(budget))
             hopeful /= hopeful.sum(axis=1, keepdims=True)
         index: Floats = self._worths[:, None] * (hopeful @ self._values)
-        # Rounding must not make the index fall where it has all but reached its limit.
+        # Rounding must not make the index fall near its limit.
         np.maximum.accumulate(index, axis=1, out=index)
         with np.errstate(divide="ignore"):
             return np.log(index, out=index)
 
     def _floor(self, budget: float) -> Floats:
-        """Polls per second that each page gets whatever its index is."""
+        """Polls per second that each page gets whatever its index is (`patience`)."""
         longest = self._patience * self._round_time(budget)
         if math.isinf(longest):
             return np.zeros(len(self._costs))

@@ -24,7 +24,7 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class ChangedPage:
-    """A page that changed lately (UTC seconds), and how many changes were found of it in all."""
+    """A page that changed lately (UTC seconds), and how many of its changes were found in all."""
 
     url: str
     changed_at: float | None
@@ -33,7 +33,7 @@ class ChangedPage:
 
 @dataclass(frozen=True, slots=True)
 class FailingPage:
-    """A page of which so many polls in a row failed, the latest of them with this error."""
+    """A page whose polls failed, how often in a row, and the latest error."""
 
     url: str
     error: str | None
@@ -66,12 +66,10 @@ class Outlook:
 class Status:
     """What a database says of its pages.
 
-    `budget`, `objective` and `started_at` (UTC seconds) are those of the latest run, None where
-    there was none; a collection has no objective. `polls` of the `pages`, the `changes` they found,
-    the `versions` kept, the `bytes` of the database, and the number of `failing` pages are those of
-    `Totals`. `last_changes` and `failures` name up to ten pages, the latest and the longest failing
-    ones first. `forecast` is None where there are no pages, where no run has begun, and where the
-    pages are a `collection`.
+    `budget`, `objective` and `started_at` (UTC seconds) are those of the latest run, None without
+    one; a collection has no objective. The numbers are those of `Totals`. `last_changes` and
+    `failures` name up to ten pages, the latest and the longest failing ones first. `forecast` is
+    None without pages, before the first run, and for a `collection`.
     """
 
     database: str
@@ -91,7 +89,7 @@ class Status:
 
 
 def read_status(db: Path) -> Status:
-    """What the database says of its pages; `StoreError` if it is none."""
+    """What the database says of its pages; `StoreError` if it is no database."""
     with Store.open_readonly(db) as store:
         totals = store.totals()
         runs = store.runs()
@@ -123,7 +121,6 @@ def read_status(db: Path) -> Status:
 
 
 def _outlook(db: Path) -> Outlook:
-    """What to expect of the coming day and week under the present budget."""
     # Late, because numba, which the knowledge of a watch needs, takes a while to load.
     from pollwise.insight.knowledge import read_knowledge
 

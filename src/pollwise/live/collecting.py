@@ -1,4 +1,4 @@
-"""`pollwise collect`: from what a user says to a robot that builds a collection."""
+"""`pollwise collect`: from a user's words to a robot that builds a collection."""
 
 import asyncio
 import resource
@@ -36,8 +36,8 @@ __all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
 
 _MOST_FILES = 8192
 _MOST_BYTES = 4 * 2**20
-"""Of a page or sitemap. What a reader sees of a page is found in the loop that fetches, which
-stands still meanwhile: up to a second for so many bytes."""
+"""Of a page or sitemap. Finding the visible text of so many bytes stops the loop that fetches for
+up to a second."""
 
 
 class CollectingDisplay(Protocol):
@@ -46,10 +46,10 @@ class CollectingDisplay(Protocol):
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
     ) -> None:
-        """Show what came of a turn, with `under_way` polls now and `queued` responses."""
+        """Show what came of a turn, the number of polls under way and of responses queued."""
 
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
-        """Show how many links were left aside, and why."""
+        """Show how many links were rejected, and why."""
 
 
 MakeDisplay = Callable[[str], AbstractContextManager[CollectingDisplay]]
@@ -69,10 +69,10 @@ def collect_pages(
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
-    `settings` are without topic and subject. The topic is that of the words, examples (URLs or
-    files) and judge; that of the database where none is named. `say`: see `Session`. What the
-    response processor did is the answer. `InputError` and `StoreError` before anything is changed;
-    `StoreError` also ends a run whose database can be written no longer.
+    Words, examples (URLs or files) and judge name the topic, which `settings` lack; without any, it
+    is that of the database. `say`: see `Session`. The answer is what the response processor did.
+    `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
+    run.
     """
     told = replace(settings, topic=_named_topic(words, examples, judge), subject=words)
     link_filter = _link_filter(settings)
@@ -162,14 +162,14 @@ def _collection(
 def _polite_poller(
     exchanges: HttpFetcher, crawl_delay: float, clock: Callable[[], float]
 ) -> WebPoller:
-    """A poller of which every request waits its turn, also robots.txt and redirects."""
+    """A poller whose requests all wait for their turn, even for robots.txt and redirects."""
     fetcher = PoliteFetcher(exchanges, delay=crawl_delay, clock=time.monotonic, sleep=asyncio.sleep)
     robots_txt = RobotsTxt(fetcher, clock=clock)
     return WebPoller(fetcher, robots_txt, clock=clock, follow_redirects=False)
 
 
 def _have_room_for_connections() -> None:
-    """Raise the bound on open files, which is 1,024 on most systems unless one asks for more.
+    """Raise the bound on open files, 1,024 by default on most systems.
 
     A thousand polls may be under way, and a connection stays open for a while after its poll.
     """
@@ -180,14 +180,14 @@ def _have_room_for_connections() -> None:
 
 
 def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topic:
-    """What the command line says of the topic; an empty one where it says nothing."""
+    """The topic of the command line; empty if it names none."""
     if not (words or examples or judge):
         return Topic()
     return topic(words, [_text_of(example) for example in examples], judge)
 
 
 def _text_of(example: str) -> str:
-    """The text of an example page, a URL or the name of a file."""
+    """The text of an example page, given by its URL or as a file."""
     if example.startswith(("http://", "https://")):
         body, content_type, url = asyncio.run(_fetched(example))
     else:
@@ -223,7 +223,7 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
 
 
 def _agreed(store: Store, told: CollectSettings, db: Path) -> CollectSettings:
-    """The settings with the topic of the database, or of the command line if it has none yet."""
+    """The settings with the topic of the database, or that of the command line if it has none."""
     kept = latest_settings(store)
     if kept is None:
         if told.topic == Topic():
@@ -241,11 +241,11 @@ def _agreed(store: Store, told: CollectSettings, db: Path) -> CollectSettings:
 
 
 def _subject(about: Topic) -> str:
-    """What a topic without words is called."""
+    """The name of a topic without words."""
     return about.judge or "what the examples are about"
 
 
 def _stored_terms(db: Path) -> Iterator[tuple[int, bytes]]:
-    """The packed terms of all collected pages; read beside the writer, bit by bit."""
+    """See `StoreReader.terms`; by a reader of its own, as the writer is at work."""
     with Store.open_readonly(db) as reader:
         yield from reader.terms()

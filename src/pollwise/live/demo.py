@@ -1,9 +1,8 @@
 """The demonstration: a year of real pages in less than a minute, watched live by two policies.
 
-Both watch the same server over HTTP on this machine, under the same budget: one polls every page
-equally often, as most tools do, the other learns. A time-lapse server plays the year, with hosts
-that are slow, strict or flaky; each watcher has a store, a fetcher and a scheduler of its own, just
-as `pollwise watch` would.
+Both watch the same local server over HTTP, under the same budget: one polls every page equally
+often, as most tools do, the other learns. A time-lapse server plays the year, with hosts that are
+slow, strict or flaky. Each watcher has a store, a fetcher and a scheduler, as in `pollwise watch`.
 """
 
 import asyncio
@@ -53,7 +52,7 @@ SETTINGS = (
 
 @dataclass(slots=True)
 class Watcher:
-    """One of the two that watch, and what it has found so far."""
+    """One of the two watchers, and what it has found so far."""
 
     name: str
     polls: int = 0
@@ -61,15 +60,15 @@ class Watcher:
     numbers: dict[int, int] = field(default_factory=dict)
     """The place of each page in the time-lapse, by its id in the store."""
     answered: list[tuple[int, float]] = field(default_factory=list)
-    """Page (by number) and time of every poll that told whether the page had changed."""
+    """Page (by its place) and time of every poll that found the page."""
 
     @property
     def user_agent(self) -> str:
-        """What it calls itself before the server."""
+        """The User-Agent of its requests."""
         return f"pollwise-demo-{self.name}"
 
     def note(self, progress: Progress, copies: set[int]) -> None:
-        """Count what came of a turn; `copies` are the pages of which there is a copy."""
+        """Count what came of a turn; `copies` are the pages with a copy."""
         for report in progress.reports:
             observation = report.result.observation
             self.polls += 1
@@ -83,10 +82,10 @@ class Watcher:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """What a watcher got out of its budget; `changes` happened in all.
+    """What a watcher made of its budget; `changes` happened in all.
 
     `freshness`: mean share of time in which a copy equalled the page; `delay_days`: mean time from
-    a change to the poll that found it; `requests` on the wire, robots.txt and redirects included.
+    a change to the poll that found it; `requests` on the wire include robots.txt and redirects.
     """
 
     policy: str
@@ -118,7 +117,7 @@ class _DemoClock:
 
 
 class _StretchedPoller:
-    """What hosts ask for in seconds of ours, in seconds of the time-lapse."""
+    """Turns the real seconds that hosts ask for into seconds of the time-lapse."""
 
     def __init__(self, poller: Poller, speed: float) -> None:
         self._poller = poller
@@ -142,8 +141,8 @@ async def run_demo(
 ) -> list[DemoResult]:
     """Run the demonstration; `on_progress` is told the time in the time-lapse and the watchers.
 
-    `seconds`: how long the year takes. `report` is told what is done before it begins.
-    `PollwiseError` where this machine lets no port be served, or a database cannot be written.
+    `seconds`: how long the year takes. `report` is told what happens before it begins.
+    `PollwiseError` if no port can be served, or a database cannot be written.
     """
     timelapse = TimeLapse.bundled()
     speed = (timelapse.end - timelapse.start) / seconds
@@ -180,7 +179,7 @@ def _policy(name: str) -> Policy:
 
 
 async def _warm_up() -> None:
-    """Have the compiled parts of the policies ready before the clock runs."""
+    """Compile what the policies need before the clock runs."""
     for policy in map(_policy, _POLICIES):
         policy.add([Page(0), Page(1)])
         for now in range(4):
@@ -193,13 +192,13 @@ async def _warm_up() -> None:
 
 
 async def _together(watches: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all until they end; where one fails, the others are cancelled."""
+    """Run all until they end; if one fails, the others are cancelled."""
     try:
         async with asyncio.TaskGroup() as group:
             for watching in watches:
                 group.create_task(watching)
     except ExceptionGroup as errors:
-        # What stops one, such as a full disk, stops the others: the first tells it all.
+        # What stops one, such as a full disk, stops all: one error is enough.
         raise errors.exceptions[0] from None
 
 
@@ -223,7 +222,7 @@ async def _watch(
         watcher.numbers = {page.id: number for number, page in enumerate(pages)}
         scheduler = Scheduler(
             _policy(watcher.name),
-            # With polls a hundredth of a second apart, one that starts late must not cost one.
+            # Polls are a hundredth of a second apart: a late one must not cost the next.
             Budget(_POLLS_PER_DAY / _DAY, burst=_POLLS_PER_DAY),
             lease=_LEASE * clock.speed,
             crawl_delay=_CRAWL_DELAY * clock.speed,
@@ -232,7 +231,7 @@ async def _watch(
         )
         settings = WatchSettings(budget=f"{_POLLS_PER_DAY:g}/day")
         session = Session(store, settings, clock=clock, say=lambda text: None, scheduler=scheduler)
-        # A robots.txt holds for a day of ours, not of the time-lapse.
+        # A robots.txt holds for a real day, not one of the time-lapse.
         async with web_poller(
             clock, robots_txt_clock=time.monotonic, user_agent=watcher.user_agent
         ) as poller:

@@ -1,6 +1,6 @@
-"""A run in writing: where it begins, and everything that happens in it, turn by turn.
+"""The record of a run: its initial state and everything that happens, turn by turn.
 
-The initial state of a run is kept with the log of its events: `rerun` gives its commands again.
+With the initial state and the log of events, `rerun` gives the commands of the run again.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from pollwise.types import Page, StateDict
 __all__ = ["InitialState", "Journal", "rerun"]
 
 _STATE_SHARE = 0.01
-"""The share of the time that goes, at most, into each thing that is written down now and then."""
+"""The greatest share of the time to spend on each thing that is written now and then."""
 _RUNS_KEPT = 10
 _MOST_EVENTS = 30_000
-"""Events that are kept of a run that collects. The links of a page take ten kilobytes of the log,
-so it is some hundred megabytes. The first events lead to the same commands without the others."""
+"""Events that are kept of a run that collects: a log of some hundred megabytes, as the links of a
+page take ten kilobytes. They can be re-run without the later ones."""
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 class InitialState:
     """What a run begins with: the pages, what was learned of them, the scheduler's state.
 
-    `learned` and `scheduler` are None where nothing was kept yet.
+    `learned` and `scheduler` are None if nothing was stored yet.
     """
 
     pages: tuple[Page, ...]
@@ -52,7 +52,7 @@ class InitialState:
             scheduler.policy.load_state_dict(self.learned)
 
     def pack(self) -> bytes:
-        """As bytes, which `unpack` reads."""
+        """The state as bytes for `unpack`."""
         head = json.dumps([[astuple(page) for page in self.pages], self.scheduler])
         arrays: dict[str, Any] = {f"={k}": v for k, v in (self.learned or {}).items()}
         file = io.BytesIO()
@@ -73,21 +73,21 @@ def rerun(
 ) -> list[list[Command]]:
     """The commands that each event of a run led to, from its initial state and its log.
 
-    `scheduler` and its policy must be new, made with the settings of the run. The same on the same
-    kind of machine: sums of floats may be rounded differently on another.
+    `scheduler` and its policy must be new, made with the settings of the run. Another kind of
+    machine may round sums of floats differently, and so give other commands.
     """
     InitialState.unpack(initial_state).begin(scheduler)
     return [scheduler.handle(event) for event in events]
 
 
 class Journal:
-    """Writes a run down in a store, each turn in one transaction, from `async with` on.
+    """Writes a run into a store, each turn in one transaction, from `async with` on.
 
-    A turn is committed while the next one goes on, but never two at a time: a slow disk holds up
-    the turn after the next, not the fetches. `initial` None: there is nothing to run the events
-    from again, so they are not kept. `settings` are kept with the run, for whoever looks at it.
-    `states` gives what the caller wants to be kept now and then, by name. `on_progress` is told of
-    every turn after it was committed. `StoreError` where the store cannot be written.
+    A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
+    after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
+    `settings` are kept with the run. `states` gives, by name, what else to keep now and then.
+    `on_progress` is told of every turn after its commit. `StoreError` if the store cannot be
+    written.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Journal:
             self._writer.shutdown()
 
     async def record(self, turn: Progress) -> None:
-        """Have a turn written down, with what was learned up to now; the one before is by then."""
+        """Start to write a turn, with what was learned so far, after the one before is written."""
         batch = self._batch(turn)
         await self._committed
         self._committed = asyncio.ensure_future(self._commit(batch, turn))
@@ -162,7 +162,7 @@ class Journal:
 
 
 class _Seldom(Generic[T]):
-    """Something to write down, but not so often that it takes much of the time."""
+    """Something to write, but not so often that it takes much time."""
 
     def __init__(self, make: Callable[[], T], clock: Clock, stop: asyncio.Event) -> None:
         self._make = make
@@ -171,7 +171,7 @@ class _Seldom(Generic[T]):
         self._due = -math.inf
 
     def __call__(self) -> T | None:
-        """What there is to write down; None: not now. At the end it always is."""
+        """What to write; None: not now, which is never so at the end."""
         asked_at = self._clock()
         if asked_at < self._due and not self._stop.is_set():
             return None

@@ -1,7 +1,7 @@
-"""The loop of the live web: what the scheduler commands is carried out, what comes of it told.
+"""The loop of the live web: carries out what the scheduler commands and tells it what comes of it.
 
-`run` is to the web what `pollwise.simulation.simulate` is to a world. All its time comes from a
-`Clock`, so it runs just as well in a test, where the time is made up and pages are simulated.
+`run` is to the web what `pollwise.simulation.loop.simulate` is to a world. All its time comes from
+a `Clock`, so it runs just as well in a test, where the time is made up and pages are simulated.
 """
 
 import asyncio
@@ -70,11 +70,11 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What came of a turn of the loop: the events that the scheduler was told, in order, and the
-    reports of the polls among them.
+    """What came of a turn of the loop: the events for the scheduler, in order, and the reports of
+    the polls among them.
 
-    `first_copies`: the ids of the pages of which these polls brought the first copy, so that their
-    outcome CHANGED is no change.
+    `first_copies`: the ids of the pages whose first copy these polls brought. Their outcome is
+    CHANGED, but no change was seen.
     """
 
     events: tuple[Event, ...]
@@ -90,22 +90,19 @@ async def run(
     clock: Clock,
     record: Callable[[Progress], Awaitable[None]],
     stop: asyncio.Event,
-    first_events: Sequence[Event] = (),
     staff: Callable[[], int] | None = None,
 ) -> None:
     """Poll the pages that the scheduler names until `stop` is set.
 
     `watched` holds the pages by id; it is kept up to date with what the polls find. `record` is
-    awaited with what happened in each turn before the next, and once more at the end: whoever
-    writes down what it is given, together with the state of scheduler and policy at that moment,
-    loses nothing that was observed. `first_events` are told to the scheduler at the begin (the
-    pages as `Added`, say). `staff` is asked in each turn how many polls may be under way (None:
-    any number). Polls under way at the end are dropped. What `record` or a poll raises ends the
-    loop.
+    awaited with what happened in each turn before the next, and once more at the end: keeping that,
+    with the state of scheduler and policy at that moment, loses nothing that was observed. `staff`
+    is asked in each turn how many polls may be under way (None: any number). Polls under way at the
+    end are dropped. What `record` or a poll raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
-    turn = Progress(tuple(first_events), ())
+    turn = Progress((), ())
     staffed: int | None = None
     try:
         while not stop.is_set():
@@ -122,7 +119,7 @@ async def run(
             reports = under_way.ended()
             first_copies = _remember(watched, reports)
             turn = Progress(_told(reports, clock()), reports, first_copies)
-        # What has arrived in the last moment is known to the scheduler too before it is kept.
+        # The scheduler takes in what arrived at the last moment before it is recorded.
         for event in turn.events:
             scheduler.handle(event)
         await record(turn)
@@ -133,7 +130,7 @@ async def run(
 
 
 class _UnderWay:
-    """The polls that were begun and have not been told of, in the order of their start."""
+    """The polls that were begun and not yet reported, in the order of their start."""
 
     def __init__(self, poller: Poller, watched: MutableMapping[int, Watched]) -> None:
         self._poller = poller
@@ -141,7 +138,7 @@ class _UnderWay:
         self.polls: list[asyncio.Task[PollReport]] = []
 
     def obey(self, commands: Sequence[Command]) -> float:
-        """Begin the polls that are commanded; when the scheduler wants a `Tick`."""
+        """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
         wake_at = 0.0
         for command in commands:
             match command:
@@ -154,27 +151,27 @@ class _UnderWay:
         return wake_at
 
     def ended(self) -> tuple[PollReport, ...]:
-        """The reports of the polls that have ended, which are under way no longer."""
+        """Take out the polls that have ended; their reports."""
         reports = tuple(poll.result() for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports
 
 
 def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
-    """The events that reports amount to; what hosts asked for comes before the next poll."""
+    """The events of some reports; what hosts ask for comes first, to hold for the next poll."""
     if not reports:
         return ()
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
     polled = Polled(now, tuple(report.result.observation for report in reports))
     discovered = tuple(_discovered(reports, now))
-    # What a poll discovered may be worth more than what its host would be polled for next.
+    # A page just discovered may be worth more than the one that its host would be polled for next.
     return (*notices, Together(now, (polled, *discovered)) if discovered else polled)
 
 
 def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
-    """The pages that polls brought to light, then the links that may lead to them, new scores.
+    """The pages that polls discovered, then the links, which may lead to them, and new scores.
 
-    In the order of their ids: reports are not in the order in which pages were found.
+    Pages are in the order of their ids, in which they were found; the reports are not.
     """
     found = [new.page for _, discoveries in _discoveries(reports) for new in discoveries.new_pages]
     if found:
@@ -193,7 +190,7 @@ def _discoveries(reports: Sequence[PollReport]) -> Iterator[tuple[PollReport, Di
 def _remember(
     watched: MutableMapping[int, Watched], reports: Sequence[PollReport]
 ) -> frozenset[int]:
-    """Keep what reports tell for the next polls of their pages; the pages now first seen."""
+    """Keep what reports tell for the next polls of their pages; the ids of pages seen first now."""
     for _, discoveries in _discoveries(reports):
         watched.update({f.page.id: Watched(f.page, _NOTHING) for f in discoveries.new_pages})
     first_copies = set()

@@ -1,7 +1,7 @@
-"""One run over one store, put together in one place: for watch, collect and the demonstration.
+"""One run over one store, for watch, collect and the demonstration alike.
 
-A session takes the pages and what was learned of them from the store, brings the scheduler into
-the state in which the last run left it, and then runs the loop with everything written down.
+A session takes the pages and what was learned of them from the store, restores the scheduler's
+state of the last run, and then runs the loop and records everything.
 """
 
 import asyncio
@@ -33,11 +33,10 @@ T = TypeVar("T")
 
 
 class Session:
-    """A run over a store, whose pages are all there already.
+    """A run over a store that has all its pages already.
 
-    `scheduler`, with its policy, must be new; None: the one that the settings make. What the store
-    holds of another kind of policy, or of an earlier version of this one, is forgotten; `say`
-    is told.
+    `scheduler`, with its policy, must be new; None: the one that the settings make. What another
+    kind of policy, or an earlier version of this one, learned is forgotten, and `say` is told.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Session:
 
     @cached_property
     def records(self) -> list[PageRecord]:
-        """The pages at the begin."""
+        """The pages at the start."""
         return self.store.pages()
 
     async def run(
@@ -71,10 +70,10 @@ class Session:
         staff: Callable[[], int] | None = None,
         states: Callable[[], Mapping[str, bytes]] = dict,
     ) -> None:
-        """Poll until `stop` is set, from where the last run left off; once.
+        """Poll until `stop` is set, from where the last run left off; call it once.
 
-        `on_progress` is told of every turn, after it was committed, with all pages by id.
-        `staff`: see `loop.run`. `states`: see `Journal`. `StoreError` ends it.
+        `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
+        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -85,7 +84,7 @@ class Session:
         async with Journal(
             self.store,
             self.scheduler,
-            # What a collection begins with is what earlier runs collected: nobody keeps it twice.
+            # What a collection begins with is in the store already.
             None if collected else initial,
             settings=self.settings.recorded(),
             clock=self.clock,
@@ -104,9 +103,9 @@ class Session:
             )
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:
-        """Tell a policy that collects of what was collected; whether there was any.
+        """Tell a policy that collects what was collected; whether there was anything.
 
-        As of the latest copies: polls that failed since, or found the page gone, tell nothing.
+        That is the latest copies, whatever later polls failed or found the page gone.
         """
         policy = self.scheduler.policy
         if not isinstance(policy, RequestController):
@@ -132,8 +131,8 @@ async def web_poller(
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web for watching.
 
-    Clocks give seconds; `robots_txt_clock` (None: `clock`) is that by which a robots.txt holds for
-    a day. `not_modified_cost`: see `WebPoller`.
+    Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
+    `not_modified_cost`: see `WebPoller`.
     """
     async with HttpFetcher(clock=clock, user_agent=user_agent) as fetcher:
         robots_txt = RobotsTxt(fetcher, clock=robots_txt_clock or clock, user_agent=user_agent)
@@ -144,7 +143,7 @@ def run_until_stopped(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -
     """Run `main` on an event loop; SIGINT and SIGTERM set the event that it is given."""
 
     async def started() -> T:
-        # What is there at the start stays: nobody needs to look for garbage in it.
+        # What is there at the start stays, so it need not be searched for garbage.
         gc.freeze()
         gc.enable()
         stop = asyncio.Event()

@@ -1,4 +1,4 @@
-"""`pollwise watch`: from what a user says to a store that is at work."""
+"""`pollwise watch`: from a user's words to a running watch."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,17 +14,17 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical, read_url_list, scope_of
 
-__all__ = ["Display", "MakeDisplay", "named_pages", "watch_pages"]
+__all__ = ["MakeDisplay", "WatchingDisplay", "named_pages", "watch_pages"]
 
 
-class Display(Protocol):
+class WatchingDisplay(Protocol):
     """Shows people what a watch finds."""
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
         """Show what came of a turn; `watched` are all pages by id."""
 
 
-MakeDisplay = Callable[[int], AbstractContextManager[Display]]
+MakeDisplay = Callable[[int], AbstractContextManager[WatchingDisplay]]
 """Makes the display of a watch of so many pages."""
 
 
@@ -36,10 +36,10 @@ def watch_pages(
     make_display: MakeDisplay,
     say: Callable[[str], None],
 ) -> None:
-    """Watch these pages and those that the database has, until SIGINT or SIGTERM.
+    """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `say`: see `Session`. `InputError` and `StoreError` before anything is changed; `StoreError`
-    also ends a run whose database can be written no longer.
+    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
+    `StoreError` ends the run.
     """
     if not pages and not db.exists():
         raise InputError(
@@ -69,7 +69,7 @@ def watch_pages(
 
 
 def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
-    """The pages of a command line, and those of a list; what the list says of both holds.
+    """The pages of a command line and of a list; the weights and costs of the list win.
 
     `InputError` for what is no URL, with its line in the list.
     """

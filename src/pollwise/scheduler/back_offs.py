@@ -16,9 +16,9 @@ _SPREAD = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _BackOff:
-    """A page whose latest poll, begun at `started_at`, failed; it rests until `until`.
+    """A page whose latest poll, begun at `started_at`, failed.
 
-    That is about `pause` seconds in all.
+    It rests for about `pause` seconds, until `until`.
     """
 
     failure: Observation
@@ -39,16 +39,16 @@ class BackOffs:
         self._first = first
         self._longest = longest
         self._by_page: dict[int, _BackOff] = {}
-        # A heap of (until, page id), in which the rests that ended early are dropped late.
+        # A heap of (until, page id); rests that ended early are dropped from it late.
         self._resting: list[tuple[float, int]] = []
 
     def until(self, page_id: int) -> float | None:
-        """Until when a page whose latest poll failed rests; None: that one did not fail."""
+        """Until when a page rests; None: its latest poll did not fail."""
         back_off = self._by_page.get(page_id)
         return None if back_off is None else back_off.until
 
     def failed(self, failure: Observation, started_at: float, now: float) -> None:
-        """Have a page rest whose poll, begun at `started_at`, failed."""
+        """Let a page rest because its poll, begun at `started_at`, failed."""
         page_id = failure.page_id
         before = self._by_page.get(page_id)
         pause = self._first if before is None else min(2 * before.pause, self._longest)
@@ -57,7 +57,7 @@ class BackOffs:
         heapq.heappush(self._resting, (until, page_id))
 
     def is_outdated(self, observation: Observation) -> bool:
-        """Whether it is of a poll before the one that failed."""
+        """Whether an observation is of a poll before the one that failed."""
         back_off = self._by_page.get(observation.page_id)
         return back_off is not None and observation.polled_at < back_off.started_at
 

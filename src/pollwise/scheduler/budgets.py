@@ -16,7 +16,7 @@ _UNITS = {
     "week": 7 * 86_400.0,
 }
 _MOST_POLLS = 100_000_000
-"""They take 16 bytes each, and a minute or more."""
+"""Of one replay: so many take 16 bytes each, and a minute or more."""
 _PATTERN = re.compile(r"(?P<number>[^/]+)/(?P<unit>[a-z]+)(?P<per_page>/page)?")
 
 
@@ -35,7 +35,7 @@ class BudgetText:
         return f"{self.rate * _UNITS['day']:g}/day{'/page' if self.per_page else ''}"
 
     def require_replayable(self, pages: int, seconds: float) -> None:
-        """`InputError` where a history of so many pages and seconds cannot use this budget up."""
+        """`InputError` if a history of so many pages and seconds cannot use up this budget."""
         total = self.total(pages)
         if total > pages:
             raise InputError(
@@ -53,7 +53,7 @@ class BudgetText:
 def parse_budget(text: str) -> BudgetText:
     """Read a budget: a number above 0, a slash, a unit of time, perhaps `/page`.
 
-    One poll costs one unit, unless its page has another cost. `InputError` if `text` is none.
+    One poll costs one unit, unless its page has another cost. `InputError` for other text.
 
     >>> parse_budget("360/hour")
     BudgetText(rate=0.1, per_page=False)

@@ -40,7 +40,7 @@ class CellRate:
         self._tolerance = (burst - 1) / rate
 
     def begin(self, now: float) -> None:
-        """Nothing was saved up before `now`: neither a start nor a restart brings a burst."""
+        """Forget what was saved up before `now`: neither start nor restart brings a burst."""
         self.next_at = max(self.next_at, now)
 
     def spend(self, cost: float, now: float) -> None:
@@ -48,5 +48,5 @@ class CellRate:
         self.next_at = max(self.next_at, now - self._tolerance) + cost / self._budget.rate
 
     def correct(self, more: float, now: float) -> None:
-        """A poll that was counted took so many cost units more, or less."""
+        """Count `more` cost units (or less, below 0) for a poll that was counted already."""
         self.next_at = max(self.next_at + more / self._budget.rate, now - self._tolerance)

@@ -1,10 +1,12 @@
-"""When the hosts of pages may be polled, and which pages wait for them."""
+"""When the hosts of pages may be polled, and which pages wait in line for them."""
 
+import heapq
+import math
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from pollwise.scheduler import politeness
-from pollwise.scheduler.host_queues import HostQueues
 from pollwise.scheduler.politeness import Host
 
 __all__ = ["Hosts"]
@@ -13,17 +15,34 @@ _NEW = Host()
 
 
 class Hosts:
-    """What politeness knows of all scopes; the scope "" is of pages that are free at any time.
+    """The hosts by politeness scope, each with a line of pages that wait until it is free.
 
-    `crawl_delay` is the delay in seconds that every host is due, `longest_pace` the longest that
-    a host can ask for. `line` pages may wait for one host.
+    The scope "" is of pages that are free at any time. `crawl_delay` is the delay in seconds that
+    every host is due, `longest_pace` the longest that a host can ask for. At most `line` pages wait
+    for one host: not any number, because what is worth most may change while a page waits; but
+    enough that a page which has to come back later finds a place at a host in steady demand.
+
+    >>> hosts = Hosts(crawl_delay=2.0, longest_pace=60.0, line=1)
+    >>> hosts.block("a", until=5.0)
+    >>> hosts.join("a", 7, hosts.free_at("a", 3.0)), hosts.join("a", 8, hosts.free_at("a", 3.0))
+    (True, False)
+    >>> hosts.next_page(4.0) is None, hosts.first_free
+    (True, 5.0)
+    >>> hosts.next_page(5.0)
+    7
     """
 
     def __init__(self, *, crawl_delay: float, longest_pace: float, line: int) -> None:
         self._crawl_delay = crawl_delay
         self._longest_pace = longest_pace
+        self._places = line
         self._hosts: dict[str, Host] = {}
-        self._queues = HostQueues(places=line)
+        self._lines: dict[str, deque[int]] = {}
+        self._waiting: set[int] = set()
+        # When a host with a line is expected to be free; and a heap of the same, from which
+        # outdated times are dropped late.
+        self._expected: dict[str, float] = {}
+        self._free: list[tuple[float, str]] = []
 
     def free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled."""
@@ -51,27 +70,48 @@ class Hosts:
 
     def waits(self, page_id: int) -> bool:
         """Whether a page waits in line for its host."""
-        return page_id in self._queues
+        return page_id in self._waiting
 
     def join(self, scope: str, page_id: int, free_at: float) -> bool:
         """Let a page wait for its host, free at the time given; whether there was room."""
-        return self._queues.join(scope, page_id, free_at)
+        if len(self._lines.get(scope, ())) >= self._places:
+            return False
+        self._lines.setdefault(scope, deque()).append(page_id)
+        self._waiting.add(page_id)
+        self._expect(scope, free_at)
+        return True
 
     def turn_away(self, scope: str, now: float) -> float:
-        """When a page may come again for which there was no room."""
+        """When a page that found no room in line may come again."""
         self._hosts[scope], until = politeness.turned_away(
             self._host(scope), now, self._crawl_delay
         )
         return until
 
     def next_page(self, now: float) -> int | None:
-        """Take the first page that waits for a host which is free now."""
-        return self._queues.next_page(now, lambda scope: self.free_at(scope, now))
+        """Take the first page in line for a host that is free now."""
+        while self._free and self._free[0][0] <= now:
+            time, scope = heapq.heappop(self._free)
+            if self._expected.get(scope) != time:
+                continue
+            free = self.free_at(scope, now)
+            if free > now:
+                self._expect(scope, free)
+                continue
+            line = self._lines[scope]
+            page_id = line.popleft()
+            self._waiting.discard(page_id)
+            if line:
+                self._expect(scope, now)
+            else:
+                del self._lines[scope], self._expected[scope]
+            return page_id
+        return None
 
     @property
     def first_free(self) -> float:
-        """When the first host with a line is expected to be free; infinite: none."""
-        return self._queues.first_free
+        """When the first host with a line is expected to be free; infinite: there is no line."""
+        return self._free[0][0] if self._free else math.inf
 
     def state(self, now: float) -> list[tuple[str, float, float]]:
         """Rows for a JSON text: scope, pace, and from when on it may be polled."""
@@ -92,7 +132,13 @@ class Hosts:
     def _note(self, scope: str, host: Host, now: float) -> None:
         if scope:
             self._hosts[scope] = host
-            self._queues.expect(scope, self.free_at(scope, now))
+            if scope in self._lines:
+                self._expect(scope, self.free_at(scope, now))
+
+    def _expect(self, scope: str, free_at: float) -> None:
+        """Expect a host with a line to be free at this time, instead of at an earlier guess."""
+        self._expected[scope] = free_at
+        heapq.heappush(self._free, (free_at, scope))
 
     def _host(self, scope: str) -> Host:
         return self._hosts.get(scope, _NEW)

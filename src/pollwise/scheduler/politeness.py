@@ -1,9 +1,9 @@
 """When a host may be polled again: pure functions of time.
 
-A host, or whatever shares a politeness scope, is polled by one poll at a time, and after each poll
-it is left alone for a while: for the crawl delay that everybody is due, or for its own if that is
-longer (`Crawl-delay` of robots.txt, which RFC 9309 leaves to custom), and until the time that it
-named itself (Retry-After, RFC 9110 section 10.2.3).
+A host, or whatever shares a politeness scope, gets one poll at a time and is left alone after each:
+for the crawl delay that every host is due, or its own if that is longer (`Crawl-delay` in
+robots.txt, not part of RFC 9309), and until the time that it named itself (Retry-After, RFC 9110
+section 10.2.3).
 """
 
 import math
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _SHORTEST_WAIT = 0.01
-"""Whoever comes while a poll is under way is sent away for this many seconds at least."""
+"""Seconds that a page which comes while a poll is under way has to wait at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Host:
     """What politeness needs to know of one scope; a new one is free at any time.
 
     `pace` is the delay in seconds that the host asked for, `blocked_until` the time until which it
-    wants to be left alone, `ended_at` the end of its latest poll and `duration` how many seconds
-    its latest answer took (at first a guess). `polling_since` is the start of the poll under way
-    (None: there is none), `waiting` the number of pages turned away since a poll began or ended.
+    wants to be left alone, `ended_at` the end of its latest poll, `duration` the seconds that its
+    latest answer took (at first a guess). `polling_since` is the start of the poll under way (None:
+    there is none), `waiting` the number of pages turned away since a poll began or ended.
     """
 
     pace: float = 0.0
@@ -43,13 +43,12 @@ class Host:
 
 
 def free_at(host: Host, now: float, crawl_delay: float) -> float:
-    """The time from which the host may be polled: not later than `now` if that is so already.
+    """The time from which the host may be polled; a time up to `now` means that it may be now.
 
     `crawl_delay` is the delay in seconds that every host is due. While a poll is under way the
-    time is an estimate, always later than `now`: nobody knows when the answer comes. The poll is
-    expected to take as long as the one before; if it has taken longer, as long again as it did so
-    far. So whoever comes back at the estimated time does so only a few times, however long the
-    poll lasts and whatever the scale of time.
+    time is an estimate, always later than `now`. The poll is expected to take as long as the one
+    before; once it has taken longer, twice as long as so far. So a caller that comes back at the
+    estimated time does so only a few times, however long the poll lasts.
 
     >>> host = poll_begun(Host(), 100.0)
     >>> free_at(host, 100.5, crawl_delay=2.0), free_at(host, 130.0, crawl_delay=2.0)
@@ -69,10 +68,9 @@ def free_at(host: Host, now: float, crawl_delay: float) -> float:
 def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float]:
     """The host after a page had to be turned away, and when that page may come again.
 
-    The pages turned away between two polls are given one turn each, so that a host that cannot
-    keep up is not asked for all of its pages at each of its free moments. Of n pages that all
-    wait for it, those that come to a free moment are about as many as the square root of 2n, and
-    the policy chooses among them.
+    The pages turned away between two polls get one turn each, so that they do not all come back
+    whenever a busy host is free. Of n pages that wait for it, about √(2n) come at a free moment,
+    and the policy chooses among them.
 
     >>> host = poll_ended(poll_begun(Host(), 99.0), 100.0)
     >>> host, first = turned_away(host, 100.0, crawl_delay=2.0)
@@ -82,7 +80,7 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
     """
     free = free_at(host, now, crawl_delay)
     if host.polling_since is not None and now > host.polling_since + host.duration:
-        # Who comes back again and again while a poll is late must not lose a turn each time.
+        # A page that comes back again and again while a poll is late must not lose its turn.
         return host, free
     turn = max(_delay(host, crawl_delay) + host.duration, _SHORTEST_WAIT)
     return replace(host, waiting=host.waiting + 1), free + host.waiting * turn
@@ -100,17 +98,17 @@ def poll_ended(host: Host, now: float) -> Host:
 
 
 def poll_lost(host: Host, now: float) -> Host:
-    """The host after its poll was given up, which tells nothing of how long answers take."""
+    """The host after its poll was given up; how long its answers take is not known from that."""
     return replace(host, polling_since=None, ended_at=now, waiting=0)
 
 
 def blocked(host: Host, until: float) -> Host:
-    """The host left alone until a time; it does not shorten a longer block."""
+    """The host left alone until a time, or longer if it was blocked for longer."""
     return replace(host, blocked_until=max(host.blocked_until, until))
 
 
 def paced(host: Host, delay: float) -> Host:
-    """The host with the delay in seconds that it asks for now, instead of an earlier one."""
+    """The host with the delay in seconds that it asks for now."""
     return replace(host, pace=delay)
 
 

@@ -1,8 +1,8 @@
 """Which polls may start now: the budget, politeness, leases and back-off around a policy.
 
 The policy says which page is worth a poll; the scheduler says whether it may be polled. Events go
-in, commands come out (`pollwise.events`); it reads no clock, opens no socket and draws no random
-number, so the same events always give the same commands.
+in, commands come out (`pollwise.events`). It reads no clock, opens no socket and draws no random
+numbers, so the same events always give the same commands.
 """
 
 import json
@@ -42,12 +42,12 @@ __all__ = ["Scheduler"]
 _MOST_PASSED_OVER = 16
 """Pages that one call passes over because they cannot be polled now."""
 _PAUSE = 0.01
-"""Seconds after which a call that passed over so many pages goes on: time must move, or a caller
-that obeys `WakeAt` would never come to anything else."""
+"""Seconds after which to go on when one call passed over so many pages: time must move, or a
+caller that obeys `WakeAt` would do nothing else."""
 
 
-class _Watched(NamedTuple):
-    """What the scheduler needs of a page; the rest is the policy's, or of whoever polls it."""
+class _Terms(NamedTuple):
+    """What the scheduler needs of a page."""
 
     scope: str
     cost: float
@@ -57,7 +57,7 @@ class _Watched(NamedTuple):
 class _Lease:
     """A poll under way, of a page as it was when the poll began."""
 
-    page: _Watched
+    page: _Terms
     started_at: float
     expires_at: float
 
@@ -69,26 +69,23 @@ class Scheduler:
     start nothing has been saved up: the first poll starts with the first event, then one every
     1/rate seconds.
 
-    *Politeness.* Of each scope (`Page.scope`; those without one are free) one poll at a time is
-    under way, and between the end of one and the start of the next at least `crawl_delay` seconds
-    pass, or as many as the host asked for (`HostPaced`, at most `longest_pace`); none starts before
-    a `HostBlocked` has ended. Pages that are selected at the wrong time wait in line for their
-    host; when `line` do so, the others go back to the policy. Where the line is short, chance
-    decides who comes when there is room, and some pages hardly ever do, unless the policy itself
-    chooses among the pages of a host.
+    *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
+    between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
+    as the host asked for (`HostPaced`, at most `longest_pace`); none starts before a `HostBlocked`
+    has ended. Pages that are selected while their host is busy wait in line for it; once `line`
+    pages wait, the others go back to the policy. With a short line chance decides which page finds
+    room, and some hardly ever do, unless the policy itself chooses among the pages of a host.
 
-    *Staffing.* At most as many polls are under way as `Staffed` said last (at first any number).
+    *Staffing.* `Staffed` bounds the polls under way; before the first there is no bound.
 
-    *Leases.* A poll that was not observed within `lease` seconds counts as failed. The observation
-    is welcome later all the same.
+    *Leases.* A poll that was not observed within `lease` seconds counts as failed. A late
+    observation is still taken in.
 
-    *Failures.* A page that FAILED or is GONE rests for `retry_after` seconds, after every further
-    failure twice as long, up to `retry_ceiling` (seconds; default: a week), give or take a tenth
-    by the page's id, so that the pages of a host that was down do not come back all at once. It
-    is never given up for good. Any answer ends the rest and makes the next one short again.
+    *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
+    `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
 
-    `policy` must be without pages: they come as `Added`. Where `Linked` or `Rescored`
-    comes, it is a `RequestController`. `InputError` for a budget or an option out of its range.
+    `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
+    `RequestController`. `InputError` for a budget or an option out of its range.
     """
 
     def __init__(
@@ -119,7 +116,7 @@ class Scheduler:
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._lease = lease
         self._now = -math.inf
-        self._pages: dict[int, _Watched] = {}
+        self._pages: dict[int, _Terms] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
         self._staff = math.inf
@@ -141,11 +138,11 @@ class Scheduler:
     def handle(self, event: Event) -> list[Command]:
         """Take in an event; the polls to start now, and last when to send a `Tick`.
 
-        An event that is earlier than one before counts as if it came with that one. Ids that are
-        unknown, pages that are watched already and observations told twice are ignored; so is an
-        observation of a poll before the one under way: the latter, which compares with the same
-        copy, tells more. `InputError`, with nothing taken in but the time, for a time or cost that
-        is no finite number, a page whose polls cost nothing, or links that the policy cannot take.
+        An event with an earlier time than the one before counts as simultaneous with it. Ids that
+        are unknown, pages that are watched already and repeated observations are ignored; so is an
+        observation of a poll before the one under way, which compares with the same copy and tells
+        more. `InputError`, with nothing taken in but the time, for a time or cost that is not
+        finite, a page whose polls cost nothing, or links that the policy cannot take.
         """
         _check(event)
         if self._now == -math.inf:
@@ -183,19 +180,19 @@ class Scheduler:
         return max(self._hosts.free_at(scope, now), now)
 
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
-        """Take up the pages of an earlier run without polling any yet, and its `state` if any.
+        """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
-        Before the first event; what the policy learned can then be loaded into it. Errors as of
-        `load_state` and of `Added`.
+        No poll starts yet; what the policy learned can then be loaded into it. Errors as for
+        `load_state` and `Added`.
         """
         if state is not None:
             self.load_state(state)
         self._add(pages)
 
     def load_state(self, text: str) -> None:
-        """Put `state` back, before the first event; `StateError` if `text` is none.
+        """Put `state` back, before the first event; `StateError` if `text` is no state.
 
-        The position in the budget is only taken over if the budget has the same rate.
+        The position in the budget is only kept if the budget has the same rate.
         """
         try:
             state = json.loads(text)
@@ -215,7 +212,7 @@ class Scheduler:
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
-        self._pages.update((page.id, _Watched(page.scope, page.cost)) for page in new.values())
+        self._pages.update((page.id, _Terms(page.scope, page.cost)) for page in new.values())
         self.policy.add(list(new.values()))
 
     def _note(self, event: Event, now: float) -> None:
@@ -248,7 +245,7 @@ class Scheduler:
         return self.policy
 
     def _remove(self, page_ids: Iterable[int]) -> None:
-        """Forget pages; a poll under way stays, for its host is busy with it until it ends."""
+        """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
             if self._pages.pop(page_id, None) is not None:
@@ -303,7 +300,7 @@ class Scheduler:
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:
                     ask_at = min(selection.wake_at, self._hosts.first_free)
-                    # A time that has come already would have the caller go round in circles.
+                    # With a time that has come already, the caller would go round in circles.
                     return polls, ask_at if ask_at > now else now + _PAUSE
                 page_id = int(selection.page_ids[0])
                 if not self._may_start(page_id, now):
@@ -315,7 +312,7 @@ class Scheduler:
         return polls, self._cell_rate.next_at
 
     def _may_start(self, page_id: int, now: float) -> bool:
-        """Whether a page that the policy selected can be polled now; if not, see to it later."""
+        """Whether a selected page can be polled now; if not, it waits in line or is deferred."""
         page = self._pages.get(page_id)
         if page is None:
             raise InputError(
@@ -325,8 +322,8 @@ class Scheduler:
         rests_until = self._back_offs.until(page_id)
         waits = page_id in self._leases or self._hosts.waits(page_id)
         if waits or (rests_until is not None and rests_until > now):
-            # After a restart, or if it was removed and added again. The policy holds it leased,
-            # as it would have, until the poll or the rest ends.
+            # After a restart, or if it was removed and added again. The policy treats it as leased
+            # until the poll or the rest ends.
             return False
         free = self._hosts.free_at(page.scope, now)
         if free <= now:
@@ -346,7 +343,7 @@ class Scheduler:
 
 
 def _check(event: Event) -> None:
-    """`InputError` for numbers that the arithmetic of time and budget cannot bear."""
+    """`InputError` for numbers that would spoil the arithmetic of time and budget."""
     require(f"{type(event).__name__}: now", event.now, math.isfinite(event.now), "finite")
     if isinstance(event, Polled):
         for one in event.observations:

@@ -9,13 +9,13 @@
      "engines": [{"engine": "http://...", "nearness": 0.7, "matches": 20, "results": 10}, ...],
      "failed": [{"engine": "http://...", "error": ...}, ...]}
 
-`matches` counts the pages that match in all engines, one that several have for each of them.
-`marks` are places in the snippet, in Unicode characters, of the words asked for. `engines` are
-those that answered, this one first, and `failed` those that should have. `limit` is at most 100,
-`offset` at most 900; `hops` is 0 where the query must not be forwarded, as by a peer.
-`GET /engine` answers what the engine is about and which peers it knows, `GET /health`
-`{"status": "ok"}`. Whatever goes wrong is `{"error": ...}`, one line, with the status 400 (the
-query), 404 (the path), 405 (the method) or 503 (the database, or too much to do).
+`matches` counts the matching pages of all engines, those of several engines several times. `marks`
+are the places of the query's words in the snippet, in Unicode characters. `engines` are those that
+answered, this one first, and `failed` those that should have. `limit` is at most 100, `offset` at
+most 900; `hops` is 0 if the query must not be forwarded, as in queries from peers. `GET /engine`
+answers what the engine is about and which peers it knows, `GET /health` `{"status": "ok"}`. Errors
+are `{"error": ...}`, one line, with the status 400 (the query), 404 (the path), 405 (the method) or
+503 (the database, or too much to do).
 """
 
 import asyncio
@@ -58,10 +58,10 @@ def engine_api(
     address: str,
     sleep: Sleep = asyncio.sleep,
 ) -> Starlette:
-    """The topic engine as an ASGI application, to be reached at the URL `address`.
+    """The topic engine as an ASGI application with the URL `address`.
 
-    While it runs, the engine directory asks the peers whose time has come, and the collection is
-    described anew each minute.
+    While it runs, the engine directory asks the peers that are due, and the description of the
+    collection is renewed each minute.
     """
     broker = QueryBroker(processor, directory, client, address=address)
 

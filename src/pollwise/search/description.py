@@ -1,4 +1,4 @@
-"""What a topic engine tells of itself, by which others know which queries to forward to it."""
+"""What a topic engine tells of itself, so that others know which queries to forward to it."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -15,8 +15,8 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A topic engine: its name, the words of its topic (stems), its topic vector, which has length
-    1 or is empty, and the number of documents that a search can find.
+    """A topic engine: its name, the stems of its topic's words, its topic vector (of length 1, or
+    empty), and the number of documents that a search can find.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Description:
     def nearness(self, terms: Collection[str]) -> float:
         """How much a query of these terms is about the topic: the cosine, from 0 to 1.
 
-        Each distinct term of the query counts alike.
+        All distinct terms of the query have the same weight.
 
         >>> Description("sea", ("whale",), {"whale": 0.8, "krill": 0.6}, 9).nearness(["whale"])
         0.8
@@ -39,7 +39,7 @@ class Description:
         return min(shared / math.sqrt(len(distinct)), 1.0)
 
     def document(self) -> dict[str, Any]:
-        """As `read_description` reads it."""
+        """The JSON document for `read_description`."""
         return {
             "name": self.name,
             "topic": list(self.topic),
@@ -49,9 +49,9 @@ class Description:
 
 
 def read_description(document: object) -> Description:
-    """The description in a peer's JSON document; `ValueError` where it is none.
+    """The description in a peer's JSON document; `ValueError` if it is none.
 
-    The vector is scaled to length 1, whatever the peer says: nobody is nearer for shouting.
+    The vector is scaled to length 1, so that no peer can make itself nearer.
     """
     if not isinstance(document, dict):
         raise ValueError("no description of an engine")
@@ -79,5 +79,5 @@ def read_description(document: object) -> Description:
 
 
 def readable(text: str, longest: int) -> str:
-    """Text of a peer as it can be sent on: cut, and without halves of surrogate pairs."""
+    """Text of a peer that can be sent on: cut, and without lone surrogates."""
     return text[:longest].encode(errors="replace").decode()

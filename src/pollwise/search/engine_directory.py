@@ -16,11 +16,11 @@ _LONGEST_PAUSE = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A peer by its URL: its description as heard last, at `heard_at` (None: never).
+    """A peer by its URL, with its latest description, heard at `heard_at` (None: never).
 
-    `failures` counts how often in a row it did not answer, the last time for the reason `error`;
-    until it answers again it rests: no query goes to it. It is asked for its description again at
-    `ask_at`. Times are UTC seconds.
+    `failures` counts how often in a row it did not answer, `error` is the latest reason. Until it
+    answers again it rests: no query goes to it. It is asked for its description again at `ask_at`.
+    Times are UTC seconds.
     """
 
     url: str
@@ -34,8 +34,8 @@ class Peer:
 class EngineDirectory:
     """The peers of an engine; `clock` gives the time in UTC seconds.
 
-    Descriptions are renewed each minute. A peer that fails rests 2 seconds, after each further
-    failure twice as long, at most 5 minutes.
+    Descriptions are renewed each minute. A peer that fails rests for 2 seconds, after each further
+    failure for twice as long, at most 5 minutes.
     """
 
     def __init__(self, urls: Iterable[str], *, clock: Callable[[], float]) -> None:
@@ -48,13 +48,13 @@ class EngineDirectory:
         return list(self._peers.values())
 
     async def refresh(self, describe: Callable[[str], Awaitable[Description]]) -> None:
-        """Ask those peers, all at once, whose time has come; `describe` may raise `PeerError`."""
+        """Ask all peers that are due, at once; `describe` may raise `PeerError`."""
         now = self._clock()
         due = [peer.url for peer in self._peers.values() if peer.ask_at <= now]
         await asyncio.gather(*(self._ask(url, describe) for url in due))
 
     def failed(self, url: str, error: str) -> None:
-        """Note that a peer gave no usable answer; for one that rests already nothing changes."""
+        """Note that a peer gave no usable answer; if it rests already, nothing changes."""
         peer, now = self._peers[url], self._clock()
         if peer.failures and now < peer.ask_at:
             return

@@ -1,4 +1,4 @@
-"""Asking peers over HTTP: bounded in time and size, and whatever they do is one kind of error."""
+"""Asking peers over HTTP: bounded in time and size, with one kind of error."""
 
 import asyncio
 import json
@@ -10,6 +10,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from pollwise.search.description import Description, read_description
 from pollwise.search.results import Result, read_results
+from pollwise.web.fetcher import one_line
 
 __all__ = ["PEER_SECONDS", "PeerClient", "PeerError", "RefusedError"]
 
@@ -20,19 +21,18 @@ _MOST_BYTES = 2**20
 
 
 class PeerError(Exception):
-    """A peer gave no answer that can be used; the message says why, in one line."""
+    """A peer gave no usable answer; the message says why, in one line."""
 
 
 class RefusedError(PeerError):
-    """The peer is well, but takes no such query."""
+    """The peer works, but refuses such a query."""
 
 
 class PeerClient:
     """Asks peers, by their URLs without a slash at the end; use it with `async with`.
 
-    A peer that has not answered in full within `timeout` seconds, answers with more than 1 MiB,
-    with another status than 200, with a redirect or with anything but what was asked for is a
-    `PeerError`.
+    `PeerError` if a peer has not answered in full within `timeout` seconds, or answers with more
+    than 1 MiB, a status other than 200 (a redirect too), or something else than was asked for.
     """
 
     def __init__(self, *, timeout: float = PEER_SECONDS) -> None:
@@ -43,7 +43,7 @@ class PeerClient:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit_per_host=16),
             timeout=aiohttp.ClientTimeout(total=None),
-            # A body that has to be decompressed could be larger than it looks.
+            # A compressed body could be larger than it looks.
             headers={"Accept": "application/json", "Accept-Encoding": "identity"},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -64,9 +64,7 @@ class PeerClient:
             raise PeerError(f"answers {error}") from error
 
     async def search(self, peer: str, query: str, limit: int) -> tuple[list[Result], int]:
-        """What the peer itself finds, best first, and how many of its pages match; it is told to
-        forward the query to nobody.
-        """
+        """What the peer finds without forwarding, best first, and how many of its pages match."""
         asked = {"q": query, "limit": str(limit), "hops": "0"}
         document = await self._ask(f"{peer}/search", asked)
         try:
@@ -84,9 +82,9 @@ class PeerClient:
             raise PeerError(f"no complete answer within {self._timeout:g} s") from error
         except aiohttp.ClientConnectorError as error:
             raise PeerError(f"no connection ({_reason(error.os_error)})") from error
-        # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers.
+        # ValueError: see `pollwise.web.fetcher`.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as error:
-            raise PeerError(_one_line(error)) from error
+            raise PeerError(one_line(error)) from error
         try:
             document: object = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -110,10 +108,5 @@ class PeerClient:
 
 
 def _reason(error: OSError) -> str:
-    # The numbers of the resolver's errors are below 0; the texts of the others name places, too.
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else _one_line(error)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
-    return text[:300] or type(error).__name__
+    # Resolver errors have numbers below 0; the texts of other errors would name addresses too.
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else one_line(error)

@@ -1,10 +1,10 @@
-"""The query broker: who answers a query, and what becomes of the answers.
+"""The query broker: which engines answer a query, and how their answers are merged.
 
-Each query is answered here, which costs little, as no topic vector has all words of its pages. It
-is also forwarded to those peers that are at least half as near to it as this engine is; so a query
-on the topic of this engine alone stays here, and one off it goes to those that are about it. Where
-no engine is near at all, the largest peers are asked. A query that was forwarded is forwarded no
-further, so that none goes round in circles.
+This engine answers each query, as no topic vector has all words of its pages, and it costs little.
+The query is also forwarded to the peers that are at least half as near to it as this engine; so
+queries about this engine's topic alone stay here, others go to the engines that they are about. If
+no engine is near at all, the largest peers are asked. A forwarded query is not forwarded again, so
+that none goes round in circles.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pollwise.store.sqlite.search import expression_of
 __all__ = ["MOST_RESULTS", "Found", "QueryBroker", "peers_for"]
 
 MOST_RESULTS = 100
-"""The results that one request may ask for; of each peer, so many take part at most."""
+"""The most results that one request, here or to a peer, may ask for."""
 
 _MOST_PEERS = 3
 _NEAR_SHARE = 0.5
@@ -32,7 +32,7 @@ _NEAR_SHARE = 0.5
 @dataclass(frozen=True, slots=True)
 class Found:
     """What came of a query: the merged results, the answers they are from (that of this engine
-    comes first), and of each peer that should have answered and did not, by its URL, why not.
+    first), and, by URL, why peers that should have answered did not.
     """
 
     results: Sequence[Result]
@@ -61,13 +61,13 @@ class QueryBroker:
 
     async def search(self, query: str, limit: int, offset: int, *, forward: bool) -> Found:
         """At most `limit` results, from the `offset`-th (from 0) on, of this engine and, with
-        `forward`, of the peers that are near. Peers together take no longer than one time-out.
+        `forward`, of the peers that are near. All peers together take one time-out at most.
 
-        What a query may say: see `pollwise.store.sqlite.search`. `InputError`, `StoreError` and
-        `OverloadedError` are about this engine; what peers do wrong is told in the answer.
+        The query language: see `pollwise.store.sqlite.search`. `InputError`, `StoreError` and
+        `OverloadedError` are about this engine; errors of peers are in the answer.
         """
         wanted, _ = expression_of(query)
-        # The operators of the expression are stop words, and so no terms.
+        # The operators of the expression are stop words and do not become terms.
         words = terms(wanted)
         own = self._processor.description
         near = peers_for(words, own, self._directory.peers) if forward else []
@@ -78,7 +78,7 @@ class QueryBroker:
             if not peer.failures
         ]
         try:
-            # With others' results before them, those of this engine start from the first.
+            # Results of peers may come first, so those of this engine are needed from the first on.
             skipped = 0 if asked else offset
             hits, matches = await self._processor.search(query, limit + offset - skipped, skipped)
             answered = await asyncio.gather(*asked)
@@ -109,10 +109,10 @@ class QueryBroker:
 def peers_for(
     words: Collection[str], own: Description, peers: Sequence[Peer]
 ) -> list[tuple[Peer, float]]:
-    """The peers, with their nearness, that a query of these terms concerns besides the engine
-    `own`: the nearest first, and at most three of those that answer.
+    """The peers, with their nearness, that should answer a query of these terms besides `own`.
 
-    Those that rest are among them where they would be asked if they did not.
+    The nearest come first; at most three of them do not rest. Peers that rest are included if they
+    would be asked otherwise.
     """
     known = [
         (peer, peer.description.nearness(words), peer.description.documents)

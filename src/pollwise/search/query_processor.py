@@ -1,4 +1,4 @@
-"""The query processor: answers queries from the collection, while others may write to it."""
+"""The query processor: answers queries from a collection that others may write to."""
 
 import asyncio
 import queue
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class OverloadedError(Exception):
-    """The engine has too much to do to answer now; the message says so in one line."""
+    """The engine is too busy to answer now; the message says so in one line."""
 
 
 class QueryProcessor:
     """Searches the collection of a database, which it only reads, in threads of its own.
 
-    A context manager; each thread has a `Store` of its own. `StoreError` where the database cannot
-    be read, `StateError` where another version of pollwise kept its topic filter, `InputError`
-    where it holds no collection.
+    A context manager; each thread has its own `Store`. `StoreError` if the database cannot be read,
+    `StateError` if another version of pollwise stored its topic filter, `InputError` if it holds no
+    collection.
     """
 
     def __init__(self, db: Path) -> None:
@@ -60,7 +60,7 @@ class QueryProcessor:
         return self._description
 
     async def refresh(self) -> None:
-        """Describe the collection anew: more pages have come, and taught the topic filter."""
+        """Describe the collection anew, after more pages have come and the filter has learned."""
         self._description = await self._in_thread(lambda store: _describe(store, self._db))
 
     async def search(self, query: str, limit: int, offset: int = 0) -> tuple[list[Hit], int]:
@@ -87,7 +87,7 @@ class QueryProcessor:
             self._waiting -= 1
 
     async def check(self) -> None:
-        """`StoreError` where the database can be read no longer."""
+        """`StoreError` if the database can no longer be read."""
         await self._in_thread(lambda store: store.next_page_id())
 
     async def _in_thread(self, read: Callable[[Store], T]) -> T:

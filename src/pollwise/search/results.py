@@ -1,17 +1,17 @@
-"""Results of a search, those of peers read with care, and how those of several engines are merged.
+"""Results of a search: reading those of peers with care, and merging those of several engines.
 
-The scores of two engines cannot be compared as they are: each takes the fit of its pages relative
-to its own best one (see `pollwise.store.sqlite.search`), so the best page of an engine that knows
-next to nothing of the words has about the same score as the best of one that is full of them. How
-much an engine knows shows in the number m of its pages, of N in all, that match the query. Both are
-blended as CORI does (J. Callan, Z. Lu, W. B. Croft, Searching distributed collections with
-inference networks, SIGIR 1995; J. Callan, Distributed information retrieval, 2000)::
+Scores of two engines cannot be compared directly: each takes the fit of its pages relative to its
+own best one (see `pollwise.store.sqlite.search`), so the best page of an engine that hardly has the
+words scores about as high as the best of one that is full of them. How much an engine knows shows
+in the number m of its N pages that match the query. Both are blended as in CORI (J. Callan, Z. Lu,
+W. B. Croft, Searching distributed collections with inference networks, SIGIR 1995; J. Callan,
+Distributed information retrieval, 2000)::
 
     score = (D + 0.4 · D · C) / 1.4,    C = T / max T,    T = m / (m + 50 + 150 · N / mean N)
 
-where D, from 0 to 1, is the score that the engine gave, and C, from 0 to 1, is relative to the
-other engines that answered. So an engine that knows little of the query loses up to two sevenths of
-its scores; those of an engine that answered alone stay as they are.
+where D (0 to 1) is the score that the engine gave, and C (0 to 1) is relative to all engines that
+answered. So an engine that knows little of the query loses up to two sevenths of its scores; those
+of an engine that answered alone stay the same.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _LONGEST_TEXT = 2000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A page found by an engine (its URL); all else as in `pollwise.store.Hit`."""
+    """A page found by an engine (its URL); all else as in `Hit`."""
 
     url: str
     title: str
@@ -45,7 +45,7 @@ class Result:
 class Answer:
     """The results of one engine, best first; `matches` of its `documents` match the query.
 
-    `nearness` is that of the query to its topic.
+    `nearness` says how near the query is to its topic.
     """
 
     engine: str
@@ -56,9 +56,9 @@ class Answer:
 
 
 def merge(answers: Sequence[Answer]) -> list[Result]:
-    """The results of all answers, best first; of a URL that several found, the best one.
+    """The results of all answers, best first; for a URL that several found, the best result.
 
-    Among equals the engine that stands first in `answers` comes first.
+    Equal scores are in the order of `answers`.
 
     >>> page = Result("http://a.example/", "", "", (), 0.5, 0.7, "http://x.example")
     >>> other = replace(page, url="http://b.example/", score=0.9, engine="http://y.example")
@@ -75,7 +75,7 @@ def merge(answers: Sequence[Answer]) -> list[Result]:
         for result in answer.results:
             rival = best.get(result.url)
             if rival is None or rival.score < result.score * share:
-                best.pop(result.url, None)  # so that it stands behind those before it
+                best.pop(result.url, None)  # so that it comes after those before it
                 best[result.url] = replace(result, score=result.score * share)
     return sorted(best.values(), key=lambda result: -result.score)
 
@@ -92,7 +92,7 @@ def _beliefs(answers: Sequence[Answer]) -> list[float]:
 def read_results(document: object, engine: str, limit: int) -> tuple[list[Result], int]:
     """At most `limit` results in the JSON document of a peer, and how many pages match.
 
-    `ValueError` where they are not there.
+    `ValueError` if it has none.
     """
     if not isinstance(document, dict) or not isinstance(document.get("results"), list):
         raise ValueError("no results of a search")
@@ -121,7 +121,7 @@ def _read(entry: Any, engine: str) -> Result:
 
 
 def _read_marks(marks: Any, length: int) -> tuple[tuple[int, int], ...]:
-    """Those marks that lie in a snippet of this length."""
+    """The marks that lie in a snippet of this length."""
     if not isinstance(marks, list):
         raise ValueError("a result without marks")
     for mark in marks:

@@ -1,4 +1,4 @@
-"""`pollwise serve`: from what a user says to a topic engine that answers over HTTP."""
+"""`pollwise serve`: from a user's words to a topic engine that answers over HTTP."""
 
 import signal
 import socket
@@ -26,9 +26,9 @@ _SECONDS_TO_FINISH = 5
 def serve_collection(db: Path, *, host: str, port: int, peers: Sequence[str]) -> None:
     """Answer searches of the collection in `db` until SIGINT or SIGTERM; `port` 0: any free one.
 
-    The database is only read: `pollwise collect` may be at work on it. `InputError` where the
-    address cannot be listened on, a peer has no usable URL or there is no collection;
-    `StoreError` where the database cannot be read.
+    The database is only read: `pollwise collect` may be at work on it. `InputError` if the address
+    cannot be listened on, a peer has no usable URL or there is no collection; `StoreError` if the
+    database cannot be read.
     """
     known = list(dict.fromkeys(map(_peer_url, peers)))
     with QueryProcessor(db) as processor, _listening(host, port) as listener:
@@ -62,8 +62,8 @@ async def _serve(
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
         server = uvicorn.Server(config)
-        # When it has ended the server raises the signal once more, for the handlers of before:
-        # these are its own, so that it ends cleanly, also when it is told to before it began.
+        # At its end the server raises the signal again, for the handlers set before it began. These
+        # are its own, so that it ends cleanly, even if it is told to before it begins.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, server.handle_exit)
         await server.serve(sockets=[listener])

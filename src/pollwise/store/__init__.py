@@ -1,6 +1,6 @@
-"""What is kept from one start to the next: pages, what was learned of them, what happened.
+"""What lasts from one run to the next: pages, what was learned of them, what happened.
 
-Today in one SQLite file; `base` has the contract.
+It is in one SQLite file; `base` has the contract.
 
 >>> import tempfile, pathlib
 >>> from pollwise.store.records import NewPage

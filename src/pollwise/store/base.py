@@ -1,10 +1,10 @@
-"""The contract of a store: what is written down of runs, and what can be read of it.
+"""The contract of a store: what is written of runs, and what can be read of it.
 
-Every call raises `StoreError`, one line that names place, cause and mend, where the store cannot
-be read or written; what was not committed then is not there, and the store can be used on. Each
-call sees one consistent state. A store may be used from any thread, by one thread at a time: let
-one thread make all calls of a writer, and give readers stores of their own. Times are UTC seconds
-since 1970.
+Every call raises `StoreError`, one line that names place, cause and remedy, if the store cannot be
+read or written; what was not committed is then lost, and the store can still be used. Each call
+sees one consistent state. A store may be used from any thread, by one thread at a time: let one
+thread make all calls of a writer, and give readers stores of their own. Times are UTC seconds since
+1970.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ __all__ = ["StoreJournal", "StoreReader"]
 
 
 class StoreReader(Protocol):
-    """What was written down; a writer may be at work meanwhile."""
+    """What a store holds; a writer may be at work meanwhile."""
 
     @property
     def path(self) -> Path:
@@ -40,115 +40,111 @@ class StoreReader(Protocol):
         """All watched pages, by id."""
 
     def find_page(self, url: str) -> PageRecord | None:
-        """The watched page of exactly this url, if there is one."""
+        """The watched page with exactly this URL, if there is one."""
 
     def next_page_id(self) -> int:
-        """The id of the next new page: one more than the largest ever given."""
+        """The id of the next new page: one more than the largest so far."""
 
     def totals(self) -> Totals:
-        """What the store holds, counted in one query that reads the table of pages once."""
+        """What the store holds, counted in one pass over the pages."""
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         """The latest polls of a page, newest first; the store keeps 50 of each page."""
 
     def outcomes(self) -> list[tuple[int, float, bool]]:
-        """Page, time and whether it found a change of the kept polls that found the page.
+        """Page, time and whether there was a change, of the kept polls that found the page.
 
-        Of the watched pages, by page and time.
+        Those of all watched pages, by page and time.
         """
 
     def revisits(self, page_id: int) -> list[float]:
-        """When polls found the body of the version before, byte for byte, oldest first.
+        """When polls found the latest version again, byte for byte, oldest first.
 
-        Of the 50 latest polls of the page, as for `recent_outcomes`.
+        Among the latest 50 polls of the page, as for `recent_outcomes`.
         """
 
     def versions(self, page_id: int) -> list[StoredVersion]:
-        """The versions of a page, also a removed one, oldest first."""
+        """The versions of a page, even a removed one, oldest first."""
 
     def body(self, body_hash: str) -> bytes:
-        """The body of a version; `InputError` where there is none of this hash."""
+        """The body with this hash; `InputError` if there is none."""
 
     def load_learned(self) -> StateDict | None:
-        """What was learned of all watched pages that were ever committed, for
-        `Policy.load_state_dict`; None where nothing was.
+        """What was learned of all watched pages, for `Policy.load_state_dict`; None: nothing.
 
-        `StateError` where pages were learned by policies with different arrays: the mend is
-        `forget_learned`.
+        `StateError` if policies with different arrays learned it; `forget_learned` is the remedy.
         """
 
     def has_learned(self) -> bool:
-        """Whether anything was learned, by whatever policy."""
+        """Whether any policy learned anything."""
 
     def scheduler_state(self) -> str | None:
-        """The scheduler's state in the latest batch that gave one (a JSON text)."""
+        """The scheduler's state in the latest batch with one (a JSON text)."""
 
     def state(self, name: str) -> bytes | None:
-        """What the latest batch that had a state of this name kept; None: there was none."""
+        """The bytes of this name in the latest batch with some (`Batch.states`); None: none."""
 
     def runs(self) -> list[Run]:
-        """All runs, oldest first, also those whose events were pruned."""
+        """All runs, oldest first, even if their events were pruned."""
 
     def initial_state(self, run_id: int) -> bytes:
-        """The state that `start_run` was given; `InputError` where the run is unknown or pruned."""
+        """The state given to `start_run`; `InputError` if the run is unknown or pruned."""
 
     def events(self, run_id: int) -> Iterator[Event]:
-        """The event log of a run, in order, read bit by bit; empty where it was pruned.
+        """The event log of a run, in order, read in portions; empty if it was pruned.
 
-        Events that are committed meanwhile are given too. `InputError` for a line that is no
-        event.
+        Includes events committed meanwhile. `InputError` for a line that is no event.
         """
 
     def history(self) -> Iterator[Fetched]:
-        """The collected pages, in the order in which they were collected first, with their
-        present relevance and links; without removed pages.
+        """The collected pages in the order in which they were first collected, read in portions.
 
-        With `pages`, it is what a request controller needs to go on after a restart. A link may
-        lead to a removed page. Read bit by bit.
+        With their present relevance and links; without removed pages, to which links may still
+        lead. A request controller needs this, and `pages`, to go on after a restart.
         """
 
     def terms(self) -> Iterator[tuple[int, bytes]]:
-        """The packed terms of all collected pages with their ids, read bit by bit."""
+        """The ids and packed terms of all collected pages, read in portions."""
 
     def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
         """The pages that were seen, by id, for an export; without removed pages.
 
-        With `min_relevance`, only those that are so relevant. Read bit by bit.
+        With `min_relevance`, only pages at least that relevant. Read in portions.
         """
 
     def search(self, query: str, limit: int = 10, offset: int = 0) -> list[Hit]:
-        """The collected pages that hold these words, best first, from the `offset`-th (from 0) on.
+        """The collected pages that match a query, best first, from the `offset`-th (from 0) on.
 
-        What a query may say, and how hits are ranked: see `pollwise.store.sqlite.search`.
-        `InputError` for a query without a word to look for, and for more than 10,000 hits at once.
+        The query language and the ranking: see `pollwise.store.sqlite.search`. `InputError` for a
+        query without a word to look for, and for more than 10,000 hits at once.
         """
 
     def count_matches(self, query: str) -> int:
-        """The number of pages that `search` finds by this query; `InputError` as there."""
+        """The number of pages that match a query; `InputError` as for `search`."""
 
     def searchable_pages(self) -> int:
         """The number of pages that `search` can find."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Within this context all that is read is of one state of the file.
+        """Within this context all reads see one state of the file.
 
-        A writer may be at work meanwhile; its `-wal` file grows until the context ends.
+        The `-wal` file of a writer at work grows until the context ends.
         """
 
 
 class StoreJournal(Protocol):
-    """Writes down what happens; there is one at a time."""
+    """Writes what happens; there is one writer at a time."""
 
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
-        """Watch these pages; the answer gives them their ids, in the order given.
+        """Watch these pages; the answer has them with their ids, in the order given.
 
-        A url that is watched already keeps its id and history, and takes the new scope, weight
-        and cost. A url that was removed gets a new id. `InputError` where a weight or cost is
-        not finite.
+        A URL that is watched already keeps its id and history, and takes the new scope, weight
+        and cost. A URL that was removed gets a new id. `InputError` if a weight or cost is not
+        finite.
         """
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
-        """Watch these pages no longer, and forget what was learned of them; their versions stay.
+        """Stop watching these pages and forget what was learned of them; their versions stay.
 
         Ids that are unknown or removed already are ignored.
         """
@@ -156,27 +152,25 @@ class StoreJournal(Protocol):
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
-        """Begin a run, to which the events of the batches from now on belong; its id.
+        """Begin a run, to which the events of later batches belong; its id.
 
-        `settings` (values that JSON can hold) and `initial_state` are what it takes to re-run the
-        events (None: that is not to be); the store does not look into them. A long-lived daemon
-        may begin a new run now and then, so that the log of the older ones can be pruned.
+        `settings` (values that JSON can hold) and `initial_state` (None: the events cannot be
+        re-run) are what it takes to re-run the events; the store does not look into them.
         """
 
     def commit(self, batch: Batch) -> None:
         """Keep a batch in one transaction: when this returns, all of it is on the disk.
 
-        An observation older than the latest one of its page is counted and changes nothing else
-        of the page. Learned rows of pages that are removed, or unknown, are left out. A page that
-        is gone is found by `search` no longer, until a poll finds it again.
-        `InputError` for a poll or the content of a page that was never added, a version that is
-        another page's, a new page whose id is not the next one or whose url is watched already,
-        or events before `start_run`; `StateError` for learned arrays that do not fit together.
-        Then nothing is kept.
+        An observation older than the latest one of its page is counted, but changes nothing else.
+        Learned rows of unknown or removed pages are left out. `search` does not find a page that
+        is gone until a poll finds it again. `InputError` for a poll or the content of a page that
+        was never added, a version of another page, a new page whose id is not the next one or whose
+        URL is watched already, or events before `start_run`; `StateError` for learned arrays that
+        do not fit together. After an error nothing is kept.
         """
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""
 
     def forget_learned(self) -> None:
-        """Drop all that was learned, such as before another policy takes over."""
+        """Drop everything that was learned, such as before another policy takes over."""

@@ -38,13 +38,13 @@ class PageRecord:
     """A watched page and what its polls told.
 
     `page.seen_at` is the time of the latest poll that found the page, changed or not. The other
-    times are UTC seconds, None where it has not happened. `outcome`, `error`, `last_cost` and
-    `memory` are those of the latest poll, `failures` counts the FAILED ones in a row up to it.
-    `changes` counts the polls that found a change against an earlier copy. `last_changed_at` is
-    the time of the latest change as the server told it, else the time of the poll that found it.
+    times are UTC seconds; None: not yet. `outcome`, `error`, `last_cost` and `memory` are those of
+    the latest poll, `failures` counts the FAILED polls in a row up to it. `changes` counts the
+    polls that found a change since an earlier copy. `last_changed_at` is the time of the latest
+    change as the server told it, else that of the poll that found it.
 
-    `depth` is the number of links between a seed (0) and the page. `relevance` (0 to 1), `title`
-    and `duplicate_of` are those of `Collected`; None: the page was not collected.
+    `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
+    `duplicate_of` are those of `Collected`; None: the page was not collected.
     """
 
     page: Page
@@ -66,8 +66,9 @@ class PageRecord:
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """One poll: what it told, what to remember of the page from now on, and, where the page had
-    changed, its new version. `error` says in words what went wrong.
+    """One poll: what it told, what to remember of the page, and the new version if it had changed.
+
+    `error` says in words what went wrong.
     """
 
     observation: Observation
@@ -80,8 +81,8 @@ class PollResult:
 class Discovery:
     """A page that was found at `found_at` (UTC seconds), `depth` links away from a seed.
 
-    `page.id` is given by the caller: the ids of the discoveries of a batch, in any order, go on
-    from `Store.next_page_id` without a gap.
+    The caller gives `page.id`: the ids of a batch, in any order, start at `Store.next_page_id` and
+    have no gaps.
     """
 
     page: Page
@@ -93,10 +94,9 @@ class Discovery:
 class Collected:
     """What the response processor made of the present content of a page.
 
-    `relevance` says how much it is about the topic, from 0 to 1 (None: nobody can tell). `terms`
-    is the page's packed term vector, by which it can be scored again when the topic is known
-    better. A page that is not `indexed` (it asks not to be), or has the content of the page
-    `duplicate_of`, is not found by a search.
+    `relevance` (0 to 1) says how much it is about the topic (None: unknown). `terms` is the page's
+    packed term vector, to score it again when the topic is known better. A search does not find a
+    page that is not `indexed` (it asks not to be), or that is a copy of the page `duplicate_of`.
     """
 
     page_id: int
@@ -112,10 +112,9 @@ class Collected:
 class Discoveries:
     """What one poll meant for a collection.
 
-    `new_pages` came to light by it. `collected` is what was made of the content; None: there was
-    none that is new. `links` are those that the page has now (None: those it had before); the
-    store keeps them for pages that are collected. `rescored` is the relevance, by id, of pages
-    that were collected before and are judged otherwise now.
+    `new_pages` are those that it discovered. `collected` is what was made of the content; None:
+    nothing new. `links` are those of the page now (None: as before); the store keeps them for
+    collected pages. `rescored` has the new relevance, by id, of pages that were collected before.
     """
 
     new_pages: tuple[Discovery, ...] = ()
@@ -126,15 +125,14 @@ class Discoveries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What belongs together: it is in the store as a whole or not at all.
+    """What is stored as a whole or not at all.
 
-    `events` go to the log of the current run. `learned` is the policy's state of just the pages
-    polled, and every array that all pages share. `scheduler` is the scheduler's state as a JSON
-    text. None: as it was.
+    `events` go to the log of the current run. `learned` is the policy's state of the polled pages
+    only, with all arrays that pages share. `scheduler` is the scheduler's state as a JSON text.
+    None: as before.
 
-    For a collection: of `discovered` the new pages are written first, so that all else may refer
-    to them. `states` are bytes to keep by name, such as the state of the topic filter; those not
-    named stay as they were.
+    For a collection: the new pages of `discovered` are written first, so that the rest may refer to
+    them. `states` are bytes to keep by name, such as the state of the topic filter; others stay.
     """
 
     events: tuple[Event, ...] = ()
@@ -166,9 +164,8 @@ class StoredVersion:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a store holds: of the watched pages their number, their polls, the changes found, and
-    how many pages FAILED at their latest poll; of removed pages too, the number of versions.
-    `bytes` is the size of the database.
+    """What a store holds: the watched pages, their polls, the changes found, and the pages that
+    FAILED at their latest poll; all versions, even of removed pages; the size of the database.
     """
 
     pages: int
@@ -192,9 +189,9 @@ class Fetched:
 class Document:
     """A page that was seen, as it is exported.
 
-    Times are UTC seconds; `first_seen_at` is None where no version was kept. `changes` counts as
-    in `PageRecord`. `relevance`, `title` and `text` are None where the page was not collected.
-    `duplicate_of` is a URL. `gone`: the latest poll that did not fail found no such page any more.
+    Times are UTC seconds; `first_seen_at` is None if no version was kept. `changes` counts as in
+    `PageRecord`. `relevance`, `title` and `text` are None if the page was not collected.
+    `duplicate_of` is a URL. `gone`: the latest poll that did not fail found the page gone.
     """
 
     page_id: int
@@ -216,9 +213,9 @@ class Document:
 class Hit:
     """A page found by `Store.search`.
 
-    `snippet` is the part of the text that fits best, on one line; `marks` are start and end of
-    the words in it that were asked for. `bm25` is above 0 and grows with the fit of the words,
-    `relevance` (0 to 1) says how much the page is about the topic, `score` (0 to 1) blends both.
+    `snippet` is the part of the text that matches best, on one line; `marks` are start and end of
+    the query's words in it. `bm25` is above 0 and grows with the match of the words, `relevance` (0
+    to 1) says how much the page is about the topic, `score` (0 to 1) blends both.
     """
 
     page_id: int

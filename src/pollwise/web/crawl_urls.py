@@ -1,11 +1,11 @@
 """The one spelling under which a discovered page is known.
 
-A crawl meets the same page under many addresses. What `urls.canonical` does by the WHATWG URL
-standard is safe for any URL that a user writes; here more is dropped, as a crawl must not fetch a
-page once for every visitor number that a server deals out.
+A crawl meets the same page under many addresses. `urls.canonical`, by the WHATWG URL standard, is
+safe for any URL that a user writes; here more is dropped, lest a crawl fetch a page once for every
+session number that a server hands out.
 
-The order of the parameters of a query is left alone: servers read repeated names, and queries that
-are no lists of names at all, in order. What differs in order only is found as a duplicate.
+The order of the parameters of a query stays, as it matters to servers for repeated names and for
+queries that are no lists of names. Pages that differ in it alone are found as duplicates.
 """
 
 import re
@@ -20,7 +20,7 @@ _UNRESERVED = {
     for character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 }
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
-# `sid` and `session` also name stories and lectures: only what looks like a token is dropped.
+# `sid` and `session` also name stories and lectures: only values that look like tokens are dropped.
 _NOT_OF_THE_PAGE = re.compile(
     r"""
     (?:^|&)
@@ -46,11 +46,10 @@ _SESSION_IN_PATH = re.compile(
 def crawl_url(url: str) -> str:
     """The canonical form of an absolute URL that a crawl discovered.
 
-    Beyond `urls.canonical`: unreserved characters are decoded, other escapes are in upper case
-    and a percent sign that begins none is one (RFC 3986 section 6.2.2); session numbers, in the
-    query or in the path, and the parameters by which campaigns follow a visitor are dropped, as
-    is a query without content. `crawl_url(crawl_url(u))` is `crawl_url(u)`. `InputError` where
-    `url` is none that pollwise fetches.
+    Beyond `urls.canonical`: unreserved characters are decoded, other escapes are in upper case,
+    and a percent sign that begins no escape is escaped (RFC 3986 section 6.2.2). Session numbers in
+    query or path, the parameters by which campaigns track visitors, and empty queries are dropped.
+    `crawl_url(crawl_url(u))` is `crawl_url(u)`. `InputError` if pollwise does not fetch `url`.
 
     >>> crawl_url("https://Example.org/%7eann/a;jsessionid=1F/../b?utm_source=x&q=%c3%a9&sid=7#top")
     'https://example.org/~ann/b?q=%C3%A9&sid=7'
@@ -62,7 +61,7 @@ def crawl_url(url: str) -> str:
     query = _NOT_OF_THE_PAGE.sub("", query).lstrip("&")
     respelled = f"{address}?{query}" if query else address
     without = _SESSION_IN_PATH.sub("", address)
-    # What stood before the session number may be a dot segment now.
+    # Without the session number, what is left of its segment may be a dot segment.
     return respelled if without == address else crawl_url(without + respelled[len(address) :])
 
 

@@ -1,11 +1,11 @@
-"""One HTTP exchange after another: conditional, bounded in time and size, never raising.
+"""HTTP fetches: conditional, bounded in time and size, never raising.
 
 Validators and redirects. A validator names one state of one resource (RFC 9110 section 8.8). When
-page A redirects to B, the copy at hand and its validators are B's, so only B can answer 304 to
-them: `If-None-Match` goes along with every redirect, as two resources hardly ever share an entity
-tag. `If-Modified-Since` is only sent to the URL asked for: should A one day redirect to C, a page
-older than the copy at hand, then C would answer "not modified" for a content never seen. For the
-same reason nobody should remember the `last_modified` of an answer that was redirected.
+page A redirects to B, the copy and its validators are B's. `If-None-Match` is sent along with every
+redirect, as two resources hardly ever share an entity tag: only B can answer 304. But
+`If-Modified-Since` is only sent to the URL asked for: should A one day redirect to C, a page older
+than the copy, then C would answer "not modified" for content never seen. For the same reason the
+`last_modified` of a redirected answer should not be remembered.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ import aiohttp
 import yarl
 from aiohttp.http_exceptions import HttpProcessingError
 
-from pollwise import __version__
 from pollwise.errors import InputError
 from pollwise.types import PageMemory
+from pollwise.version import __version__
 from pollwise.web.urls import canonical, joined
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Now",
     "decompress",
     "follow_none",
+    "one_line",
     "parse_http_date",
     "parse_retry_after",
 ]
@@ -43,7 +44,7 @@ Now = Callable[[], float]
 """Gives the time in seconds of UTC since 1970."""
 
 MayFollow = Callable[[str], Awaitable[bool]]
-"""Says of the canonical URL that a redirect leads to whether it may be fetched."""
+"""Whether the canonical URL that a redirect leads to may be fetched."""
 
 
 async def follow_none(url: str) -> bool:
@@ -54,12 +55,11 @@ async def follow_none(url: str) -> bool:
 _DAY = 86400.0
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Each member costs a copy of what is left; nobody writes a page in more pieces than this.
+# Each member costs a copy of the rest; no real page comes in more members.
 _MAX_GZIP_MEMBERS = 100
 
-
 USER_AGENT = f"pollwise/{__version__} (+https://pypi.org/project/pollwise/)"
-"""The User-Agent header by default; an operator should put a page of their own here."""
+"""The default User-Agent header; operators should name a page of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,12 @@ class FetchResult:
     """What came of a fetch.
 
     `url` is the URL asked for, `final_url` the one that answered after redirects. `error` says in
-    one line why there is no usable answer; then `body` is empty, and `status` is None unless the
-    error is about a redirect (where it is the redirect's). Without an error `body` is what a 2xx
-    answer carried, decompressed, and empty for every other status; `wire_bytes` is its length
-    before that. `etag`, `last_modified` and `content_type` are header values, verbatim;
-    `retry_after` is in seconds from now, at most a day; `date` is the time that the server gave
-    as its own. `robots_tag` are the values of X-Robots-Tag, one a line. `redirected_to` is
-    the canonical URL that a redirect led to which was not followed.
+    one line why there is no usable answer; then `body` is empty, and `status` is None or that of a
+    redirect that failed. Without an error `body` is the decompressed body of a 2xx answer, empty
+    for every other status; `wire_bytes` is its length before decompression. `etag`, `last_modified`
+    and `content_type` are header values, verbatim; `retry_after` is in seconds from now, at most a
+    day; `date` is the server's time. `robots_tag` are the values of X-Robots-Tag, one a line.
+    `redirected_to` is the canonical URL of a redirect that was not followed.
     """
 
     url: str
@@ -97,11 +96,10 @@ class Fetcher(Protocol):
     async def fetch(
         self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
     ) -> FetchResult:
-        """Fetch `url`, on condition that it is no longer what `memory` tells of it.
+        """Fetch `url` if it has changed since the copy in `memory` (empty: unconditionally).
 
-        An empty memory asks unconditionally. `may_follow` is asked before each redirect is
-        followed (None: all may be). What the network does wrong is a result with `error`, never
-        an exception.
+        `may_follow` is asked before each redirect is followed (None: all are). What goes wrong on
+        the network is a result with `error`, never an exception.
         """
         ...
 
@@ -132,8 +130,8 @@ class HttpFetcher:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            # Who asks bounds how much is under way; a queue here would only hide it, and
-            # would count as time to connect.
+            # The caller bounds how many fetches are under way; time in a queue here would count
+            # as time to connect.
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
             headers=self._headers,
@@ -160,7 +158,7 @@ class HttpFetcher:
             error = f"no connection within {self._connect_timeout:g} s"
         except TimeoutError:
             error = f"no complete answer within {self._timeout:g} s"
-        # ValueError: what aiohttp, yarl and the IDNA codec say of hosts and headers that cannot be.
+        # ValueError: from aiohttp, yarl and the IDNA codec, for impossible hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
             error = _in_words(raised)
         return FetchResult(url, url, error=error)
@@ -193,13 +191,9 @@ class HttpFetcher:
         self, session: aiohttp.ClientSession, url: str, target: str, conditions: dict[str, str]
     ) -> tuple[FetchResult, str | None]:
         """One request and its answer, and where that redirects to."""
-        request = session.get(
-            # Canonical already: yarl would spell it in its own way.
-            yarl.URL(target, encoded=True),
-            headers=conditions,
-            allow_redirects=False,
-        )
-        async with request as response:
+        # Canonical already; yarl would spell it in its own way.
+        address = yarl.URL(target, encoded=True)
+        async with session.get(address, headers=conditions, allow_redirects=False) as response:
             headers, status = response.headers, response.status
             result = FetchResult(
                 url,
@@ -240,10 +234,10 @@ class _AnswerError(ValueError):
 def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
     """A body without its Content-Encoding (RFC 9110 section 8.4): gzip, deflate or none.
 
-    `deflate` is taken with or without the zlib wrapper, gzip in several members (RFC 1952 section
-    2.2); what follows the compressed data is ignored, as browsers do. Never holds more than
-    `max_bytes` of output. `ValueError`, with a reason in words, for data that is broken, cut off,
-    larger than that, or in another encoding.
+    `deflate` may lack the zlib wrapper, gzip may have several members (RFC 1952 section 2.2); what
+    follows the compressed data is ignored, as browsers do. Never holds more than `max_bytes` of
+    output. `ValueError`, with a reason in words, for data that is broken, cut off, too large, or in
+    another encoding.
     """
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not data:
@@ -259,10 +253,10 @@ def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
     for _ in range(_MAX_GZIP_MEMBERS):
         stream = zlib.decompressobj(window)
         try:
-            # One byte more than allowed tells too much from just enough.
+            # One byte more than allowed shows that there is too much.
             body += stream.decompress(data, max_bytes + 1 - len(body))
         except zlib.error as error:
-            raise _AnswerError(f"broken {encoding} body: {_one_line(error)}") from error
+            raise _AnswerError(f"broken {encoding} body: {one_line(error)}") from error
         if len(body) > max_bytes:
             raise _too_large(max_bytes)
         if not stream.eof:
@@ -284,15 +278,15 @@ def parse_http_date(value: str | None) -> float | None:
     try:
         date = email.utils.parsedate_to_datetime(value)
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    # Not only ValueError: the parser of the standard library trips over some garbage.
+    # Not only ValueError: the standard library's parser fails in many ways on garbage.
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
 def parse_retry_after(value: str | None, now: float) -> float | None:
-    """The seconds to wait of a Retry-After header (RFC 9110 section 10.2.3); None: it says nothing.
+    """The seconds to wait by a Retry-After header (RFC 9110 section 10.2.3); None: it says nothing.
 
-    Both forms, seconds and date; a time gone by is 0, and nobody is waited for more than a day.
+    Either seconds or a date; a past date gives 0, and the wait is at most a day.
 
     >>> parse_retry_after("120", now=0.0)
     120.0
@@ -307,12 +301,12 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
 
 
 def _validator(value: str | None) -> str | None:
-    """The value if it can be sent back as it came; other bytes than ASCII cannot, for certain."""
+    """The value if it can be sent back as it came, which only ASCII surely can."""
     return value if value and value.isascii() and value.isprintable() else None
 
 
 def _readable(value: str | None) -> str | None:
-    """Header text as it can be stored: undecodable bytes shown as `?`."""
+    """Header text that can be stored, with `?` for undecodable bytes."""
     return None if value is None else value.encode(errors="replace").decode()
 
 
@@ -326,10 +320,11 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the body was cut off or garbled"
     if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
-        return f"the answer is no HTTP: {_one_line(Exception(error.message))}"
-    return _one_line(error)
+        return f"the answer is no HTTP: {one_line(Exception(error.message))}"
+    return one_line(error)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an error says, on one line of at most 300 characters; never empty."""
     text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
     return text[:300] or type(error).__name__

@@ -1,8 +1,8 @@
-"""The crawl delay as the last word: no exchange with a host begins too soon after another.
+"""The last guard of the crawl delay: no exchange with a host begins too soon after another.
 
-The scheduler spaces polls, and a poll its own requests. Redirects of robots.txt may lead to any
-host, though, at any time, and to one host from a thousand others; so every exchange of a
-collection passes here.
+The scheduler spaces polls, and a poll spaces its own requests. But redirects of robots.txt may lead
+to any host at any time, and from a thousand hosts to one; so every exchange of a collection passes
+through here.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ __all__ = ["PoliteFetcher"]
 
 _MOST_REDIRECTS = 5
 _MOST_WAITING = 10
-"""Exchanges that may wait for one host: more come only by the will of somebody who means ill."""
+"""Exchanges that may wait for one host; only an attack makes more."""
 _MANY_SCOPES = 10_000
 
 
@@ -32,10 +32,10 @@ class _Turn:
 class PoliteFetcher:
     """A `Fetcher` that makes the exchanges of another one wait for their turn.
 
-    Of each politeness scope one exchange at a time is under way, and at least `delay` seconds
-    pass between the end of one and the begin of the next; a redirect that is followed is an
-    exchange like any other. Whoever finds ten waiting before gets a result with `error`. `sleep`
-    waits as long as it is told; `clock` gives seconds.
+    Each politeness scope has one exchange at a time, and at least `delay` seconds pass between the
+    end of one and the start of the next; a redirect that is followed is an exchange of its own.
+    When ten wait already, the result is an `error`. `sleep` waits for so many seconds; `clock`
+    gives seconds.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class PoliteFetcher:
     async def _exchange(self, url: str, memory: PageMemory) -> FetchResult:
         try:
             turn = self._turn(scope_of(url))
-        except InputError:  # the other fetcher has the words for it
+        except InputError:  # the other fetcher says what is wrong with it
             return await self._fetcher.fetch(url, memory, may_follow=follow_none)
         if turn.waiting >= _MOST_WAITING:
             return FetchResult(url, url, error="too many requests to its host wait already")
         turn.waiting += 1
         try:
             async with turn.lock:
-                # Again and again, for a sleep may end a little early.
+                # A loop, as a sleep may end a little early.
                 while (wait := turn.ended_at + self._delay - self._clock()) > 0:
                     await self._sleep(min(wait, self._delay))
                 try:
@@ -99,7 +99,7 @@ class PoliteFetcher:
         return turn
 
     def _forget_idle(self) -> None:
-        """Drop the scopes that are free, and look again when twice as many are kept."""
+        """Drop the scopes that are free; next time when twice as many as now are kept."""
         free = self._clock() - self._delay
         self._turns = {s: t for s, t in self._turns.items() if t.waiting or t.ended_at > free}
         self._kept = max(_MANY_SCOPES, 2 * len(self._turns))

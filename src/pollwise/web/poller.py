@@ -3,15 +3,15 @@
 =================================  =========  ==================================================
 answer                             outcome    besides
 =================================  =========  ==================================================
-200 or 203, content is other       CHANGED    a `Version`; so also for the first copy.
-                                              `reverted`: it is that of an earlier version
-200 or 203, content is the same    UNCHANGED  (what is the same: `pollwise.web.change`)
+200 or 203, content differs        CHANGED    a `Version`, also for the first copy.
+                                              `reverted`: the content of an earlier version
+200 or 203, content is the same    UNCHANGED  (by `pollwise.web.change`)
 304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
 404, 410                           GONE
 429, 503                           FAILED     with Retry-After: `HostBlocked`
-a redirect, if none is followed    UNCHANGED  `redirected_to`; it is a page without content
-robots.txt disallows the page      FAILED     the page is not fetched
-robots.txt cannot be had           FAILED     the same, and `HostBlocked` until it is asked again
+a redirect, if none is followed    UNCHANGED  `redirected_to`; a page without content
+robots.txt disallows the page      FAILED     not fetched
+robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again
 everything else                    FAILED
 =================================  =========  ==================================================
 """
@@ -37,10 +37,10 @@ Notice = HostBlocked | HostPaced
 class PollReport:
     """Everything that one poll brought: its `result`, and what it tells of the page's host.
 
-    For whoever builds a collection: `robots_tag` is the X-Robots-Tag of the answer,
-    `redirected_to` the canonical URL of a redirect that was not followed. `reread` is the content,
-    as of a version, where only its text is as before: its markup, or the header, may say something
-    else to robots. `discovered` is what the poll meant for the collection (None: there is none).
+    For collections: `robots_tag` is the X-Robots-Tag of the answer, `redirected_to` the canonical
+    URL of a redirect that was not followed. `reread` is the content of an unchanged page whose
+    markup, or X-Robots-Tag, may still tell robots something new. `discovered` is what the poll
+    meant for the collection (None: there is none).
     """
 
     result: PollResult
@@ -57,20 +57,20 @@ class Poller(Protocol):
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """Poll a page whose latest report gave `memory` (empty: there is no copy yet).
 
-        What the web does wrong is a FAILED observation, never an exception; `InputError` where
+        What goes wrong on the web is a FAILED observation, never an exception; `InputError` if
         `page.url` is no http or https URL.
         """
         ...
 
 
 class WebPoller:
-    """Polls pages by a fetcher, as far as robots.txt allows; see the table of the module.
+    """Polls pages by a fetcher, as far as robots.txt allows; see the module's table.
 
-    A crawl delay is told as `HostPaced` by the first report that follows each reading of the
-    robots.txt (once a day and origin, and once in a new process), if it asks for a delay or no
-    longer asks for one. A failed poll costs as much as any other, even if nothing was fetched: what
-    is free would be tried for ever. Redirects are followed, where robots.txt allows, if
-    `follow_redirects`; if not, each request of this poller is a poll of its own.
+    When a robots.txt asks for a crawl delay, or no longer asks for one, the first report after each
+    reading of it (once a day and origin, and once in a new process) has a `HostPaced`. A failed
+    poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
+    With `follow_redirects` redirects are followed where robots.txt allows; without, each request is
+    a poll of its own.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class WebPoller:
     def answered(
         self, page: Page, memory: PageMemory, rules: Rules, result: FetchResult
     ) -> PollReport:
-        """The report of a poll whose latest answer is this one, under the rules of its origin."""
+        """The report of a poll that got this answer, under the rules of its origin."""
         now = self._clock()
         notices = self._paced(page, rules, now)
         if result.status in (429, 503) and result.retry_after:
@@ -110,7 +110,7 @@ class WebPoller:
         return replace(report, notices=notices, robots_tag=result.robots_tag)
 
     def put_off(self, page: Page, memory: PageMemory, rules: Rules, why: str) -> PollReport:
-        """The report of a poll that ended, for this reason, before the page was fetched."""
+        """The report of a poll that ended before the page was fetched, for the reason `why`."""
         now = self._clock()
         return _failed(page, memory, now, why, self._paced(page, rules, now))
 
@@ -132,7 +132,7 @@ class WebPoller:
         origins[origin] = rules.expires_at, rules.crawl_delay
         if rules.crawl_delay == told_delay == 0:
             return ()
-        # The scope is polled at one pace, that of its origin (http, https) that wants the longest.
+        # A scope has one pace: the longest delay that one of its origins (http, https) asks for.
         return (HostPaced(now, page.scope, max(delay for _, delay in origins.values())),)
 
     def _judged(
@@ -166,7 +166,7 @@ def _failed(
 def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -> PollReport:
     """The report of an answer with content."""
     found = fingerprint(result.body, result.content_type)
-    # The validators are of this answer alone, also where it sent none.
+    # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, remembered(memory, found))
     version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
     if not is_changed(memory, found):
@@ -204,11 +204,11 @@ def _observed(
 
 
 def _last_changed_at(page: Page, result: FetchResult, now: float, outcome: Outcome) -> float | None:
-    """The time of Last-Modified (RFC 9110 section 8.8.2) where it can be believed.
+    """The time of Last-Modified (RFC 9110 section 8.8.2) if it is credible.
 
-    It must be no time to come, by the server's clock nor by ours. Pages made on demand are stamped
-    with the moment of the answer, so it must be earlier than Date too. And it must fit what the
-    poll found: a changed page changed after the copy at hand, an unchanged one before.
+    It must not be in the future. It must be earlier than Date, as pages made on demand are stamped
+    with the time of the answer. And it must fit what the poll found: a changed page changed after
+    the latest copy, an unchanged one before.
     """
     changed_at = parse_http_date(result.last_modified)
     if changed_at is None or changed_at > now:

@@ -1,8 +1,8 @@
-"""What the robots.txt of an origin allows (RFC 9309), asked for once a day.
+"""What the robots.txt of an origin allows (RFC 9309), fetched once a day.
 
-What an answer means (section 2.3.1): 2xx: its rules. 3xx that leads nowhere, and 4xx: there are
-none, all is allowed. 5xx and no answer: nothing is allowed, and it is asked again after 10
-minutes. 429 counts with the latter, as it says "not now" and not "none".
+What an answer means (section 2.3.1): 2xx: its rules. 3xx that leads nowhere, and 4xx: there are no
+rules, all is allowed. 5xx, 429 ("not now") and no answer: nothing is allowed, and it is asked again
+after 10 minutes.
 """
 
 import asyncio
@@ -27,11 +27,10 @@ _ASKED_AGAIN_AFTER = 600.0
 _LONGEST_DELAY = 86400.0
 _MAX_SITEMAPS = 1000
 _MAX_BYTES = 500 * 1024  # section 2.5: at least this much is read; the rest is ignored
-# Redirects and links may name origins without end; the oldest is forgotten first.
+# Redirects and links may name any number of origins; the oldest is forgotten first.
 _MAX_ORIGINS = 100_000
-# Of all files together, compressed.
-_MAX_HELD = 64 * 2**20
-# A parsed file takes twenty times the memory of its text: ten megabytes, if it is made to.
+_MAX_HELD = 64 * 2**20  # bytes of all files, compressed
+# A parsed file takes up to twenty times the memory of its text: ten megabytes.
 _PARSED_AT_A_TIME = 16
 _AGENT_LINE = re.compile(r"\s*user[-\s]*agent[\s:]+([^#]*)", re.IGNORECASE)
 _PRODUCT = re.compile(r"[a-z_-]*")  # section 2.2.1
@@ -41,9 +40,9 @@ _PRODUCT = re.compile(r"[a-z_-]*")  # section 2.2.1
 class Rules:
     """What one reading of a robots.txt says to this robot; it holds until `expires_at`.
 
-    `crawl_delay` is the wished time between two polls in seconds, at most a day; 0: no wish.
-    `unreachable` says why the file could not be had (None: it could); then nothing is allowed.
-    `text` is the file, compressed; without one all is allowed.
+    `crawl_delay` is the time in seconds that it wants between two polls, at most a day (0: it does
+    not say). `unreachable` says why the file could not be fetched (None: it could); then nothing is
+    allowed. `text` is the file, compressed; if empty, all is allowed.
     """
 
     expires_at: float
@@ -60,9 +59,9 @@ class Rules:
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The sitemaps that the file names (canonical URLs), each once, at most 1,000.
+        """The sitemaps that the file names for all robots: canonical URLs, each once.
 
-        They hold for all robots. A line that names no http or https URL is left out.
+        At most 1,000; a line that names no http or https URL is left out.
         """
         found: dict[str, None] = {}
         lines = _parsed(self.text).sitemaps if self.text else ()
@@ -81,8 +80,7 @@ class _Origin:
 class RobotsTxt:
     """The robots.txt files of all origins, fetched when they are first needed.
 
-    `user_agent` is that of the fetcher; its product token (before the `/`) is what groups of
-    rules are matched with.
+    The product token of `user_agent`, that of the fetcher (before the `/`), selects the rules.
     """
 
     def __init__(self, fetcher: Fetcher, *, clock: Now, user_agent: str = USER_AGENT) -> None:
@@ -93,10 +91,9 @@ class RobotsTxt:
         self._held = 0
 
     async def rules(self, url: str) -> Rules:
-        """The rules for a URL: the same object to all who ask until it expires.
+        """The rules for a URL: the same object for all callers until it expires.
 
-        Those who ask while the file is being fetched wait for that fetch. `InputError` where
-        `url` is no http or https URL.
+        Calls during a fetch of the file wait for it. `InputError` if `url` is no http or https URL.
         """
         name = origin_of(url)
         origin = self._origins.get(name)
@@ -104,7 +101,7 @@ class RobotsTxt:
             while len(self._origins) >= _MAX_ORIGINS or self._held > _MAX_HELD:
                 self._hold(self._origins.pop(next(iter(self._origins))), None)
             origin = self._origins[name] = _Origin()
-        # A lock, not a shared future: if the one who fetches is cancelled, the next one does it.
+        # A lock, not a shared future: if the caller that fetches is cancelled, the next one does.
         async with origin.asking:
             if origin.rules is None or origin.rules.expires_at <= self._clock():
                 result = await self._fetcher.fetch(f"{name}/robots.txt", PageMemory())
@@ -144,10 +141,10 @@ def _parsed(packed: bytes) -> Protego:
 
 
 def _folded(text: str, product: str) -> str:
-    """The file with all robots that are not ours under one name.
+    """The file with all other robots under one name.
 
     Protego copies every rule to every robot of its group: half a megabyte of a hostile file would
-    fill the memory. It also takes part of a product token for the whole, which the RFC does not.
+    fill the memory. It also matches parts of product tokens, unlike the RFC.
     """
     lines = []
     for line in text.splitlines():

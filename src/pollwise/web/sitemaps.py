@@ -1,9 +1,9 @@
-"""Sitemaps: lists of pages that a site would like to have visited (https://www.sitemaps.org).
+"""Sitemaps: lists of pages that a site wants to have visited (https://www.sitemaps.org).
 
-Read are the XML forms (`urlset`, and `sitemapindex` for lists of sitemaps) and plain text, each
-also as gzip, in UTF-8 as the protocol wants it. Feeds are none. The Web is full of broken and a
-little hostile XML: a document type declaration, and with it every entity, ends the reading, and
-so does what is no sitemap; what was read before the end, the break or a limit is given.
+The XML forms (`urlset`, and `sitemapindex` for lists of sitemaps) and plain text are read, also as
+gzip, in UTF-8 as the protocol demands; feeds are not. XML may be broken or hostile: reading stops
+at a document type declaration (so no entities), at what is no sitemap and at any limit, and gives
+what it has until then.
 """
 
 import io
@@ -22,14 +22,14 @@ from pollwise.web.urls import canonical
 __all__ = ["MAX_BYTES", "MAX_ENTRIES", "SitemapEntry", "parse_sitemap"]
 
 MAX_ENTRIES = 50_000
-"""The entries of one sitemap that are read, as many as the protocol allows."""
+"""The entries of one sitemap that are read: the protocol's limit."""
 
 MAX_BYTES = 50 * 1024 * 1024
-"""The bytes of one sitemap that are read, decompressed, as many as the protocol allows."""
+"""The bytes of one sitemap that are read, decompressed: the protocol's limit."""
 
 _CHUNK = 1 << 20
-# What expat keeps of a file is bounded by what one tag, the open elements, and the names of all
-# elements and attributes can take; the time by the number of elements.
+# The size of a tag, the depth and the number of names bound the memory that expat takes; the number
+# of elements bounds the time.
 _LONGEST_TAG = 2 * _CHUNK
 _DEEPEST = 16
 _MOST_NAMES = 1000
@@ -44,9 +44,8 @@ _YEAR_OR_MONTH = re.compile(r"\d{4}(?:-\d\d)?")
 class SitemapEntry:
     """One entry of a sitemap.
 
-    `url` is canonical. `last_modified` (UTC seconds) is when its content changed, by what the
-    site says; None: it does not say, or not in a form that can be read. `is_index`: the entry is
-    itself a sitemap.
+    `url` is canonical. `last_modified` (UTC seconds) is when its content changed, as the site says;
+    None: it does not say, or not readably. `is_index`: the entry is itself a sitemap.
     """
 
     url: str
@@ -55,15 +54,15 @@ class SitemapEntry:
 
 
 def parse_sitemap(body: bytes) -> list[SitemapEntry]:
-    """The entries of a sitemap in its order; none where `body` is no sitemap. Never raises.
+    """The entries of a sitemap in its order; empty if `body` is no sitemap. Never raises.
 
-    A full sitemap takes about a second: not for the event loop.
+    A full sitemap takes about a second: call it outside the event loop.
 
     >>> parse_sitemap(b"<urlset><url><loc>http://h/a?b&amp;c</loc><lastmod>1970-01-02</lastmod></url>")
     [SitemapEntry(url='http://h/a?b&c', last_modified=86400.0, is_index=False)]
     """
     found: list[SitemapEntry] = []
-    # What is broken, or ended on purpose, has been read as far as it goes.
+    # Whatever ends the reading, the entries until then count.
     with suppress(_EnoughError, expat.ExpatError, zlib.error):
         chunks = _chunks(body)
         first = next(chunks, b"")
@@ -75,7 +74,7 @@ def parse_sitemap(body: bytes) -> list[SitemapEntry]:
 
 
 class _EnoughError(Exception):
-    """The rest of a file is not read."""
+    """Reading stops here."""
 
 
 class _Handlers:
@@ -105,7 +104,7 @@ class _Handlers:
         ):
             raise _EnoughError
         if not self._open:
-            # By prefix, not by namespace: wrong and undeclared ones are frequent.
+            # By prefix, as wrong and undeclared namespaces are frequent.
             prefix, colon, self._root = name.rpartition(":")
             self._prefix = prefix + colon
             if self._root not in _ENTRY_OF:
@@ -156,11 +155,11 @@ def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
 def _append(
     found: list[SitemapEntry], location: str, modified: str = "", *, is_index: bool = False
 ) -> None:
-    """One entry more, unless it is none; `_EnoughError` where there are too many."""
+    """Append an entry unless it is unusable; `_EnoughError` when the limit is reached."""
     location = location.strip()
     if not 0 < len(location) <= _LONGEST_TEXT:
         return
-    # One bad entry does not make the others bad.
+    # A bad entry does not spoil the others.
     with suppress(InputError):
         found.append(SitemapEntry(canonical(location), _utc_seconds(modified), is_index))
     if len(found) == MAX_ENTRIES:
@@ -168,7 +167,7 @@ def _append(
 
 
 def _utc_seconds(told: str) -> float | None:
-    """The time of a W3C date (a profile of ISO 8601); of a year, a month or a day its beginning."""
+    """The time of a W3C date (a profile of ISO 8601), the start of a year, month or day."""
     text = told.strip()
     if _YEAR_OR_MONTH.fullmatch(text):
         text += "-01-01" if len(text) == 4 else "-01"
@@ -180,7 +179,7 @@ def _utc_seconds(told: str) -> float | None:
 
 
 def _chunks(body: bytes) -> Iterator[bytes]:
-    """The content in pieces, decompressed if need be, up to `MAX_BYTES`."""
+    """The content in pieces, decompressed if it is gzip, up to `MAX_BYTES`."""
     if not body.startswith(b"\x1f\x8b"):
         for start in range(0, min(len(body), MAX_BYTES), _CHUNK):
             yield body[start : start + _CHUNK]

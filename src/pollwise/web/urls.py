@@ -29,7 +29,7 @@ def canonical(url: str) -> str:
 
     Scheme and host are lower case, international hosts are in Punycode, dot segments are
     resolved, the default port and the fragment are dropped. `canonical(canonical(u))` is
-    `canonical(u)`. `InputError` where `url` is no such URL, or carries a user name or password.
+    `canonical(u)`. `InputError` if `url` is no such URL, or has a user name or password.
 
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
@@ -40,7 +40,7 @@ def canonical(url: str) -> str:
 def joined(base: str, reference: str) -> str:
     """The canonical URL that `reference` (of a link or a redirect) means on the page `base`.
 
-    `InputError` where it is none that pollwise fetches.
+    `InputError` as for `canonical`.
 
     >>> joined("https://example.org/a/b", "../c#d")
     'https://example.org/c'
@@ -71,11 +71,10 @@ def origin_of(url: str) -> str:
 
 
 def read_url_list(path: Path) -> list[ListedUrl]:
-    """The URLs of a file (UTF-8), in its order; of a URL that is named twice the first line counts.
+    """The URLs of a file (UTF-8), in its order; the first line of a repeated URL counts.
 
-    One URL a line; blank lines and lines that begin with `#` are skipped; `weight=2` and
-    `cost=0.5` may follow the URL, in any order, as may a comment behind ` #`. `InputError` names
-    the file and the line.
+    One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2` and `cost=0.5`
+    may follow the URL in any order, and a comment after ` #`. `InputError` names file and line.
     """
     listed: dict[str, ListedUrl] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.events import Added, HostBlocked, HostPaced, Polled, Tick
+from pollwise.events import HostBlocked, HostPaced, Polled, Tick
 from pollwise.live.loop import Progress, WallClock, Watched, run
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
@@ -66,14 +66,15 @@ class Setting:
     async def serve(self, seconds: float) -> None:
         """Serve for so long."""
         self.clock.stop_at(self.clock() + seconds, self.stop)
+        scheduler = Scheduler(Uniform(), Budget(1.0))
+        scheduler.restore(self.pages, None)
         serving = run(
-            Scheduler(Uniform(), Budget(1.0)),
+            scheduler,
             self.web,
             watched=self.watched,
             clock=self.clock,
             record=self.record,
             stop=self.stop,
-            first_events=[Added(self.clock(), self.pages)],
         )
         await asyncio.wait_for(serving, timeout=30)
 
@@ -89,7 +90,7 @@ async def test_what_is_recorded_and_in_which_order():
     setting = Setting(_1=failed)
     await setting.serve(seconds=1.5)
     begin, first, second, third, end = setting.recorded
-    assert begin == Progress((Added(100.0, setting.pages),), ())
+    assert begin == Progress((Tick(100.0),), ())
     [report] = first.reports
     assert first.events == (Polled(100.0, (report.result.observation,)),)
     assert first.first_copies == {0}
@@ -148,12 +149,12 @@ async def test_polls_under_way_at_the_end_are_dropped():
     assert [r.result.observation.page_id for p in setting.recorded for r in p.reports] == [1]
 
 
-async def test_nothing_is_polled_once_it_is_stopped_but_the_events_are_kept():
+async def test_nothing_is_polled_once_it_is_stopped():
     setting = Setting()
     setting.stop.set()
     await setting.serve(seconds=10)
     assert setting.web.asked == []
-    assert setting.recorded == [Progress((Added(100.0, setting.pages),), ())]
+    assert setting.recorded == [Progress((), ())]
 
 
 async def test_what_arrives_as_it_is_stopped_is_recorded():

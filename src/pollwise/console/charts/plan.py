@@ -14,7 +14,7 @@ _PANELS = {
 
 
 def draw_plan(path: Path, plan: Plan) -> None:
-    """Draw a plan into a PNG file, through its curve if it was read with one."""
+    """Draw a plan into a PNG file, with its curve if it has one."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -14,9 +14,9 @@ Entry = Mapping[str, Any]
 
 
 def draw_calibration(path: Path, title: str, entries: Sequence[Entry]) -> None:
-    """Draw the reliability diagram as a PNG file, a curve for each entry.
+    """Draw the reliability diagram as a PNG file, with a curve for each entry.
 
-    The bars are two standard errors of the share of the polls that found a change.
+    The bars are two standard errors of the share of polls that found a change.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -25,10 +25,10 @@ _MARKS = "osD^vP*Xpdh<>8"
 
 
 def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
-    """Write a PNG file from the entries of `pollwise.simulation.compare.replays.replay_policies`.
+    """Draw the entries of `replay_policies` into a PNG file.
 
-    With several budgets: each figure over the number of polls, a curve for each policy. With one:
-    the figures over each other, a mark for each policy.
+    With several budgets: each figure against the number of polls, a curve for each policy. With
+    one: the figures against each other, a mark for each policy.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

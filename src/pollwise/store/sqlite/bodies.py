@@ -1,4 +1,4 @@
-"""The bodies of page versions as they are stored: compressed, where that makes them smaller."""
+"""The bodies of page versions as they are stored: compressed if that makes them smaller."""
 
 import zlib
 
@@ -12,7 +12,7 @@ def pack_body(body: bytes) -> tuple[str, bytes]:
 
 
 def unpack_body(codec: str, size: int, data: bytes) -> bytes:
-    """The body of `size` bytes that `pack_body` packed; `ValueError` where it is damaged."""
+    """The body of `size` bytes that `pack_body` packed; `ValueError` if it is damaged."""
     try:
         body = zlib.decompress(data) if codec == "zlib" else data
     except zlib.error as error:

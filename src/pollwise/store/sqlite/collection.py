@@ -1,6 +1,6 @@
-"""The collection in the store: discovered pages, what is in the fetched ones, full-text index.
+"""The collection in the store: discovered pages, the content of fetched ones, the full-text index.
 
-The functions that write are to be called within a transaction.
+Call the functions that write within a transaction.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 def save_new_pages(connection: sqlite3.Connection, new_pages: Sequence[Discovery]) -> None:
-    """Add discovered pages; `InputError` where their ids have a gap or a URL is known."""
+    """Add discovered pages; `InputError` if their ids have a gap or a URL is known."""
     next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
     in_order = sorted(new_pages, key=lambda new: new.page.id)
     for expected, new in enumerate(in_order, start=next_id):
@@ -49,7 +49,7 @@ def save_new_pages(connection: sqlite3.Connection, new_pages: Sequence[Discovery
 
 
 def save_discoveries(connection: sqlite3.Connection, path: Path, discoveries: Discoveries) -> None:
-    """Write down what a poll meant for the collection, but for its new pages.
+    """Write what a poll meant for the collection, except its new pages.
 
     `InputError` for the content of a page that the database never had.
     """
@@ -89,9 +89,9 @@ def _save_collected(connection: sqlite3.Connection, path: Path, collected: Colle
 
 
 def settle(connection: sqlite3.Connection, path: Path, page_id: int) -> None:
-    """Bring the full-text index into line with what is known of a page now.
+    """Bring the full-text index up to date with what is known of a page.
 
-    It has what was collected and may be indexed, without duplicates and what is gone or removed.
+    It holds collected pages that may be indexed, unless they are duplicates, gone or removed.
     """
     values: dict[str, object] = {"page_id": page_id}
     state = connection.execute(SQL["search_state"], values).fetchone()
@@ -148,7 +148,7 @@ def read_documents(connection: Connection, least: float | None) -> Iterator[Docu
 
 
 def unpack_text(data: bytes) -> str:
-    """The text of a page as it is in the store; `ValueError` where it is damaged."""
+    """The text of a page from the stored bytes; `ValueError` if it is damaged."""
     try:
         return zlib.decompress(data).decode()
     except zlib.error as error:
@@ -156,7 +156,7 @@ def unpack_text(data: bytes) -> str:
 
 
 def _by_key(connection: Connection, query: str, **values: object) -> Iterator[Row]:
-    """All rows of a query whose first column is a key that rises, read bit by bit."""
+    """All rows of a query whose first column is an ascending key, read in portions."""
     after = -1
     while rows := connection.rows(query, after=after, limit=_AT_ONCE, **values):
         yield from rows
@@ -164,7 +164,7 @@ def _by_key(connection: Connection, query: str, **values: object) -> Iterator[Ro
 
 
 def undamaged(path: Path, page_id: int, unpack: Callable[[bytes], Value], data: bytes) -> Value:
-    """What `unpack` makes of the data of a page; `StoreError` where it is damaged."""
+    """What `unpack` makes of the data of a page; `StoreError` if it is damaged."""
     try:
         return unpack(data)
     except ValueError as error:
@@ -174,5 +174,5 @@ def undamaged(path: Path, page_id: int, unpack: Callable[[bytes], Value], data: 
 
 
 def _storable(text: str) -> str:
-    """Text as SQLite can hold it: lone surrogates, which are no characters, become `?`."""
+    """Text that SQLite can hold, with `?` for lone surrogates, which are no characters."""
     return text.encode("utf-8", "replace").decode()

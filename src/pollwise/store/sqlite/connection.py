@@ -1,4 +1,4 @@
-"""The connection that the parts of a store share: its transactions, and its errors in one line."""
+"""The connection that the parts of a store share, with its transactions and one-line errors."""
 
 import contextlib
 import sqlite3
@@ -13,10 +13,7 @@ __all__ = ["Connection"]
 
 
 class Connection:
-    """A connection to the database at `path`.
-
-    What the file or the disk does wrong is a `StoreError` of one line (`database.reported`).
-    """
+    """A connection to the database at `path`; file and disk errors are `StoreError`s."""
 
     def __init__(self, path: Path, sqlite: sqlite3.Connection) -> None:
         self.path = path
@@ -28,15 +25,13 @@ class Connection:
             self._sqlite.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:
-        """The rows that a query of `queries.sql` gives."""
+        """The rows of a query of `queries.sql`."""
         with reported(self.path):
             return self._sqlite.execute(SQL[query], values).fetchall()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """What is written within is on the disk afterwards as a whole, or after an error not at
-        all.
-        """
+        """A context whose writes are on the disk at its end; after an error none of them is."""
         with reported(self.path):
             self._sqlite.execute("BEGIN IMMEDIATE")
             try:
@@ -50,7 +45,7 @@ class Connection:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read within is of one state of the file; snapshots may be nested."""
+        """See `StoreReader.snapshot`; snapshots may be nested."""
         if self._sqlite.in_transaction:
             yield
             return

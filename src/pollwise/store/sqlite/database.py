@@ -1,8 +1,8 @@
-"""The database file: told from other files, created, locked, migrated; its errors in one line.
+"""The database file: recognised, created, locked and migrated, with one-line errors.
 
-A file that is not ours is never changed, which is why it is looked at before it is opened for
-writing. A new database is made beside its place and renamed into it, so that whatever is at that
-place is either whole or not ours, also after a crash.
+Files of other programs are never changed, so a file is checked before it is opened for writing. A
+new database is made beside its place and renamed into it, so that even after a crash a database of
+ours is whole.
 """
 
 import errno
@@ -48,9 +48,9 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def reported(path: Path) -> Iterator[None]:
-    """Turns what the file, disk or operating system does wrong into a `StoreError` of one line.
+    """Turns errors of file, disk and operating system into a `StoreError` of one line.
 
-    Other errors of SQLite are ours, and stay what they are.
+    Other errors of SQLite are bugs of ours and pass.
     """
     try:
         yield
@@ -62,7 +62,7 @@ def reported(path: Path) -> Iterator[None]:
                 f"{path} needs SQLite with its full-text index ({error}): use another build of"
                 " Python, such as those of python.org"
             ) from error
-        # Text that is no UTF-8 is the one damage that the module finds itself, without a code.
+        # Text that is not UTF-8 is the only damage that the module itself reports, without a code.
         undecodable = sqlite3.SQLITE_CORRUPT if "decode to UTF-8" in str(error) else 0
         code = getattr(error, "sqlite_errorcode", undecodable)
         cause = _SQLITE_CAUSES.get(code & 0xFF)  # the low byte is the primary code
@@ -80,11 +80,11 @@ def reported(path: Path) -> Iterator[None]:
 
 
 def lock_for_writing(path: Path) -> int:
-    """The descriptor of the lock that makes this process the only writer, until it is closed.
+    """The descriptor of the lock that makes this process the only writer until it is closed.
 
-    The lock is the operating system's, on a file beside the database (`.lock`), so it ends with
-    the process, however that ends. The file itself stays; it names the latest holder.
-    `StoreError` where another writer holds the lock, and where no such file can be made.
+    It is an operating system's lock of a file beside the database (`.lock`), so it ends with the
+    process. The file stays and names the latest holder. `StoreError` if another writer holds the
+    lock, or the file cannot be made.
     """
     # Not on the database itself: closing a descriptor of it would release SQLite's own locks.
     descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -108,8 +108,8 @@ def lock_for_writing(path: Path) -> int:
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """A connection to the database, which is created or migrated first; the lock must be held.
 
-    `StoreError` where the file is not ours or cannot be written, `StoreVersionError` where a
-    later version of pollwise wrote it.
+    `StoreError` if the file is not ours or cannot be written, `StoreVersionError` if a later
+    version of pollwise wrote it.
     """
     if not path.exists() or not path.stat().st_size:
         _create(path)
@@ -117,7 +117,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "rw")
     try:
         _tune(connection)
-        # SQLite opens for reading what it cannot write; now, not at the first commit, it says so.
+        # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
     except sqlite3.Error:
@@ -127,10 +127,10 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write; a writer may be at work all the while.
+    """A connection that cannot write; a writer may be at work meanwhile.
 
-    `StoreError` where the file is missing, not ours or cannot be read, `StoreVersionError` where
-    its format is not the one of this version of pollwise.
+    `StoreError` if the file is missing, not ours or unreadable, `StoreVersionError` if another
+    version of pollwise wrote it in another format.
     """
     if not path.exists():
         raise StoreError(
@@ -164,20 +164,20 @@ def check_usable(path: Path) -> None:
 
 
 def _application_id(path: Path) -> int:
-    # Immutable: without -wal and -shm files, which would stay behind beside another's file.
+    # Immutable: so that no -wal and -shm files are left beside a file of another program.
     with closing(_connect(path, "ro", "&immutable=1")) as connection:
         try:
             return _pragma(connection, "application_id")
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                 raise
-    # Half of it may be in the -wal file still: seen during a checkpoint, or after a crash in one.
+    # Part of it may still be in the -wal file, during a checkpoint or after a crash in one.
     with closing(_connect(path, "ro")) as connection:
         return _pragma(connection, "application_id")
 
 
 def _check_version(path: Path) -> int:
-    # Read-only, since the last connection that could write changes the file as it closes.
+    # Read-only, as the last writable connection changes the file when it closes.
     with closing(_connect(path, "ro")) as connection:
         version, known = _pragma(connection, "user_version"), len(migrations())
     if version > known:
@@ -196,7 +196,7 @@ def _create(path: Path) -> None:
             _tune(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             _migrate(connection)
-        # SQLite would take the -wal of a database deleted after a crash for that of the new one.
+        # SQLite would apply the -wal file of a database that was deleted after a crash.
         for suffix in ("-wal", "-shm", "-journal"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         os.replace(draft, path)
@@ -227,8 +227,8 @@ def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
 
 def _tune(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    # With NORMAL, a commit in WAL mode reaches the disk at the next checkpoint only, so a power
-    # loss would take back polls that the web has seen. FULL: one fsync for each commit.
+    # FULL: one fsync for each commit. With NORMAL, in WAL mode, commits reach the disk only at the
+    # next checkpoint, so that a power loss would undo polls.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
 

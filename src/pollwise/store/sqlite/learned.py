@@ -1,4 +1,4 @@
-"""Learned state as bytes: one packed row per page, and whole arrays for what pages share.
+"""Learned state in the tables: a packed row for each page, and the arrays that all pages share.
 
 A *layout* is a JSON text that names the columns of a row with dtype and shape, sorted by name:
 `[["page.alpha","<f8",[]],["page.window","<u2",[4]]]`. Rows are the columns' bytes in that order
@@ -7,26 +7,76 @@ without padding, so that the rows of many pages, joined, are one structured arra
 
 import json
 import math
+import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
+from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.queries import SQL
 from pollwise.types import StateDict
 
-__all__ = ["pack_rows", "pack_shared", "unpack_rows", "unpack_shared"]
+__all__ = [
+    "pack_rows",
+    "pack_shared",
+    "read_learned",
+    "save_learned",
+    "unpack_rows",
+    "unpack_shared",
+]
 
 _PAGE_IDS = "page_ids"
 _PREFIX = "page."
-# Kinds of dtype whose `str` says all that there is to say: not objects, not records.
+# Kinds of dtype whose `str` describes them fully: no objects, no records.
 _KINDS = "biufcmMSU"
+
+
+def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
+    """Write, within a transaction, what was learned of some pages and what all pages share."""
+    layout, rows = pack_rows(state)
+    connection.execute(SQL["insert_layout"], {"layout": layout})
+    connection.executemany(
+        SQL["save_learned_page"],
+        [{"page_id": page_id, "layout": layout, "data": data} for page_id, data in rows],
+    )
+    connection.execute(SQL["clear_learned_shared"])
+    connection.executemany(
+        SQL["save_learned_shared"],
+        [
+            {"name": name, "dtype": dtype, "shape": shape, "data": data}
+            for name, dtype, shape, data in pack_shared(state)
+        ],
+    )
+
+
+def read_learned(connection: Connection) -> StateDict | None:
+    """See `Store.load_learned`."""
+    with connection.snapshot():
+        layouts = dict(connection.rows("learned_layouts"))
+        rows = connection.rows("learned_pages")
+        shared = connection.rows("learned_shared")
+    if not layouts:
+        return None
+    used = {layout_id for _, layout_id, _ in rows} or {max(layouts)}
+    if len(used) > 1:
+        names = "; ".join(
+            ", ".join(column[0] for column in json.loads(layouts[layout_id]))
+            for layout_id in sorted(used)
+        )
+        raise StateError(
+            f"{connection.path} holds what {len(used)} different policies learned ({names}):"
+            " forget it and learn anew, or go back to a copy of the file"
+        )
+    state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
+    return state | unpack_shared(shared)
 
 
 def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
     """The layout of a state's `page.*` arrays, and of each page its id and packed row.
 
-    `StateError` where an array has not one row per page, or holds objects or records.
+    `StateError` if an array has not one row per page, or holds objects or records.
     """
     page_ids = state.get(_PAGE_IDS, np.empty(0, dtype=np.int64))
     if page_ids.ndim != 1 or page_ids.dtype.kind not in "iu":
@@ -54,7 +104,7 @@ def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
 
 
 def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
-    """`page_ids` and the `page.*` arrays of packed rows; `StateError` where a row does not fit."""
+    """`page_ids` and the `page.*` arrays of packed rows; `StateError` if a row does not fit."""
     dtype = _row_dtype(layout)
     if any(len(row) != dtype.itemsize for _, row in rows):
         raise StateError(
@@ -80,7 +130,7 @@ def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:
 
 
 def unpack_shared(rows: Sequence[tuple[str, str, str, bytes]]) -> StateDict:
-    """The arrays that `pack_shared` packed; `StateError` where the bytes do not fit the shape."""
+    """The arrays that `pack_shared` packed; `StateError` if the bytes do not fit the shape."""
     state: StateDict = {}
     for name, dtype_text, shape_text, data in rows:
         dtype, shape = np.dtype(dtype_text), tuple(json.loads(shape_text))

@@ -19,7 +19,7 @@ NO_LINKS = Links(np.empty(0, np.int64), ())
 
 
 def pack_links(links: Links) -> bytes:
-    """As bytes, which `unpack_links` reads."""
+    """The links as bytes for `unpack_links`."""
     count = np.array(len(links.targets), _INTEGER).tobytes()
     targets = np.diff(links.targets, prepend=0).astype(_INTEGER).tobytes()
     texts = json.dumps([list(links.anchors), list(links.places)], separators=(",", ":"))
@@ -27,7 +27,7 @@ def pack_links(links: Links) -> bytes:
 
 
 def unpack_links(data: bytes) -> Links:
-    """What `pack_links` packed; `ValueError` where it is damaged."""
+    """What `pack_links` packed; `ValueError` if it is damaged."""
     try:
         plain = zlib.decompress(data)
     except zlib.error as error:

@@ -1,4 +1,4 @@
-"""Writing down polls: what they told of their pages, and the versions that they brought."""
+"""Writing polls: what they told of their pages, and the versions that they brought."""
 
 import sqlite3
 from pathlib import Path
@@ -17,7 +17,7 @@ _KEPT_POLLS = 50
 
 
 def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
-    """Write a poll down, within a transaction.
+    """Write a poll, within a transaction.
 
     `InputError` for a page that the database at `path` never had, and for another page's version.
     """

@@ -9,10 +9,11 @@ _NAME = re.compile(r"^-- name: *(\w+) *\n-- .+\n", re.MULTILINE)
 
 
 def parse_queries(text: str) -> dict[str, str]:
-    """Statements by name, from a text in which each begins with `-- name: xxx` and a line of
-    comment that says what it is for; `ValueError` where a name comes twice or lacks its line.
+    """Statements by name, from a text in which each has a line `-- name: xxx` and a comment line.
+
+    `ValueError` if a name comes twice or lacks its comment line.
     """
-    # re.split gives: what is before the first name, then name and statement in turn.
+    # re.split gives the text before the first name, then names and statements in turn.
     parts = _NAME.split(text)
     names, statements = parts[1::2], parts[2::2]
     queries = {name: sql.strip() for name, sql in zip(names, statements, strict=True)}
@@ -22,7 +23,7 @@ def parse_queries(text: str) -> dict[str, str]:
 
 
 def migrations() -> list[str]:
-    """The scripts of `migrations/` in order; the nth (from 1) leads to format version n."""
+    """The scripts of `migrations/` in order; the nth (from 1) makes format version n."""
     folder = resources.files("pollwise.store.sqlite") / "migrations"
     scripts = sorted(
         (entry for entry in folder.iterdir() if entry.name.endswith(".sql")),

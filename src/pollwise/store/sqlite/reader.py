@@ -11,7 +11,7 @@ from pollwise.store.records import Document, Fetched, Hit, PageRecord, Run, Stor
 from pollwise.store.sqlite.bodies import unpack_body
 from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
 from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.learning import read_learned
+from pollwise.store.sqlite.learned import read_learned
 from pollwise.store.sqlite.rows import observation, page_record, stored_version
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.types import Observation, StateDict
@@ -22,16 +22,15 @@ _EVENTS_AT_ONCE = 1000
 
 
 class SqliteReader:
-    """A `StoreReader` by a connection to the database at `path`."""
+    """A `StoreReader` by a connection to a database."""
 
-    def __init__(self, path: Path, connection: Connection) -> None:
-        self._path = path
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     @property
     def path(self) -> Path:
         """Where the file is, symbolic links resolved."""
-        return self._path
+        return self._connection.path
 
     def pages(self) -> list[PageRecord]:
         return [page_record(row) for row in self._connection.rows("live_pages")]
@@ -65,12 +64,12 @@ class SqliteReader:
     def body(self, body_hash: str) -> bytes:
         rows = self._connection.rows("content", hash=body_hash)
         if not rows:
-            raise InputError(f"{self._path} has no body with the hash {body_hash!r}")
+            raise InputError(f"{self.path} has no body with the hash {body_hash!r}")
         try:
             return unpack_body(*rows[0])
         except ValueError as error:
             raise StoreError(
-                f"{self._path}: the body {body_hash} is damaged ({error}): restore a copy"
+                f"{self.path}: the body {body_hash} is damaged ({error}): restore a copy"
             ) from error
 
     def load_learned(self) -> StateDict | None:
@@ -97,7 +96,7 @@ class SqliteReader:
         for (state,) in self._connection.rows("initial_state", run_id=run_id):
             if state is not None:
                 return bytes(state)
-        raise InputError(f"{self._path} has no run {run_id}, or its event log was pruned")
+        raise InputError(f"{self.path} has no run {run_id}, or its event log was pruned")
 
     def events(self, run_id: int) -> Iterator[Event]:
         seq = -1

@@ -1,4 +1,4 @@
-"""The rows of the tables as values, and the other way round."""
+"""From the rows of the tables to values, and back."""
 
 import math
 from typing import Any
@@ -22,10 +22,7 @@ Row = tuple[Any, ...]
 
 
 def page_record(row: Row) -> PageRecord:
-    """From the columns of the query `live_pages`.
-
-    The page's site is its host, as is its scope; its kind is what its URL tells.
-    """
+    """From the columns of the query `live_pages`; the page's site is its scope, its kind by URL."""
     page_id, url, scope, weight, cost, seen_at = row[:6]
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
@@ -52,9 +49,9 @@ def page_record(row: Row) -> PageRecord:
 
 
 def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
-    """The parameters of the query `insert_page` but for the id, of a seed.
+    """The parameters of the query `insert_page`, for depth 0 and without the id.
 
-    `InputError` where weight or cost is not finite.
+    `InputError` if weight or cost is not finite.
     """
     if not (math.isfinite(page.weight) and math.isfinite(page.cost)):
         raise InputError(f"{page.url}: weight {page.weight} and cost {page.cost} must be finite")
@@ -114,10 +111,10 @@ def poll_values(poll: PollResult) -> dict[str, object]:
 
 
 def storable(text: str | None) -> str | bytes | None:
-    """Text from the web as SQLite can hold it; the values above have it as it was.
+    """Text from the web as SQLite can hold it, without loss: `_text` gives it back.
 
-    A header with bytes that are no UTF-8 reaches us with lone surrogates. SQLite's text cannot
-    hold those, and the server wants its etag back as it was.
+    A header with bytes that are not UTF-8 has lone surrogates here. SQLite's text cannot hold
+    those, but the server wants its etag back unchanged.
     """
     if text is None:
         return None

@@ -1,21 +1,21 @@
-"""Full-text search of the collection: what a query may say, and how pages are ranked.
+"""Full-text search of the collection: the query language, and how pages are ranked.
 
-A query is a list of words, all of which a page must hold, in its title or text. `"words in
-quotes"` must follow one another. Of words with `OR` between them one is enough. A word or phrase
-with `-` before it must not be there. Case, accents and English endings make no difference (the
-tokenizer unicode61 of SQLite, and Porter's stemmer). All other characters only separate words.
+A query is a list of words, all of which a page must have in its title or text. `"words in quotes"`
+must follow one another. Of words with `OR` between them one is enough. A word or phrase with `-`
+before it must not occur. Case, accents and English endings make no difference (SQLite's tokenizer
+unicode61, and Porter's stemmer). All other characters only separate words.
 
 Pages are ranked by ::
 
     score = (1 - w) · fit / best fit + w · relevance,        w = 1/4
 
 The fit is Okapi BM25 (S. Robertson, H. Zaragoza, The Probabilistic Relevance Framework: BM25 and
-Beyond, 2009), a word of the title counting as much as four of the text. BM25 has no scale of its
-own: it grows with the number and the rarity of the words asked for. So it is taken relative to the
-best page for this query, and both terms lie between 0 and 1. The relevance tells, whatever the
+Beyond, 2009), with a word of the title counting as much as four of the text. BM25 has no fixed
+scale: it grows with the number and the rarity of the query's words. So it is taken relative to the
+best page for this query, and both terms lie between 0 and 1. The relevance says, whatever the
 words, whether a page is about the topic of the collection. With w = 1/4 a page on the topic comes
-before one off the topic where it fits the words worse by less than a third of the best fit: enough
-to tell pages apart that fit alike, too little to bring what does not fit to the top.
+before one off the topic unless it fits the words worse by at least a third of the best fit: enough
+to order pages of similar fit, too little to bring a bad fit to the top.
 """
 
 import re
@@ -32,7 +32,7 @@ from pollwise.store.sqlite.connection import Connection
 __all__ = ["TOKENIZER", "count_matches", "expression_of", "search"]
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-"""That of the full-text index (`migrations/0003_collection.sql`)."""
+"""The tokenizer of the full-text index (`migrations/0003_collection.sql`)."""
 
 _TOPIC_SHARE = 0.25
 _TITLE_WEIGHT = 4.0
@@ -79,9 +79,9 @@ def _whole(wanted: str, unwanted: str) -> str:
 
 
 def expression_of(query: str) -> tuple[str, str]:
-    """What must be in a page and what must not (empty: nothing), as expressions of FTS5.
+    """What a page must have and what it must not have (empty: nothing), as FTS5 expressions.
 
-    `InputError` where there is nothing to look for, or more than 64 words and phrases.
+    `InputError` if there is nothing to look for, or more than 64 words and phrases.
 
     >>> expression_of('marine biology OR ecology -"job offers"')
     ('("marine") AND ("biology" OR "ecology")', '"job offers"')
@@ -110,7 +110,7 @@ def expression_of(query: str) -> tuple[str, str]:
 
 
 def _words(text: str) -> str:
-    """A string of FTS5: the words of the text, one after the other; empty: there are none."""
+    """An FTS5 phrase of the words of the text; empty if there are none."""
     letters = (c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
     words = " ".join("".join(letters).split())
     return f'"{words}"' if words else ""
@@ -119,9 +119,8 @@ def _words(text: str) -> str:
 def _snippets(
     texts: Sequence[tuple[str, str]], expression: str
 ) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
-    """The part of each text that fits best, and where in it the words are."""
-    # The index has no texts of its own to take snippets from: that of the few hits, made anew,
-    # has, and finds the words by the same rules.
+    """The part of each text that matches best, and where in it the words are."""
+    # The index stores no texts for snippets; a new one of the few hits, with the same rules, does.
     folded = [(title, " ".join(re.split(r"[\s\0-\x1f]+", text)).strip()) for title, text in texts]
     with closing(sqlite3.connect(":memory:")) as memory:
         memory.execute(
@@ -141,7 +140,7 @@ def _snippets(
 
 
 def _unmarked(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The text without its marks, and start and end of what was between them."""
+    """The text without its marks, and the starts and ends of the marked parts."""
     plain, marks = "", []
     for number, part in enumerate(re.split(f"[{_START}{_END}]", marked)):
         if number % 2:

@@ -1,8 +1,8 @@
-"""The store of the live daemon: one SQLite file.
+"""The store in one SQLite file.
 
-Durability: a commit that returned is on the disk (WAL, `synchronous = FULL`, one fsync each): it
-survives both the death of the process and a power loss. A commit that did not return is there as
-a whole or not at all.
+A commit that returned is on the disk (WAL, `synchronous = FULL`, one fsync each) and survives the
+death of the process and a power loss. A commit that did not return is there as a whole or not at
+all.
 """
 
 import json
@@ -14,15 +14,8 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import (
-    Batch,
-    NewPage,
-)
-from pollwise.store.sqlite.collection import (
-    save_discoveries,
-    save_new_pages,
-    settle,
-)
+from pollwise.store.records import Batch, NewPage
+from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
     check_usable,
@@ -31,7 +24,7 @@ from pollwise.store.sqlite.database import (
     open_for_writing,
     reported,
 )
-from pollwise.store.sqlite.learning import save_learned
+from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
@@ -40,30 +33,27 @@ from pollwise.types import Page
 
 __all__ = ["Store"]
 
-_EVENTS_AT_ONCE = 1000
-
 
 class Store(SqliteReader):
     """Pages, learned state, event log and page versions in one SQLite file.
 
     One process at a time has it open for writing (`open`); any number read it meanwhile
-    (`open_readonly`), also in the same process. What the calls do is said by `StoreReader` and
-    `StoreJournal` in `pollwise.store.base`.
+    (`open_readonly`), even in the same process. `StoreReader` and `StoreJournal` in
+    `pollwise.store.base` say what the methods do.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
-        super().__init__(path, Connection(path, connection))
+        super().__init__(Connection(path, connection))
         self._lock = lock
         self._run_id: int | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """The only writer of this file; a new or empty file becomes a database, an older one is
-        converted.
+        """The only writer of this file, which is created or converted if need be.
 
-        `StoreError` where another process has it open for writing, where it is the file of
-        another program (which is left as it is) and where it cannot be written;
-        `StoreVersionError` where a later version of pollwise wrote it.
+        `StoreError` if another process has it open for writing, if it is the file of another
+        program (which is not changed) or if it cannot be written; `StoreVersionError` if a later
+        version of pollwise wrote it.
         """
         place = Path(os.path.realpath(path))
         with reported(place):
@@ -79,9 +69,8 @@ class Store(SqliteReader):
     def open_readonly(cls, path: str | os.PathLike[str]) -> Self:
         """A reader; a writer may be at work. Calls that write raise `StoreError`.
 
-        `StoreError` where there is no such database, or where the folder cannot hold the files
-        that SQLite needs beside it; `StoreVersionError` where another version of pollwise wrote
-        it.
+        `StoreError` if there is no such database, or the folder cannot hold the files that SQLite
+        needs beside it; `StoreVersionError` if its format is that of another version of pollwise.
         """
         place = Path(os.path.realpath(path))
         with reported(place):
@@ -120,7 +109,7 @@ class Store(SqliteReader):
             for page_id in page_ids:
                 connection.execute(SQL["remove_page"], {"id": page_id, "removed_at": now})
                 connection.execute(SQL["forget_page"], {"id": page_id})
-                settle(connection, self._path, page_id)
+                settle(connection, self.path, page_id)
 
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
@@ -140,10 +129,10 @@ class Store(SqliteReader):
         with self._connection.transaction() as connection:
             save_new_pages(connection, [new for d in batch.discovered for new in d.new_pages])
             for poll in batch.polls:
-                save_poll(connection, self._path, poll)
-                settle(connection, self._path, poll.observation.page_id)
+                save_poll(connection, self.path, poll)
+                settle(connection, self.path, poll.observation.page_id)
             for discoveries in batch.discovered:
-                save_discoveries(connection, self._path, discoveries)
+                save_discoveries(connection, self.path, discoveries)
             for name, data in batch.states.items():
                 connection.execute(SQL["save_state"], {"name": name, "data": data})
             if batch.learned is not None:

@@ -1,7 +1,7 @@
 """The tags of an HTML document one after another, in linear time on any input.
 
-No tree is built: a tree builder that follows the HTML standard needs quadratic time and memory
-for pages made to hurt it (half a megabyte of `<div>` keeps lexbor busy for more than 20 seconds).
+No tree is built: by the HTML standard that takes quadratic time and memory for malicious pages
+(half a megabyte of `<div>` keeps lexbor busy for more than 20 seconds).
 """
 
 import re
@@ -33,8 +33,7 @@ RAW = frozenset({"iframe", "noembed", "noframes", "script", "style", "textarea",
 _MAX_WRITTEN = 2**16
 _ATTRIBUTES = r"""(?: [^>=]++ | =\s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) )? )*+"""
 
-# Every alternative also ends at the end of the text, so no scan is ever given up and begun again
-# one character later: that is what keeps the time linear.
+# Every alternative also ends at the end of the text: see `pollwise.web.change`.
 TOKEN = re.compile(
     rf"""
     < (?: ({"|".join(sorted(RAW))}) (?=[\s/>]) ({_ATTRIBUTES})
@@ -47,7 +46,7 @@ TOKEN = re.compile(
 )
 """An element of `RAW` as a whole (groups: name, attributes, content), a tag (groups: `/` of an end
 tag, name, attributes), or a comment, declaration or stray end tag (no groups). An element of `RAW`
-whose start tag ends in `/>` has no content, in HTML too: there it comes from XHTML or SVG."""
+whose start tag ends in `/>` has no content, even in HTML, where it comes from XHTML or SVG."""
 
 _ATTRIBUTE = re.compile(
     r"""([^\s"'>/=]++) (?: \s*+ = \s*+
@@ -60,9 +59,9 @@ _REFERENCE = re.compile(r"&(?:(#[^;&\s]{1,9});?|(\w{2,40}(?:;|(?![=\w]))))", re.
 
 
 def attributes(written: str) -> dict[str, str]:
-    """The attributes of a tag, names in lower case, character references read; the first wins.
+    """The attributes of a tag: names in lower case, character references decoded, the first wins.
 
-    Of a tag of more than 64 kB only those at its begin.
+    Only the first 64 kB of a tag are read.
     """
     found: dict[str, str] = {}
     for name, quoted, single, bare in _ATTRIBUTE.findall(written, 0, _MAX_WRITTEN):
@@ -72,7 +71,7 @@ def attributes(written: str) -> dict[str, str]:
 
 
 def class_of(written: str) -> str:
-    """The first class that the attributes of a tag name; empty if there is none."""
+    """The first class among the attributes of a tag; empty if there is none."""
     found = _CLASS.search(written) if written else None
     return found[1] if found else ""
 
@@ -86,9 +85,9 @@ def is_hidden(written: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Text as it is read: character references read, white space folded."""
+    """Text as people read it: character references decoded, white space folded."""
     if "&" in text:
-        with suppress(ValueError):  # of a number of thousands of digits; it stays as written
+        with suppress(ValueError):  # a number of thousands of digits stays as written
             text = unescape(text)
     return " ".join(text.split())
 

@@ -1,6 +1,6 @@
 """One pass over the tags of a document, for its title, text, links and rules for robots.
 
-What counts as a link and as text is told in `page_parser`.
+`page_parser` says what counts as a link and as text.
 """
 
 import re
@@ -30,11 +30,11 @@ from pollwise.web.reading.parsed_page import (
 __all__ = ["ROBOTS_NAMES", "read_markup"]
 
 ROBOTS_NAMES = frozenset({"robots", "pollwise"})
-"""The names by which rules for robots mean this one."""
+"""The names in rules for robots that mean this one."""
 
 _MAX_TITLE = 300
 _MAX_URL = 4_096
-_MAX_DEPTH = 512  # as in browsers: what is nested deeper lies beside, not within
+_MAX_DEPTH = 512  # as in browsers: deeper elements become siblings
 _MAX_MISNESTED = 32
 
 _ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
@@ -47,11 +47,9 @@ _CLOSED_BY = {
     "td": frozenset({"p", "td", "th"}),
     "th": frozenset({"p", "td", "th"}),
     "tr": frozenset({"p", "td", "th", "tr"}),
-    **dict.fromkeys(
-        ("thead", "tbody", "tfoot"), frozenset({"p", "td", "th", "tr", "thead", "tbody", "tfoot"})
-    ),
+    **dict.fromkeys(_ROW_GROUPS, _ROW_GROUPS | {"p", "td", "th", "tr"}),
 }
-"""The open elements that a start tag ends; those not listed end a paragraph."""
+"""The open elements that a start tag ends; tags not listed end a paragraph."""
 _PARAGRAPH = frozenset({"p"})
 
 _TRANSPARENT = INLINE - {"a", "img"}
@@ -65,7 +63,7 @@ _NOT_ENDORSED = frozenset({"nofollow", "ugc", "sponsored"})
 
 
 def read_markup(html: str, url: str, *, xml: bool) -> ParsedPage:
-    """Read HTML, or XML as if it was XHTML, that came from the canonical URL `url`."""
+    """Read HTML, or XML as if it were XHTML, from the canonical URL `url`."""
     if xml:
         html = html.replace("<![CDATA[", "").replace("]]>", "")
     reading = _Reading(url, self_closing=xml)
@@ -75,7 +73,7 @@ def read_markup(html: str, url: str, *, xml: bool) -> ParsedPage:
 
 @dataclass(slots=True)
 class _Anchor:
-    """A link whose text is being read; `depth` is that of the element it stands in."""
+    """A link whose text is being read, in an element of this depth."""
 
     url: str
     place: str
@@ -88,10 +86,10 @@ class _Anchor:
 
 
 class _Reading:
-    """The state of one reading of a document, from its first tag to its last.
+    """The state of one reading of a document.
 
-    The open elements are kept as pairs of name and place. Inline elements are not among them,
-    except within hidden ones, where their end must be found.
+    The open elements are pairs of name and place. Inline elements are not among them, except within
+    hidden ones, whose end must be found.
     """
 
     def __init__(self, url: str, *, self_closing: bool) -> None:
@@ -247,7 +245,7 @@ class _Reading:
         return place[place.index("/", len(place) - MAX_PLACE - 1) + 1 :]
 
     def _resolved(self, reference: str) -> str:
-        """The URL that is meant; empty where it is none to follow."""
+        """The URL that a reference means; empty if it cannot be fetched."""
         reference = reference.strip().partition("#")[0]
         if len(reference) > _MAX_URL:
             return ""
@@ -257,7 +255,7 @@ class _Reading:
         return known
 
     def _target(self, reference: str) -> str:
-        """The page that a link leads to; empty where there is none, or one too many."""
+        """The URL that a link leads to; empty if there is none, or there are too many links."""
         if len(self._targets) >= MAX_LINKS:
             self._dropped += 1
             return ""
@@ -376,7 +374,7 @@ def _label(told: dict[str, str]) -> str:
 
 
 def _joined(base: str, reference: str) -> str:
-    """The canonical URL that a reference without fragment means; empty where none is fetched."""
+    """The canonical URL that a reference without fragment means; empty if it cannot be fetched."""
     try:
         url: str = join_url(base, reference)
     except ValueError:

@@ -1,8 +1,8 @@
-"""From the bytes of a document to its characters, whatever it claims about itself.
+"""From the bytes of a document to its characters.
 
 The order is that of the Encoding and HTML standards of the WHATWG: a byte order mark, the charset
-of the Content-Type header, a declaration within the first 1,024 bytes; where none of them names
-an encoding that is known, UTF-8 if the body is UTF-8, else windows-1252.
+of the Content-Type header, a declaration within the first 1,024 bytes; if none of them names a
+known encoding, UTF-8 if the body is UTF-8, else windows-1252.
 """
 
 import codecs
@@ -24,7 +24,7 @@ _DECLARATION = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# What the Encoding standard (section 4.2) makes of a label that Python reads more narrowly.
+# Labels for which the Encoding standard (section 4.2) has a wider encoding than Python.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -37,8 +37,7 @@ _WIDER = {
     "euc_kr": "cp949",
     "shift_jis": "cp932",
 }
-# By Python's names. Among its codecs are also some that are no text encodings, and some that
-# take quadratic time; none of those is here.
+# By Python's names, without its codecs that are no text encodings or take quadratic time.
 _ENCODINGS = frozenset(
     """
     cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
@@ -69,10 +68,10 @@ def _with_marks_read(body: bytes, content_type: str | None) -> str:
         return body.decode(encoding, "replace")
     declared = _DECLARATION.search(body[:_DECLARED_WITHIN])
     if declared and (encoding := _known((declared[1] or declared[2]).decode("ascii"))):
-        # A declaration that can be read as ASCII is not written in UTF-16.
+        # A declaration readable as ASCII cannot be in UTF-16.
         return body.decode("utf-8" if encoding.startswith("utf-16") else encoding, "replace")
     try:
-        # Not final: a last character that was cut off is no sign of another encoding.
+        # Not final: a last character that is cut off does not mean another encoding.
         return codecs.utf_8_decode(body, "strict", False)[0]
     except UnicodeDecodeError:
         return body.decode("cp1252", "replace")

@@ -1,12 +1,12 @@
-"""What a fetched document says: its title, its text, its links, and what it asks of robots.
+"""What a fetched document says: its title, its text, its links, and its rules for robots.
 
 Time and memory are linear in the length of the body whatever it holds, and the result is bounded.
 
-Links are those that a reader of the page can follow: `<a>` and `<area>`, the documents of frames,
-where a `<meta http-equiv=refresh>` leads, and `<link rel=next>` and `rel=prev`. Other
-`<link>`s (translations, feeds, style sheets) and forms are none. Only http and https without user
-names; fragments are dropped and so are links to the page itself. Hidden elements are no text, but
-links in them are links (menus that a script unfolds); what is in a `<template>` is neither.
+Links are those that a reader can follow: `<a>` and `<area>`, the documents of frames, the target of
+`<meta http-equiv=refresh>`, and `<link rel=next>` and `rel=prev`. Other `<link>`s (translations,
+feeds, style sheets) and forms do not count, nor do links to the page itself. URLs must be http or
+https without user names; fragments are dropped. Hidden elements are no text, but their links count
+(menus that a script unfolds); the content of a `<template>` is neither.
 """
 
 import re
@@ -32,9 +32,8 @@ def parse_page(
 ) -> ParsedPage:
     """Read a decompressed body that came from `url` (after redirects).
 
-    `content_type` and `x_robots_tag` are the headers' values; where there are several
-    X-Robots-Tag fields, one a line. No body makes it raise; `InputError` where `url` is no http
-    or https URL.
+    `content_type` and `x_robots_tag` are header values, several X-Robots-Tag fields one a line.
+    No body makes it raise; `InputError` if `url` is no http or https URL.
 
     >>> page = parse_page(b"<title>T</title><p>See <a href=../b>b</a>", None, "http://x.org/a/")
     >>> page.title, page.blocks, page.links
@@ -77,10 +76,7 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 
 def _header_rules(value: str) -> set[str]:
-    """The rules of X-Robots-Tag that hold for pollwise.
-
-    In each line, rules behind `name:` hold for the robot of that name.
-    """
+    """The rules of X-Robots-Tag for pollwise; on a line, those after `name:` are for that robot."""
     rules = set()
     for line in value.splitlines():
         name = "robots"
