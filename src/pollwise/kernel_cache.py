@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ __all__ = ["kernel"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _config: Any = numba.config
+_lock = threading.Lock()
+"""Decorating sets a variable that is numba's for the whole process, for a moment."""
 _PACKAGE = Path(__file__).parent
 _FOLDER = f"{_PACKAGE.name}-kernels-"
 _KEPT = 3

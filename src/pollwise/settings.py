@@ -4,12 +4,13 @@ They come from the command line or from the store, which keeps those of every ru
 what it keeps, `latest_settings` reads it.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from pollwise.checks import require_share
-from pollwise.errors import InputError
+from pollwise.checks import require, require_share, require_whole
+from pollwise.errors import InputError, StoreError
 from pollwise.objectives import objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
@@ -88,8 +89,8 @@ class CollectSettings:
     for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
     run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    The store keeps the first three; the others hold for one run. `InputError` for an unusable
-    budget.
+    The store keeps the first three; the others hold for one run. `InputError` for an
+    unusable budget, crawl delay or number of workers.
     """
 
     budget: str = "1/second"
@@ -104,6 +105,9 @@ class CollectSettings:
     workers: int = 1
 
     def __post_init__(self) -> None:
+        require_whole("collect", "workers", self.workers, least=1)
+        fits = 0 <= self.crawl_delay < math.inf
+        require("collect: crawl_delay", self.crawl_delay, fits, "finite and at least 0")
         if parse_budget(self.budget).per_page:
             raise InputError(
                 f"budget {self.budget!r}: the pages of a collection are not known beforehand; give"
@@ -137,12 +141,23 @@ Settings = WatchSettings | CollectSettings
 
 
 def read_settings(recorded: Mapping[str, Any]) -> Settings:
-    """The settings of a run, from what the store kept."""
-    collects = recorded.get("topic") is not None
-    return CollectSettings.read(recorded) if collects else WatchSettings.read(recorded)
+    """The settings of a run, from what the store kept; `StoreError` if that is damaged."""
+    try:
+        if recorded.get("topic") is not None:
+            return CollectSettings.read(recorded)
+        return WatchSettings.read(recorded)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"the settings of the run are damaged ({error}): restore a copy of the database"
+        ) from error
 
 
 def latest_settings(store: StoreReader) -> Settings | None:
-    """The settings of the latest run; None: there was none."""
+    """The settings of the latest run; None: there was none. `StoreError` if they are damaged."""
     runs = store.runs()
-    return read_settings(runs[-1].settings) if runs else None
+    if not runs:
+        return None
+    try:
+        return read_settings(runs[-1].settings)
+    except StoreError as error:
+        raise StoreError(f"{store.path}: {error}") from error

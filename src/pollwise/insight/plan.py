@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pollwise.insight.dispersion import Spread
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.knowledge import Knowledge, read_knowledge
@@ -63,8 +64,9 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
     Errors as for `read_knowledge`; `InputError` if no budget reaches `freshness`.
     """
     known = read_knowledge(db)
+    spread = known.spread(_HORIZON)
     wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
-    factors = np.geomspace(_FACTORS[0], _FACTORS[-1], _CURVE_POINTS).tolist() if curve else None
+    points = np.geomspace(_FACTORS[0], _FACTORS[-1], _CURVE_POINTS).tolist() if curve else None
     return Plan(
         database=str(db),
         budget=known.settings.budget,
@@ -72,14 +74,14 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
         pages=len(known.records),
         polls=sum(record.polls for record in known.records),
         horizon_days=_HORIZON / _DAY,
-        results=tuple(_planned(known, factor) for factor in _FACTORS),
+        results=tuple(_planned(known, spread, factor) for factor in _FACTORS),
         wanted_freshness=freshness,
-        wanted=None if wanted is None else _planned(known, wanted),
-        curve=None if factors is None else tuple(_planned(known, factor) for factor in factors),
+        wanted=None if wanted is None else _planned(known, spread, wanted),
+        curve=None if points is None else tuple(_planned(known, spread, at) for at in points),
     )
 
 
-def _planned(known: Knowledge, factor: float) -> PlannedBudget:
+def _planned(known: Knowledge, spread: Spread, factor: float) -> PlannedBudget:
     """What a multiple of the present budget brings."""
     budget = factor * known.rate
     expected = known.forecaster.expect(budget)
@@ -88,7 +90,7 @@ def _planned(known: Knowledge, factor: float) -> PlannedBudget:
         budget,
         _HORIZON,
         generator=np.random.default_rng(_SEED),
-        spread=known.spread(_HORIZON),
+        spread=spread,
     )
     return PlannedBudget(
         factor=factor,

@@ -52,7 +52,8 @@ class Session:
         self.settings = settings
         self.clock = clock
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
-        if learned_by(store, self.scheduler.policy) is None and store.has_learned():
+        self._learned = learned_by(store, self.scheduler.policy)
+        if self._learned is None and store.has_learned():
             say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
 
@@ -78,7 +79,7 @@ class Session:
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
-        initial = InitialState(pages, self.store.load_learned(), self.store.scheduler_state())
+        initial = InitialState(pages, self._learned, self.store.scheduler_state())
         initial.begin(self.scheduler)
         collected = self._recall(watched)
         async with Journal(

@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
+import numba
 import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
 from pollwise.types import Observation, Page, Selection
@@ -76,7 +78,7 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
     wake_at: Callable[..., float] = _never
     defer: Callable[..., None] | None = None
-    """None: this is no whole policy, it only runs in the simulator's loop."""
+    """None: pages wait in a part of the state, which has kernels of its own."""
     amount: Callable[..., float] = _no_amount
 
 
@@ -84,7 +86,9 @@ _KERNELS: dict[type, Kernels] = {}
 
 
 def register(state: type, kernels: Kernels) -> None:
-    """Have these compiled functions work on this type of state."""
+    """Have these compiled functions work on this type of state, once and for all."""
+    if state in _KERNELS:
+        raise InputError(f"{state.__name__} has its kernels already; register each type once")
     _KERNELS[state] = kernels
 
 
@@ -104,7 +108,9 @@ def compiled_by_state(function: Function) -> Function:
         if kind not in kernels:
             own = FunctionType(function.__code__, function.__globals__)
             own.__qualname__ = f"{function.__qualname__}-{kind.__module__}.{kind.__qualname__}"
-            kernels[kind] = kernel(own)
+            # Code kept on disk is told apart by the sources of this package alone.
+            is_ours = kind.__module__.startswith(f"{__package__.partition('.')[0]}.")
+            kernels[kind] = kernel(own) if is_ours else numba.njit(own)
         return kernels[kind](state, *arguments)
 
     return cast(Function, call)
@@ -118,9 +124,9 @@ def compiled_state(policy: object) -> Any:
 
 def _own_kernel(name: str, state: Any) -> Any:
     """The kernel of this name for a numba type of state; None: it has none."""
-    if not isinstance(state, numba_types.NamedTuple):
+    if not isinstance(state, numba_types.BaseNamedTuple):
         return None
-    return getattr(_KERNELS.get(state.instance_class), name, None)
+    return getattr(_KERNELS.get(getattr(state, "instance_class", type(None))), name, None)
 
 
 # Numba wants the very parameters of the overloaded function, annotations included.
@@ -229,6 +235,11 @@ class CompiledPolicy:
         """
         return self._state
 
+    @property
+    def _turns(self) -> Any:
+        """What `select` and `defer` work on: a state that says whose turn it is, perhaps a part."""
+        return self.state
+
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative or watched already."""
         if pages:
@@ -242,7 +253,7 @@ class CompiledPolicy:
 
     def select(self, now: float, limit: int) -> Selection:
         """At most `limit` pages, best first; they are leased."""
-        return Selection(*_select_pages(self.state, float(now), limit))
+        return Selection(*_select_pages(self._turns, float(now), limit))
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Learn from polls and end the leases of their pages."""
@@ -250,7 +261,7 @@ class CompiledPolicy:
 
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Give leased pages back unpolled; they are not selected before `until`."""
-        _defer_pages(self._state, watched(page_ids, self._state.pages), float(until))
+        _defer_pages(self._turns, watched(page_ids, self._state.pages), float(until))
 
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         """Take up pages with these ids, for which there is room."""

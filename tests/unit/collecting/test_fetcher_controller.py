@@ -40,11 +40,13 @@ def test_it_starts_small_and_needs_no_measurement():
 
 
 def test_the_times_are_followed():
-    controller = told(1.0, 0.01)
+    controller = FetcherController(most_polls=100_000)
+    controller.fetched(1.0)
+    controller.processed(1e-5)
     for _ in range(2000):
         controller.fetched(0.25)
-    # A little above 25 + 2 √25 + 1, as the mean has all but come down to 0.25.
-    assert controller.staff(10_000) == 37
+    # m + 2 √m + 1 where m is the latency by the processing time, so both are seen to a thousandth.
+    assert controller.staff(100_000) == pytest.approx(25_000 + 2 * 25_000**0.5 + 1, rel=1e-3)
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"safety": -1.0}, {"most_polls": 0}])

@@ -55,6 +55,10 @@ class DeadlinePolicy(CompiledPolicy):
         """The whole state; see `CompiledPolicy`."""
         return self.deadlines
 
+    @property
+    def _turns(self) -> DeadlineState:
+        return self.deadlines
+
     def _intervals(self, pages: Sequence[Page]) -> NDArray[np.float64]:
         """The intervals of new pages; their unit matters only if paced: then it is seconds."""
         raise NotImplementedError

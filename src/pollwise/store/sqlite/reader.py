@@ -87,10 +87,13 @@ class SqliteReader:
         return rows[0][0] if rows else None
 
     def runs(self) -> list[Run]:
-        return [
-            Run(run_id, started_at, json.loads(settings))
-            for run_id, started_at, settings in self._connection.rows("runs")
-        ]
+        rows = self._connection.rows("runs")
+        try:
+            return [Run(run_id, begun_at, json.loads(text)) for run_id, begun_at, text in rows]
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"{self.path}: the settings of a run are damaged ({error}): restore a copy"
+            ) from error
 
     def initial_state(self, run_id: int) -> bytes:
         for (state,) in self._connection.rows("initial_state", run_id=run_id):

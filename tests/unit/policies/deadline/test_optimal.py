@@ -112,3 +112,20 @@ def test_every_page_needs_a_rate():
     with pytest.raises(InputError, match="optimal: no change rate given for page 1"):
         policy.add([Page(0), Page(1)])
     assert policy.select(0.0, 2).page_ids.size == 0
+
+
+def test_pages_that_were_given_back_are_scheduled_as_the_others_are():
+    """The frequencies follow discarded pages before a page is given back, not after."""
+
+    def order(scheduled_before: bool) -> list[int]:
+        policy = Optimal(rates={n: 0.02 * (n + 1) for n in range(8)}, budget=1.0)
+        policy.add([Page(n, seen_at=0.0) for n in range(8)])
+        run(policy, 30)
+        [page_id] = policy.select(30.0, 1).page_ids.tolist()
+        policy.discard([(page_id + 1) % 8])
+        if scheduled_before:
+            _ = policy.deadlines  # what `defer` must ask for by itself
+        policy.defer([page_id], 33.0)
+        return run(policy, 30, begin=31)
+
+    assert order(scheduled_before=False) == order(scheduled_before=True)
