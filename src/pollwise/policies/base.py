@@ -6,8 +6,8 @@ the same answers. `pollwise.testing.policy_contract.PolicyContract` holds an imp
 these rules:
 
 1.  Time never runs backwards for a policy: `now` of successive `select` calls never falls.
-2.  `select(now, limit)` gives at most `limit` different pages, all of them added and not
-    discarded, none of them leased. It leases the pages that it gives.
+2.  `select(now, limit)` gives at most `limit` different pages (none if that is below 1), all of
+    them added and not discarded, none of them leased. It leases the pages that it gives.
 3.  A leased page is not given again until `observe` gets its poll, or `defer` gives it back.
 4.  `observe` takes any number of observations, even late, out of order, repeated, or of pages
     that are not leased or no longer there. An observation that is not newer than what the policy
@@ -15,9 +15,10 @@ these rules:
     the change rate.
 5.  `defer(page_ids, until)` says that the world could not poll leased pages (their host is busy):
     the leases end, and the pages are not given again before `until`.
-6.  `state_dict(page_ids)` is what was learned, `load_state_dict` puts it back into a policy of
-    the same class and options whose pages were added before. Leases are not part of it, and
-    loading leaves them as they are.
+6.  `state_dict(page_ids)` is what was learned, in arrays as `types.StateDict` describes them;
+    unknown ids are ignored. `load_state_dict` puts it back into a policy of the same class and
+    options whose pages were added before. Leases are not part of it, and loading leaves them as
+    they are.
 7.  The cost of one decision does not grow with the number of pages.
 """
 
