@@ -18,6 +18,8 @@ from typing import Any, TypeVar, overload
 
 import numba
 
+from pollwise.version import __version__
+
 __all__ = ["kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -85,11 +87,12 @@ def _places() -> Iterator[Path]:
 
 def _hash_of_sources() -> str:
     """Hash the names and sources of all files whose code ends up in kernels."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(__version__.encode())  # all there is of an archive without sources
     for folder, folders, files in os.walk(_PACKAGE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
-            if name.endswith(".py"):
+            # Editors leave links to nowhere, such as `.#x.py`, beside the files that are open.
+            if name.endswith(".py") and not name.startswith("."):
                 path = os.path.join(folder, name)
                 with open(path, "rb", buffering=0) as file:
                     source = file.read()

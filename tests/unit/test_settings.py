@@ -1,11 +1,13 @@
 """What a run was told: checked at once, kept by the store, and read again."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StoreError
 from pollwise.objectives import Ephemeral
 from pollwise.relevance.topic import topic
 from pollwise.settings import (
@@ -67,6 +69,21 @@ def test_a_collection_keeps_its_topic_and_not_the_options_of_a_run() -> None:
 def test_what_cannot_be_is_one_line_at_once(told: dict[str, object], why: str) -> None:
     with pytest.raises(InputError, match=why) as raised:
         WatchSettings(**told)  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kept", ['{"topic": {}}', '{"budget": 5}', "[]", '{"budget": "1/ho', "7"])
+def test_damaged_settings_are_one_line_that_names_the_file(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "pollwise.db"
+    with Store.open(path) as store:
+        store.start_run(0.0, {}, None)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE runs SET settings = ?", (kept,))
+        connection.commit()
+    complaint = r"settings of .* run are damaged"
+    with Store.open_readonly(path) as store, pytest.raises(StoreError, match=complaint) as raised:
+        latest_settings(store)
+    assert str(path) in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -65,12 +65,11 @@ def collect_pages(
     settings: CollectSettings,
     db: Path,
     make_display: MakeDisplay,
-    say: Callable[[str], None],
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic, which `settings` lack; without any, it
-    is that of the database. `say`: see `Session`. The answer is what the response processor did.
+    is that of the database. The answer is what the response processor did.
     `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
     run.
     """
@@ -86,7 +85,7 @@ def collect_pages(
     with Store.open(db) as store:
         agreed = _agreed(store, told, db)
         store.add_pages(pages, now=clock())
-        session = Session(store, agreed, clock=clock, say=say)
+        session = Session(store, agreed, clock=clock)
         with make_display(agreed.subject) as display:
             return run_until_stopped(
                 lambda stop: _collect(session, agreed, link_filter, display, stop)

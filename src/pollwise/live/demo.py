@@ -230,7 +230,7 @@ async def _watch(
             retry_after=_DAY,
         )
         settings = WatchSettings(budget=f"{_POLLS_PER_DAY:g}/day")
-        session = Session(store, settings, clock=clock, say=lambda text: None, scheduler=scheduler)
+        session = Session(store, settings, clock=clock, scheduler=scheduler)
         # A robots.txt holds for a real day, not one of the time-lapse.
         async with web_poller(
             clock, robots_txt_clock=time.monotonic, user_agent=watcher.user_agent

@@ -36,7 +36,7 @@ class Session:
     """A run over a store that has all its pages already.
 
     `scheduler`, with its policy, must be new; None: the one that the settings make. What another
-    kind of policy, or an earlier version of this one, learned is forgotten, and `say` is told.
+    kind of policy, or an earlier version of this one, learned is forgotten: it `learns_anew`.
     """
 
     def __init__(
@@ -45,7 +45,6 @@ class Session:
         settings: Settings,
         *,
         clock: Clock,
-        say: Callable[[str], None],
         scheduler: Scheduler | None = None,
     ) -> None:
         self.store = store
@@ -53,8 +52,8 @@ class Session:
         self.clock = clock
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
         self._learned = learned_by(store, self.scheduler.policy)
-        if self._learned is None and store.has_learned():
-            say(f"what {store.path.name} has learned is of an earlier version: learning anew")
+        self.learns_anew = self._learned is None and store.has_learned()
+        if self.learns_anew:
             store.forget_learned()
 
     @cached_property

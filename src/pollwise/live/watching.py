@@ -38,8 +38,8 @@ def watch_pages(
 ) -> None:
     """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
-    `StoreError` ends the run.
+    `say` is told if it must learn anew. `InputError` and `StoreError` come before anything is
+    changed; later, a `StoreError` ends the run.
     """
     if not pages and not db.exists():
         raise InputError(
@@ -57,7 +57,9 @@ def watch_pages(
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
-        session = Session(store, settings, clock=clock, say=say)
+        session = Session(store, settings, clock=clock)
+        if session.learns_anew:
+            say(f"what {db} has learned is of an earlier version: learning anew")
         with make_display(count) as display:
 
             async def watch(stop: asyncio.Event) -> None:

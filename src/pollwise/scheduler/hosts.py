@@ -9,7 +9,7 @@ from typing import Any
 from pollwise.scheduler import politeness
 from pollwise.scheduler.politeness import Host
 
-__all__ = ["Hosts"]
+__all__ = ["Hosts", "hosts_of"]
 
 _NEW = Host()
 
@@ -122,12 +122,9 @@ class Hosts:
                 rows.append((scope, host.pace, free))
         return rows
 
-    def load(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Put the rows of `state` back; errors of many kinds where they are none."""
-        self._hosts = {
-            str(scope): Host(pace=float(pace), blocked_until=float(free))
-            for scope, pace, free in rows
-        }
+    def load(self, hosts: dict[str, Host]) -> None:
+        """Put the hosts back that `hosts_of` read."""
+        self._hosts = hosts
 
     def _note(self, scope: str, host: Host, now: float) -> None:
         if scope:
@@ -142,3 +139,10 @@ class Hosts:
 
     def _host(self, scope: str) -> Host:
         return self._hosts.get(scope, _NEW)
+
+
+def hosts_of(rows: Sequence[Sequence[Any]]) -> dict[str, Host]:
+    """The hosts of the rows that `Hosts.state` gives; errors of many kinds where they are none."""
+    return {
+        str(scope): Host(pace=float(pace), blocked_until=float(free)) for scope, pace, free in rows
+    }

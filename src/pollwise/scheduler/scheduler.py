@@ -34,7 +34,7 @@ from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.cell_rate import CellRate
-from pollwise.scheduler.hosts import Hosts
+from pollwise.scheduler.hosts import Hosts, hosts_of
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -198,13 +198,14 @@ class Scheduler:
             state = json.loads(text)
             fits = state["rate"] == self.budget.rate and state["next_at"] is not None
             next_at = float(state["next_at"]) if fits else -math.inf
+            hosts = hosts_of(state["hosts"])
             self._back_offs.load(state["back_offs"])
-            self._hosts.load(state["hosts"])
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
                 " load what Scheduler.state() gave, or start without it"
             ) from error
+        self._hosts.load(hosts)
         self._cell_rate.next_at = next_at
 
     def _add(self, pages: Iterable[Page]) -> None:

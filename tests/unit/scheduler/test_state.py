@@ -117,6 +117,7 @@ class TestState:
             '{"rate": 1.0, "next_at": 0.0, "hosts": [["h", 1.0]], "back_offs": []}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[0, 1.0, 9], 1, 60, 70]]}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[[]], 1, 60, 70]]}',
+            '{"rate": 1.0, "next_at": 0.0, "hosts": 7, "back_offs": [[[0, 1.0, 3], 1, 60, 70]]}',
         ],
     )
     def test_what_is_no_state_is_refused_and_changes_nothing(self, text):
