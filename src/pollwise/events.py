@@ -169,7 +169,7 @@ def decode(line: str) -> Event:
     """The event of one line of the log; `InputError` where the line is no event."""
     try:
         return _event(json.loads(line))
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         raise InputError(
             f"not an event: {line[:80]!r} ({error}); expected a JSON array such as"
             ' ["Tick",1.5]: is this an event log of pollwise?'

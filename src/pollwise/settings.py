@@ -20,7 +20,14 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreReader
 from pollwise.types import Budget
 
-__all__ = ["CollectSettings", "Settings", "WatchSettings", "latest_settings", "read_settings"]
+__all__ = [
+    "CollectSettings",
+    "Settings",
+    "WatchSettings",
+    "is_collection",
+    "latest_settings",
+    "read_settings",
+]
 
 _SEED = 0
 _LEASE = 86400.0
@@ -133,7 +140,9 @@ class CollectSettings:
         """From what the store kept."""
         kept = recorded["topic"]
         topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
-        told = {name: recorded[name] for name in ("budget", "subject") if name in recorded}
+        told: dict[str, Any] = {
+            name: str(recorded[name]) for name in ("budget", "subject") if recorded.get(name)
+        }
         return cls(topic=topic, **told)
 
 
@@ -150,6 +159,14 @@ def read_settings(recorded: Mapping[str, Any]) -> Settings:
         raise StoreError(
             f"the settings of the run are damaged ({error}): restore a copy of the database"
         ) from error
+
+
+def is_collection(store: StoreReader) -> bool:
+    """Whether the latest run collected, whatever else is kept of it."""
+    runs = store.runs()
+    return (
+        bool(runs) and isinstance(runs[-1].settings, dict) and bool(runs[-1].settings.get("topic"))
+    )
 
 
 def latest_settings(store: StoreReader) -> Settings | None:

@@ -13,6 +13,7 @@ from pollwise.relevance.topic import topic
 from pollwise.settings import (
     CollectSettings,
     WatchSettings,
+    is_collection,
     latest_settings,
     read_settings,
 )
@@ -100,3 +101,15 @@ def test_settings_make_policy_and_budget() -> None:
     assert (scheduler.budget.rate, scheduler.budget.burst) == (1.0, 1.0)
     assert scheduler.policy.objective == Ephemeral(decay=0.25)
     assert CollectSettings(budget="7/second").scheduler(pages=0).budget.burst == 7.0
+
+
+@pytest.mark.parametrize("kept", [{"budget": "rubbish"}, {"objective": "of a later version"}, {}])
+def test_what_kind_of_run_it_was_is_known_whatever_else_is_kept(
+    tmp_path: Path, kept: dict[str, object]
+) -> None:
+    with Store.open(tmp_path / "pollwise.db") as store:
+        assert not is_collection(store)
+        store.start_run(0.0, kept, None)
+        assert not is_collection(store)
+        store.start_run(0.0, kept | {"topic": asdict(WHALES)}, None)
+        assert is_collection(store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.errors import InputError
-from pollwise.settings import CollectSettings, latest_settings
+from pollwise.settings import CollectSettings, is_collection, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
@@ -91,7 +91,7 @@ class CollectedExplanation:
 def holds_collection(db: Path) -> bool:
     """Whether this database holds a collection; `StoreError` if it is no database."""
     with Store.open_readonly(db) as store:
-        return isinstance(latest_settings(store), CollectSettings)
+        return is_collection(store)
 
 
 def summarise_collection(store: Store, records: Sequence[PageRecord]) -> CollectionStatus | None:

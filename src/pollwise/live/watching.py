@@ -9,7 +9,7 @@ from typing import Protocol
 from pollwise.errors import InputError
 from pollwise.live.loop import Progress, WallClock, Watched
 from pollwise.live.session import Session, run_until_stopped, web_poller
-from pollwise.settings import CollectSettings, WatchSettings, latest_settings
+from pollwise.settings import WatchSettings, is_collection
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical, read_url_list, scope_of
@@ -48,7 +48,7 @@ def watch_pages(
         )
     clock = WallClock()
     with Store.open(db) as store:
-        if isinstance(latest_settings(store), CollectSettings):
+        if is_collection(store):
             raise InputError(
                 f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
                 " watch pages with another file"
