@@ -18,13 +18,17 @@ class RankedPages:
     """`pages` pages by rank, and how they change ranks.
 
     That of rank k changes with probability `alpha` / k^`beta` in a step (`probabilities`), that of
-    a Poisson process with `rates` changes per step. In a swap, a page drawn by its current change
-    probability changes ranks with the one after it. `swap_every` r: there is a swap every r steps
-    (None: never). `perturbations`: the pages begin in the order of ranks, after so many swaps;
-    None: in random order.
+    a Poisson process with `rates` changes per step. In a swap a page changes ranks with the one
+    after it. `swap_every` r: there is a swap every r steps (None: never), of a page drawn by its
+    current change probability. `perturbations`: the pages begin in the order of ranks, after so
+    many swaps of pages drawn with equal probabilities; None: in random order.
 
-    Source: O.-C. Granmo and B. J. Oommen, "Solving stochastic nonlinear resource allocation
-    problems using a hierarchy of twofold resource allocation automata", 2010, section 4.
+    Source: O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen, "Determining optimal polling
+    frequency using a learning automata-based solution to the fractional knapsack problem", 2006,
+    section III.C, for the swaps every r steps ("selected by sampling from the current
+    Zipf-distribution"); O.-C. Granmo, B. J. Oommen, "Learning automata-based solutions to the
+    optimal web polling problem modelled as a nonlinear fractional knapsack problem", 2011, section
+    4.3.1, for the perturbations ("a randomly selected material and the material succeeding it").
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class RankedPages:
         if self._perturbations is None:
             return rng.permutation(len(self.probabilities))
         order = np.arange(len(self.probabilities))
-        _swap(order, self.draw_ranks(rng, self._perturbations))
+        _swap(order, rng.integers(len(order), size=self._perturbations))
         return order
 
     def draw_ranks(self, rng: np.random.Generator, swaps: int) -> Ints:

@@ -1,7 +1,7 @@
 """The papers' abstract environment: offer an amount of a material, and it pays 1 or nothing."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pollwise.checks import require_whole
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
+from pollwise.knapsack import concave_amounts
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
 from pollwise.policies.compiled import amount, compiled_by_state, compiled_state, observe, select
@@ -27,16 +28,27 @@ _NEAR = 0.1
 """How far from 1 the sum of the amounts may be: LAKG starts at rounded states."""
 
 
-class StochasticKnapsack:
-    """Pages ("materials") that pay 1 with probability d(x) = 1 - q^(1/x) when offered an amount x.
+class _Materials(NamedTuple):
+    """What pages pay: by a table if it has columns, else by their hazards."""
 
-    `unchanged` are the q, one per page, between 0 and 1 (exclusive): the probability that nothing
-    changes in a step, so that d(x) is that of a change in 1/x steps. `noise` is the standard
-    deviation of white noise, drawn at every offer and added to d.
+    hazards: Floats  # -ln q, one per page
+    values: Floats  # (pages, steps): p_i at the amounts 1/steps, 2/steps, ... 1; or (pages, 0)
+
+
+class StochasticKnapsack:
+    """Pages ("materials") that pay 1 with a probability p_i(x) when offered an amount x, else 0.
+
+    No p_i rises with x, and the amounts fill a knapsack that takes 1. In web polling p_i(x) is
+    d(x) = 1 - q^(1/x), the probability of a change in 1/x steps: `unchanged` are the q, one per
+    page, between 0 and 1 (exclusive), the probability that nothing changes in a step. `of_values`
+    makes a knapsack of any other p_i. `noise` is the standard deviation σ of white noise in what a
+    policy is told: that it was paid, with probability p_i(x) + N(0, σ²), drawn at every offer and
+    cut off at 0 and 1. What is expected and scored has no noise.
 
     Source: O.-C. Granmo and B. J. Oommen, "Solving stochastic nonlinear resource allocation
-    problems using a hierarchy of twofold resource allocation automata", 2010, section 4; the noise
-    is S. Glimsdal's, "Efficient Gaussian process based optimistic knapsack sampling", 2013.
+    problems using a hierarchy of twofold resource allocation automata", 2010, section 4; any p_i
+    and the noise are S. Glimsdal's, "Efficient Gaussian process based optimistic knapsack
+    sampling", 2013, section 2.3 and equation 2.3.
 
     >>> StochasticKnapsack([0.4, 0.7]).score([0.5, 0.5])
     0.675
@@ -55,9 +67,45 @@ class StochasticKnapsack:
             raise InputError(f"knapsack: noise={noise} must be a number that is not negative")
         self.noise = noise
         self.hazards = -np.log(q)
+        self._values = np.empty((q.size, 0))
         self._by_rank = self.hazards
         self._ranks: RankedPages | None = None
         self._order = np.arange(q.size)
+
+    @classmethod
+    def of_values(
+        cls,
+        unit_values: Callable[[Floats], ArrayLike],
+        *,
+        pages: int,
+        steps: int = 1000,
+        noise: float = 0.0,
+    ) -> Self:
+        """Pages with any unit values p_i that do not rise.
+
+        `unit_values` is called with amounts x from 1/`steps` to 1, one per page, and gives the
+        p_i(x_i), between 0 and 1. It is tabulated at whole multiples of 1/`steps`, and the pages
+        pay by straight lines between them, below the first of them as there. `InputError` for
+        values that are no probabilities or rise.
+
+        >>> knapsack = StochasticKnapsack.of_values(lambda x: [0.9, 0.6] - 0.5 * x, pages=2)
+        >>> knapsack.optimal.round(9)
+        array([0.8, 0.2])
+        """
+        require_whole("knapsack", "pages", pages, least=1)
+        require_whole("knapsack", "steps", steps, least=1)
+        rows = [
+            np.asarray(unit_values(np.full(pages, n / steps)), np.float64)
+            for n in range(1, steps + 1)
+        ]
+        if any(row.shape != (pages,) for row in rows):
+            raise InputError(f"knapsack: unit_values must give {pages} numbers, one for each page")
+        knapsack = cls(np.full(pages, 0.5), noise=noise)
+        values = np.ascontiguousarray(np.transpose(rows))
+        if not ((values >= 0) & (values <= 1)).all() or (np.diff(values) > 0).any():
+            raise InputError("knapsack: unit_values must be between 0 and 1, and never rise with x")
+        knapsack._values = values
+        return knapsack
 
     @classmethod
     def ranked(
@@ -87,6 +135,11 @@ class StochasticKnapsack:
         knapsack._ranks = ranks
         return knapsack
 
+    @property
+    def materials(self) -> _Materials:
+        """What the pages pay at this time, for compiled loops."""
+        return _Materials(self.hazards, self._values)
+
     def __len__(self) -> int:
         return len(self.hazards)
 
@@ -114,36 +167,49 @@ class StochasticKnapsack:
     def score(self, amounts: ArrayLike) -> float:
         """The expected reward of an access, pages being accessed in proportion to `amounts`.
 
-        That is Σ x d(x), the amounts being scaled to sum to 1; with noise, d is the mean of the
-        noisy value clipped to 0 and 1. `InputError` unless there is an amount for each page, none
-        negative and some above 0.
+        That is Σ x p(x), the amounts being scaled to sum to 1. `InputError` unless there is an
+        amount for each page, none negative and some above 0.
         """
-        share = np.asarray(amounts, np.float64)
-        if share.shape != self.hazards.shape or not ((share >= 0).all() and share.sum() > 0):
+        given = np.asarray(amounts, np.float64)
+        if given.shape != self.hazards.shape or not ((given >= 0).all() and given.sum() > 0):
             raise InputError(
                 f"knapsack: amounts={amounts!r} must be {len(self)} numbers of at least 0, some"
                 " above 0"
             )
-        return float(_score(share / share.sum(), self.hazards, self.noise))
+        return float(_score(given / given.sum(), self.materials))
 
     @property
     def ideal(self) -> float:
-        """The score of the best mixture: without noise 1 - Πq, a change of any page in a step."""
+        """The score of the best mixture: in web polling 1 - Πq, a change of any page in a step."""
         return self.score(self.optimal)
 
     @property
     def optimal(self) -> Floats:
-        """The best amounts: in proportion to -ln q, where all pages pay with the same probability.
+        """The best amounts: those at which all pages pay with the same probability, if there are.
 
-        Source: Granmo and Oommen 2010, from the Lagrange conditions d_1(x_1) = d_2(x_2) = ...
+        They maximise Σ ∫p_i, the value of the knapsack. In web polling they are in proportion to
+        -ln q, and maximise the score too.
+
+        Source: Granmo and Oommen 2010, from the Lagrange conditions p_1(x_1) = p_2(x_2) = ...
         """
-        return self.hazards / self.hazards.sum()
+        if self._values.shape[1] == 0:
+            return self.hazards / self.hazards.sum()
+        return concave_amounts(self._unit_values, np.ones(len(self)))
+
+    def _unit_values(self, amounts: Floats) -> Floats:
+        materials = self.materials
+        return np.array([_chance(materials, page, 1.0 / x) for page, x in enumerate(amounts)])
 
     @property
     def proportional(self) -> Floats:
-        """Amounts in proportion to the probabilities of a change in a step."""
-        change = -np.expm1(-self.hazards)
-        return change / change.sum()
+        """Amounts in proportion to p_i(1): in web polling, the probability of a change in a step.
+
+        `InputError` if no page pays anything there.
+        """
+        values = self._unit_values(np.ones(len(self)))
+        if not values.any():
+            raise InputError("knapsack: at the amount 1 no page pays; there is no proportion")
+        return values / values.sum()
 
     @property
     def uniform(self) -> Floats:
@@ -153,16 +219,20 @@ class StochasticKnapsack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Play:
-    """What a policy did to a knapsack: the page of each poll, and whether it paid.
+    """What a policy did to a knapsack: the page of each poll, and whether it was told of a pay.
 
-    `expected` is the probability with which it did. `scores` has, for each checkpoint, the score
-    of the policy's amounts after so many polls or, for a policy without amounts, the mean of
-    `expected` over the last tenth of these polls.
+    `expected` is the probability with which the offer pays, without noise. `worth` is Σ x p(x) of
+    the mixture that the poll was of or, for a policy without amounts, `expected` again; it is
+    empty unless asked for. `scores` has, for each checkpoint, Σ x p(x) of the policy's amounts
+    after so many polls or, for a policy without amounts, the mean of `expected` over the last
+    tenth of these polls. Amounts are taken as they are, though their sum may differ a little from
+    1 (by .01 for LAKG with a coarse resolution).
     """
 
     page_ids: NDArray[np.int64]
     paid: NDArray[np.bool_]
     expected: Floats
+    worth: Floats
     scores: dict[int, float]
 
 
@@ -173,12 +243,16 @@ def play(
     polls: int,
     seed: int,
     checkpoints: Iterable[int] = (),
+    worth: bool = False,
+    elapsed: bool = False,
 ) -> Play:
     """Let a policy without pages fill a knapsack, one poll a second.
 
     A page is offered the amount that the policy gives it at that time. A policy without amounts,
-    such as bayes-index, offers 1/τ when it polls a page τ seconds after the poll before. `seed` is
-    that of the knapsack: the same seed gives different policies the same pages.
+    such as bayes-index, offers 1/τ when it polls a page τ seconds after the poll before; so does
+    every policy if `elapsed`: then its polls pay as real ones do. `seed` is that of the knapsack:
+    the same seed gives different policies the same pages. `worth`: whether to score the mixture of
+    every poll, which takes time in proportion to the pages.
 
     >>> from pollwise.policies.index.bayes_index import BayesianIndex
     >>> result = play(BayesianIndex(), StochasticKnapsack([0.1, 0.9]), polls=100, seed=1)
@@ -195,17 +269,17 @@ def play(
     marks = np.array(sorted({n for n in checkpoints if 0 < n <= polls}), np.int64)
     record = _Record(
         np.empty(polls, np.int64), np.empty(polls, np.bool_), np.empty(polls),
-        marks, np.full(len(marks), math.nan), blank_observation(),
+        np.empty(polls if worth else 0), marks, np.full(len(marks), math.nan), blank_observation(),
     )  # fmt: skip
     every = knapsack.swap_every or polls
     begin = 0
     for end in sorted({1, *range(every, polls, every), polls}):
         state = compiled_state(policy)
         if state is None:
-            reached = _offer_called(policy, knapsack, last, reward_rng, record, begin, end)
+            reached = _offer_called(policy, knapsack, elapsed, last, reward_rng, record, begin, end)
         else:
-            hazards, noise = knapsack.hazards, knapsack.noise
-            reached = _offer(state, hazards, noise, last, reward_rng, record, begin, end)
+            materials, noise = knapsack.materials, knapsack.noise
+            reached = _offer(state, materials, noise, elapsed, last, reward_rng, record, begin, end)
         if reached < end:
             raise InputError(
                 f"play: the policy has no page to poll after {reached} polls; only policies that"
@@ -220,7 +294,7 @@ def play(
         mark: recent_mean(record.expected[:mark]) if math.isnan(score) else score
         for mark, score in zip(marks.tolist(), record.scores.tolist(), strict=True)
     }
-    return Play(record.page_ids, record.paid, record.expected, scores)
+    return Play(record.page_ids, record.paid, record.expected, record.worth, scores)
 
 
 class _Record(NamedTuple):
@@ -229,6 +303,7 @@ class _Record(NamedTuple):
     page_ids: NDArray[np.int64]
     paid: NDArray[np.bool_]
     expected: Floats
+    worth: Floats  # empty: it is not asked for
     marks: NDArray[np.int64]
     scores: Floats
     observation: NDArray[Any]  # of OBSERVATION, one element: the latest poll
@@ -252,6 +327,7 @@ def _check_capacity(policy: Policy) -> None:
 def _offer_called(
     policy: Policy,
     knapsack: StochasticKnapsack,
+    elapsed: bool,
     last: Floats,
     rng: np.random.Generator,
     record: _Record,
@@ -266,57 +342,67 @@ def _offer_called(
         if not selected:
             return n
         (page,) = selected
-        steps = now - last[page] if mixture is None else 1.0 / mixture.amounts()[page]
-        expected, paid = _draw(knapsack.hazards[page], steps, knapsack.noise, rng)
+        amounts = None if mixture is None else mixture.amounts()[: len(knapsack)]
+        steps = now - last[page] if elapsed or amounts is None else 1.0 / amounts[page]
+        expected, paid = _draw(knapsack.materials, page, steps, knapsack.noise, rng)
+        if len(record.worth):
+            record.worth[n] = expected if amounts is None else _score(amounts, knapsack.materials)
         policy.observe([Observation(page, now, Outcome.CHANGED if paid else Outcome.UNCHANGED)])
         last[page] = now
         record.page_ids[n], record.paid[n], record.expected[n] = page, paid, expected
         if mixture is not None and n + 1 in record.marks:
-            score = knapsack.score(mixture.amounts()[: len(knapsack)])
-            record.scores[record.marks == n + 1] = score
+            amounts = mixture.amounts()[: len(knapsack)]
+            record.scores[record.marks == n + 1] = _score(amounts, knapsack.materials)
     return end
 
 
 @kernel
 def _draw(
-    hazard: float, steps: float, noise: float, rng: np.random.Generator
+    materials: _Materials, page: int, steps: float, noise: float, rng: np.random.Generator
 ) -> tuple[float, bool]:
-    """The probability that an offer pays, and whether it does."""
-    chance = -math.expm1(-hazard * steps)
+    """The probability that an offer of 1/steps pays, and whether the policy is told that it did."""
+    chance = _chance(materials, page, steps)
     if noise == 0.0:
         return chance, rng.random() < chance
-    return _noisy(chance, noise), rng.random() < chance + noise * rng.standard_normal()
+    return chance, rng.random() < chance + noise * rng.standard_normal()
 
 
 @kernel
-def _noisy(chance: float, noise: float) -> float:
-    """The mean of chance + N(0, noise²), clipped to 0 and 1."""
-    return noise * (_mean_above(chance / noise) - _mean_above((chance - 1.0) / noise))
+def _chance(materials: _Materials, page: int, steps: float) -> float:
+    """The probability that an offer of 1/steps pays."""
+    count = materials.values.shape[1]
+    if count == 0:
+        return -math.expm1(-materials.hazards[page] * steps)
+    row, spot = materials.values[page], count / steps - 1.0
+    if spot <= 0.0 or spot >= count - 1:
+        return row[0] if spot <= 0.0 else row[count - 1]
+    below = int(spot)
+    return row[below] + (spot - below) * (row[below + 1] - row[below])
 
 
 @kernel
-def _mean_above(z: float) -> float:
-    """E[max(0, z + N(0, 1))] = zΦ(z) + φ(z)."""
-    below = 0.5 * math.erfc(-z / math.sqrt(2.0))
-    return z * below + math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-
-
-@kernel
-def _score(shares: Floats, hazards: Floats, noise: float) -> float:
-    """The expected reward of an access, pages being drawn by shares that sum to 1."""
+def _score(amounts: Floats, materials: _Materials) -> float:
+    """Σ x p(x): for amounts that sum to 1, the expected reward of an access."""
     score = 0.0
-    for page in range(len(hazards)):
-        if shares[page] > 0.0:
-            chance = -math.expm1(-hazards[page] / shares[page])
-            score += shares[page] * (_noisy(chance, noise) if noise > 0.0 else chance)
+    for page in range(len(amounts)):
+        if amounts[page] > 0.0:
+            score += amounts[page] * _chance(materials, page, 1.0 / amounts[page])
     return score
+
+
+@kernel
+def _score_now(state: Any, materials: _Materials) -> float:
+    """Σ x p(x) of the amounts of a policy, as they are."""
+    amounts = np.array([amount(state, page) for page in range(len(materials.hazards))])
+    return _score(amounts, materials)
 
 
 @compiled_by_state
 def _offer(
     state: Any,
-    hazards: Floats,
+    materials: _Materials,
     noise: float,
+    elapsed: bool,
     last: Floats,
     rng: np.random.Generator,
     record: _Record,
@@ -324,7 +410,7 @@ def _offer(
     end: int,
 ) -> int:
     """Make polls `begin` to `end` - 1; the number of the first without a page, else `end`."""
-    page_ids, paid, expected, marks, scores, observations = record
+    page_ids, paid, expected, worth, marks, scores, observations = record
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):
@@ -333,8 +419,10 @@ def _offer(
         if page < 0:
             return n
         offered = amount(state, page)
-        steps = now - last[page] if math.isnan(offered) else 1.0 / offered
-        chance, pays = _draw(hazards[page], steps, noise, rng)
+        steps = now - last[page] if elapsed or math.isnan(offered) else 1.0 / offered
+        chance, pays = _draw(materials, page, steps, noise, rng)
+        if len(worth):
+            worth[n] = chance if math.isnan(offered) else _score_now(state, materials)
         observation = observations[0]
         write_observation(observation, page, now, _CHANGED if pays else _UNCHANGED)
         observe(state, observation)
@@ -342,8 +430,7 @@ def _offer(
         page_ids[n], paid[n], expected[n] = page, pays, chance
         if n + 1 == next_mark:
             if not math.isnan(offered):
-                amounts = np.array([amount(state, page) for page in range(len(hazards))])
-                scores[mark] = _score(amounts / amounts.sum(), hazards, noise)
+                scores[mark] = _score_now(state, materials)
             mark += 1
             next_mark = marks[mark] if mark < len(marks) else -1
     return end

@@ -43,7 +43,15 @@ def test_more_perturbations_are_less_order():
     assert far[2] == pytest.approx(50 / 3, abs=4.0)
 
 
-def test_ranks_are_drawn_by_their_change_probability():
+def test_perturbations_swap_all_pages_equally_often():
+    """Also those that hardly ever change; the last page has none after it."""
+    ranks = ranked(pages=4, beta=3.0, perturbations=1)
+    orders = [ranks.first_order(np.random.default_rng(seed)).tolist() for seed in range(4000)]
+    swapped = [orders.count(order) / 4000 for order in ([1, 0, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2])]
+    assert swapped == pytest.approx([0.25] * 3, abs=4 * np.sqrt(0.25 * 0.75 / 4000))
+
+
+def test_swaps_every_r_steps_draw_ranks_by_their_change_probability():
     ranks = ranked(pages=4)
     drawn = np.bincount(ranks.draw_ranks(np.random.default_rng(3), 100_000), minlength=4) / 1e5
     assert drawn == pytest.approx(ranks.probabilities / ranks.probabilities.sum(), abs=0.01)
