@@ -265,7 +265,7 @@ def _between(low: float, high: float) -> float:
     return float(np.array(middle if middle >= 0 else -middle - _SIGN).view(np.float64))
 
 
-def det_ks(values: ArrayLike, units: int) -> Ints:
+def det_ks(values: ArrayLike, units: int, *, printed: bool = False) -> Ints:
     """Deal out `units` units of capacity one by one, each to the page where it is worth most.
 
     `values[i, j]` is the marginal value of page i at the amount of j + 1 units. Every page starts
@@ -273,8 +273,12 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
     (of equals: the lowest id). Gives the units of each page. `InputError` for values that are no
     table of numbers, and for fewer units than pages or more than the table has.
 
+    `printed` deals as the pseudo-code has it: a unit goes where units times value rises most, as if
+    a page paid the value of its amount for each of its units. For pages that pay with probability
+    1 - q^(1/x) both lead to the same amounts.
+
     Source: DET-KS of S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling
-    with applications to stochastic resource allocation", University of Agder, 2013.
+    with applications to stochastic resource allocation", University of Agder, 2013, section 6.1.1.
 
     Where values fall along each row, this is the best deal that gives every page one unit:
 
@@ -286,6 +290,11 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
 
     >>> det_ks([[0.1, 0.0, 0.9], [0.1, 0.2, 0.1]], units=4)
     array([1, 3])
+
+    In print, page 1 would add 2 * 0.7 - 0.8 and then 3 * 0.6 - 1.4, page 0 only 2 * 0.6 - 0.9:
+
+    >>> det_ks([[0.9, 0.6, 0.2], [0.8, 0.7, 0.6]], units=4, printed=True)
+    array([1, 3])
     """
     table = _as_array("det_ks", "values", values)
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
@@ -294,7 +303,10 @@ def det_ks(values: ArrayLike, units: int) -> Ints:
             " no numbers; give a row of values for each page, one for each number of units"
         )
     require_whole("det_ks", "units", units, least=len(table), most=table.size)
-    return _deal_units(table, units)
+    amounts = np.arange(1, table.shape[1] + 1)
+    # What each unit adds: the amount that a page starts with is not compared.
+    added = np.diff(amounts * table, axis=1, prepend=0.0) if printed else table
+    return _deal_units(np.ascontiguousarray(added), units)
 
 
 @kernel

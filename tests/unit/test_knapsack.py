@@ -327,7 +327,10 @@ def best_worth(values, units):
     return best[units]
 
 
-def dealt_one_by_one(values, units):
+def dealt_one_by_one(values, units, printed=False):
+    if printed:
+        totals = [[(n + 1) * value for n, value in enumerate(row)] for row in values.tolist()]
+        values = [[0.0, *(b - a for a, b in itertools.pairwise(row))] for row in totals]
     dealt = [1] * len(values)
     for _ in range(units - len(values)):
         offers = [row[n] if n < len(row) else -np.inf for row, n in zip(values, dealt, strict=True)]
@@ -336,10 +339,11 @@ def dealt_one_by_one(values, units):
 
 
 @steady
-@given(table=tables, data=st.data())
-def test_det_ks_deals_one_by_one(table, data):
+@given(table=tables, printed=st.booleans(), data=st.data())
+def test_det_ks_deals_one_by_one(table, printed, data):
     units = data.draw(st.integers(len(table), table.size))
-    assert det_ks(table, units).tolist() == dealt_one_by_one(table, units)
+    dealt = dealt_one_by_one(table, units, printed)
+    assert det_ks(table, units, printed=printed).tolist() == dealt
 
 
 @steady
@@ -359,12 +363,14 @@ def test_det_ks_need_not_be_the_best_where_values_rise_again():
     assert best_worth(rising, 4) == pytest.approx(1.1) == worth(rising, [3, 1])
 
 
-def test_det_ks_comes_close_to_the_exact_amounts_as_units_shrink():
+@pytest.mark.parametrize("printed", [False, True])
+def test_det_ks_comes_close_to_the_exact_amounts_as_units_shrink(printed):
     q = 1 - 0.6 / np.arange(1, 6)
     exact = polling_amounts(q)
     for units in (10, 100, 1000, 10_000):
         table = chance(q[:, None], np.arange(1, units + 1) / units)
-        assert np.abs(det_ks(table, units) / units - exact).max() <= 1 / units
+        dealt = det_ks(table, units, printed=printed)
+        assert np.abs(dealt / units - exact).max() <= 1 / units
 
 
 @pytest.mark.parametrize(

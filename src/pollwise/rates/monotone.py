@@ -1,19 +1,26 @@
-"""Draws from a Gaussian posterior of functions, given that the function never rises.
+"""Draws from a Gaussian posterior of functions, given that they never rise or stay above the mean.
 
-In `pollwise.rates.gaussian_process` a function is Φw with Gaussian weights w; it never rises if it
-meets the linear constraints (Φ_{j+1} - Φ_j) · w <= 0. Rejection sampling fails where functions are
-nearly flat, as hardly any draw fits. So each draw is moved on from the one before by exact
-Hamiltonian Monte Carlo (A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated
-multivariate Gaussians", Journal of Computational and Graphical Statistics 23(2), 2014). Whitened,
-the weights are a particle that gets a random velocity, swings on an ellipse, and is reflected where
-it hits a constraint, both in closed form. A quarter period without a hit leads to a new draw that
-is independent of the old one.
+In `pollwise.rates.gaussian_process` a function is Φw with Gaussian weights w of mean m. It never
+rises if (Φ_{j+1} - Φ_j) · w <= 0 at all points j, and it is *optimistic*, never below the posterior
+mean, if -Φ_j · (w - m) <= 0. Rejection sampling draws until these linear constraints are met. It
+fails where functions are nearly flat, as hardly any draw fits. So each draw is moved on from the
+one before by exact Hamiltonian Monte Carlo (A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo
+for truncated multivariate Gaussians", Journal of Computational and Graphical Statistics 23(2),
+2014). Whitened, the weights are a particle that gets a random velocity, swings on an ellipse, and
+is reflected where it hits a constraint, both in closed form. A quarter period without a hit leads
+to a new draw that is independent of the old one.
 
 One thing differs: for smooth functions nearly all constraints follow from a few, so only these, the
 *guards*, reflect. A particle that ends beyond one of the others goes back to its start. Since the
 way back has the same guards, this is a Metropolis step, and the distribution is exact.
 
-The constraints do not depend on observations: weights that fit before an observation fit after it.
+What may be drawn must fit what is observed next, too. Whether a function falls does not depend on
+observations, and whether it is optimistic only by the mean: so `follow_mean` moves the weights as
+the mean moves, and adds as much of a falling function above 0 as makes them fall again.
+
+Source of the two criteria: S. Glimsdal, "Efficient Gaussian process based optimistic knapsack
+sampling with applications to stochastic resource allocation", master thesis, University of Agder,
+2013, equations 6.1 and 6.2, and section 6.1.5 for both at once.
 """
 
 import math
@@ -26,7 +33,16 @@ from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.rates.gaussian_process import value_at
 
-__all__ = ["Slopes", "draw_falling", "falling_weights", "slopes_of", "whiten_guards"]
+__all__ = [
+    "Constraints",
+    "draw_limited",
+    "follow_mean",
+    "never_below_mean",
+    "never_rising",
+    "starting_weights",
+    "whiten_guards",
+    "without_constraints",
+]
 
 Floats = NDArray[np.float64]
 
@@ -41,48 +57,66 @@ many: so many are needed where all falling functions are 13 standard deviations 
 _GUARDS_PER_WEIGHT = 3
 _LITTLE_NOISE = 1e-6
 """Relative to the variance of the functions."""
+_CLEAR = 1.01
+"""How much more of a falling function is added than makes a function fall."""
 
 
-class Slopes(NamedTuple):
-    """The rise of a function Φw from each point to the next, as linear forms of the weights w."""
+class Constraints(NamedTuple):
+    """Linear forms of the weights, one for each of neighbouring points: none may be above 0."""
 
-    all: Floats  # a row for each point but the last
+    all: Floats  # a row for each point
     guards: Floats  # those of the guards, as columns
     guarded: NDArray[np.int64]  # the points of the guards, from the first to the last
-    margins: Floats  # a column for each pair of neighbouring guards, see `_never_rises`
+    margins: Floats  # a column for each pair of neighbouring guards, see `_keeps`
 
 
-def slopes_of(basis: Floats) -> Slopes:
-    """The constraints on the functions of a basis Φ; the guards are denser towards the ends."""
-    rises = np.diff(basis, axis=0)
-    count = min(len(rises), _GUARDS_PER_WEIGHT * basis.shape[1])
+def never_rising(basis: Floats) -> Constraints:
+    """The rises of a function Φw from each point to the next: w is to keep them (6.2)."""
+    return _constraints(np.diff(basis, axis=0))
+
+
+def never_below_mean(basis: Floats) -> Constraints:
+    """How far a function is below the mean: w - m is to keep them (6.1)."""
+    return _constraints(-basis)
+
+
+def without_constraints(basis: Floats) -> Constraints:
+    """No constraints on the weights of this basis."""
+    rank = basis.shape[1]
+    no_form = np.empty((rank, 0))
+    return Constraints(np.empty((0, rank)), no_form, np.empty(0, np.int64), no_form)
+
+
+def _constraints(forms: Floats) -> Constraints:
+    """The constraints by these forms; the guards are denser towards the ends."""
+    count = min(len(forms), _GUARDS_PER_WEIGHT * forms.shape[1])
     spread = (1.0 - np.cos(np.linspace(0.0, math.pi, count))) / 2.0
-    guarded = np.unique(np.round(spread * (len(rises) - 1)).astype(np.int64))
+    guarded = np.unique(np.round(spread * (len(forms) - 1)).astype(np.int64))
     between = [
-        np.interp(np.arange(len(rises)), guarded, rises[guarded, k]) for k in range(rises.shape[1])
+        np.interp(np.arange(len(forms)), guarded, forms[guarded, k]) for k in range(forms.shape[1])
     ]
-    apart = np.abs(rises - np.column_stack(between))
-    return Slopes(
-        all=rises,
-        guards=np.ascontiguousarray(rises[guarded].T),
+    apart = np.abs(forms - np.column_stack(between))
+    return Constraints(
+        all=forms,
+        guards=np.ascontiguousarray(forms[guarded].T),
         guarded=guarded,
         margins=np.ascontiguousarray(np.maximum.reduceat(apart, guarded[:-1]).T)
         if len(guarded) > 1
-        else np.empty((rises.shape[1], 0)),
+        else np.empty((forms.shape[1], 0)),
     )
 
 
-def falling_weights(basis: Floats) -> Floats:
-    """Weights of a function that falls at every point: where draws can begin.
+def starting_weights(basis: Floats, *, falling: bool) -> Floats:
+    """Weights of a function above 0, where draws can begin; if `falling`, it falls at every point.
 
     The function is the posterior mean after a straight line was seen with little noise.
     `InputError` if the length scale is so long that the basis has constant functions only.
     """
     variance = (basis * basis).sum(axis=1).max()
-    line = math.sqrt(variance) * np.linspace(0.5, -0.5, len(basis))
+    line = math.sqrt(variance) * np.linspace(1.5 if falling else 1.0, 1.0, len(basis))
     noisy = basis.T @ basis + _LITTLE_NOISE * variance * np.eye(basis.shape[1])
     weights = np.linalg.solve(noisy, basis.T @ line).astype(np.float64)
-    if not (np.diff(basis, axis=0) @ weights < 0.0).all():
+    if falling and not (np.diff(basis, axis=0) @ weights < 0.0).all():
         raise InputError(
             f"monotone: the basis of {basis.shape[1]} functions on {len(basis)} points has none"
             " that falls at every point; give a shorter length scale"
@@ -105,14 +139,23 @@ def _combine(columns: Floats, weights: Floats, values: Floats) -> None:
 
 
 @kernel
-def whiten_guards(slopes: Slopes, moments: Floats, forms: Floats) -> None:
-    """Set `forms` to the guards in whitened weights z, w = m + Az: the part of Az, then of m."""
-    rank, guards = slopes.guards.shape
-    for j in range(guards):
+def whiten_guards(
+    falling: Constraints, optimistic: Constraints, moments: Floats, forms: Floats
+) -> None:
+    """Set `forms` to the guards in whitened weights z, w = m + Az: the part of Az, then of m.
+
+    The guards of `falling`, which limit w, come first, then those of `optimistic`, which limit
+    w - m and so have no part of m.
+    """
+    rank, falls = falling.guards.shape
+    for j in range(forms.shape[1]):
+        by_mean = j >= falls
+        guards, column = (optimistic.guards, j - falls) if by_mean else (falling.guards, j)
         for k in range(rank + 1):
             form = 0.0
-            for i in range(min(k + 1, rank)):
-                form += slopes.guards[i, j] * moments[i, k]
+            if k < rank or not by_mean:
+                for i in range(min(k + 1, rank)):
+                    form += guards[i, column] * moments[i, k]
             forms[k, j] = form
 
 
@@ -172,39 +215,43 @@ def _swing(forms: Floats, place: Floats, velocity: Floats) -> bool:
 
 
 @kernel(fastmath=True)
-def _never_rises(slopes: Slopes, weights: Floats) -> bool:
-    """Whether all constraints are kept.
+def _keeps(constraints: Constraints, weights: Floats) -> bool:
+    """Whether no form is above 0.
 
-    Between two guards, a rise is at most the greater of theirs plus the most that it can differ
+    Between two guards, a form is at most the greater of theirs plus the most that it can differ
     from the line between them; the points between are checked only where that bound is above 0.
     """
-    guards, bounds = np.empty(len(slopes.guarded)), np.empty(slopes.margins.shape[1])
-    _combine(slopes.guards, weights, guards)
+    guards = np.empty(len(constraints.guarded))
+    bounds = np.empty(constraints.margins.shape[1])
+    _combine(constraints.guards, weights, guards)
     for value in guards:
         if value > 0.0:
             return False
-    _combine(slopes.margins, np.abs(weights), bounds)
+    _combine(constraints.margins, np.abs(weights), bounds)
     for n in range(len(bounds)):
         if bounds[n] + max(guards[n], guards[n + 1]) > 0.0:
-            for point in range(slopes.guarded[n] + 1, slopes.guarded[n + 1]):
-                if value_at(slopes.all[point], weights) > 0.0:
+            for point in range(constraints.guarded[n] + 1, constraints.guarded[n + 1]):
+                if value_at(constraints.all[point], weights) > 0.0:
                     return False
     return True
 
 
 @kernel
-def draw_falling(
+def draw_limited(
     root: Floats,
     moments: Floats,
     forms: Floats,
-    slopes: Slopes,
+    falling: Constraints,
+    optimistic: Constraints,
     generator: np.random.Generator,
     weights: Floats,
 ) -> None:
-    """Move `weights` on to the next draw from the posterior; their function never rises.
+    """Move `weights` w, which must keep the constraints, on to the next draw, which keeps them.
 
-    `root` and `moments` are those of the posterior without constraints, `forms` is set by
-    `whiten_guards`. Where the data leave some room, successive draws are nearly independent.
+    `falling` limits w and `optimistic` w - m. `root` and `moments` are those of the posterior
+    without constraints, `forms` is set by `whiten_guards`. Where the data leave some room,
+    successive draws are nearly independent; with both constraints and a mean that rises, their
+    correlation is about 0.6.
     """
     rank = len(weights)
     place, velocity, moved = np.zeros(rank), np.empty(rank), np.empty(rank)
@@ -215,8 +262,31 @@ def draw_falling(
     if not _swing(forms, place, velocity):
         return
     for k in range(rank):
-        moved[k] = moments[k, rank]
+        moved[k] = 0.0
         for j in range(k, rank):
             moved[k] += moments[k, j] * place[j]
-    if _never_rises(slopes, moved):
+    if not _keeps(optimistic, moved):
+        return
+    for k in range(rank):
+        moved[k] += moments[k, rank]
+    if _keeps(falling, moved):
         weights[:] = moved
+
+
+@kernel
+def follow_mean(falling: Constraints, start: Floats, move: Floats, weights: Floats) -> bool:
+    """Let `weights` w keep the constraints as the mean moves by `move`; whether w left its place.
+
+    So w - m is as before, plus as much of the function of `start`, which falls and is above 0, as
+    makes w fall. That is a place to draw on from, no draw.
+    """
+    for k in range(len(weights)):
+        weights[k] += move[k]
+    share = 0.0
+    for rise in falling.all:
+        share = max(share, value_at(rise, weights) / -value_at(rise, start))
+    if share == 0.0:
+        return False
+    for k in range(len(weights)):
+        weights[k] += _CLEAR * share * start[k]
+    return True

@@ -16,32 +16,42 @@ The variants are ways to draw:
 
 ============  ==================================================================================
 `ts`          a function from the posterior (Thompson sampling)
-`ots`         the same, but at every amount at least the posterior mean (optimistic)
+`ots`         the same, given that it is nowhere below the posterior mean (optimistic)
 `mono`        a function from the posterior, given that it never rises
-`gpoks`       the same, but at every amount at least the posterior mean
+`gpoks`       the same, given that it is optimistic and never rises
 `gpr`         the posterior mean: nothing is drawn
 `ucb`         the posterior mean and two standard deviations
-`ips`         the value of each amount by itself from its marginal posterior (individual points)
-`ips-ots`     the same, but at least the posterior mean
+`ips`         the value of each amount by itself from its marginal posterior (independent points)
+`ips-ots`     the same, given that it is not below the posterior mean
 ============  ==================================================================================
 
 Source: S. Glimsdal, "Efficient Gaussian process based optimistic knapsack sampling with
-applications to stochastic resource allocation", master thesis, University of Agder, 2013; S.
-Glimsdal, O.-C. Granmo, "Gaussian process based optimistic knapsack sampling with applications to
-stochastic resource allocation", MAICS 2013. Optimism is that of B. C. May, N. Korda, A. Lee, D. S.
-Leslie, "Optimistic Bayesian sampling in contextual-bandit problems", JMLR 13, 2012.
+applications to stochastic resource allocation", master thesis, University of Agder, 2013 (section
+6; the variants: section 7.1.1); S. Glimsdal, O.-C. Granmo, "Gaussian process based optimistic
+knapsack sampling with applications to stochastic resource allocation", MAICS 2013. Optimism is that
+of B. C. May, N. Korda, A. Lee, D. S. Leslie, "Optimistic Bayesian sampling in contextual-bandit
+problems", JMLR 13, 2012, who raise a draw to the mean; the thesis rejects it (equation 6.1).
 
 Readings taken here: the mean that bounds an optimistic draw from below is that of the process
 without constraints, for `gpoks` too; everything is drawn anew for every poll; the functions of
-`gpoks` and `mono`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo, each
-from the one before (`pollwise.rates.monotone`); of pages with equal values, as at first with `gpr`,
+`gpoks`, `mono` and `ots`, which the thesis drew by rejection, are drawn by Hamiltonian Monte Carlo,
+each from the one before (`pollwise.rates.monotone`); functions are drawn without the white noise
+σ_n² of equation 4.4, which is that of a reward; of pages with equal values, as at first with `gpr`,
 the one added first gets the step.
+
+The pseudo-code of DET-KS, as printed (section 6.1.1), gives a step to the page whose amount times
+value rises most: the objective Σ x p(x) of section 2.4 instead of the integrals of p that section
+2.3 states. `deal="printed"` does that. For the thesis's own p(x) = 1 - q^(1/x) both end at the
+same amounts. But a rise depends on how steep the drawn function is, which polls at few amounts
+hardly tell, and the deal gets stuck where x p(x) is not concave: `gpoks`, `mono`, `ots`, `ucb` and
+`ips` earn less of two pages by it than the thesis reports. So `"marginal"` is the default.
 """
 
 import math
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +63,10 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.gpoks.kernels import GPOKSState
 from pollwise.policies.gpoks.state import (
-    FALLING_FUNCTION,
     FUNCTION,
     GPOKS_PAGE,
     GPOKS_SHARED,
+    LIMITED_FUNCTION,
     MEAN,
     POINTS,
     enter_pages,
@@ -64,25 +74,44 @@ from pollwise.policies.gpoks.state import (
     restore_page,
 )
 from pollwise.rates.gaussian_process import SquaredExponential, low_rank_basis, prior_root
-from pollwise.rates.monotone import Slopes, falling_weights, slopes_of
+from pollwise.rates.monotone import (
+    Constraints,
+    never_below_mean,
+    never_rising,
+    starting_weights,
+    without_constraints,
+)
 from pollwise.types import Page
 
-__all__ = ["GPOKS", "GPOKS_VARIANTS"]
+__all__ = ["GPOKS", "GPOKS_DEALS", "GPOKS_VARIANTS"]
+
+
+class _Drawing(NamedTuple):
+    """How values are drawn."""
+
+    kind: int  # MEAN ... LIMITED_FUNCTION
+    falling: bool = False
+    optimistic: bool = False
+    bonus: float = 0.0
+    """Standard deviations above the mean."""
+
 
 _DRAWING = {
-    # what is drawn, whether it is optimistic, standard deviations above the mean
-    "gpoks": (FALLING_FUNCTION, True, 0.0),
-    "mono": (FALLING_FUNCTION, False, 0.0),
-    "ts": (FUNCTION, False, 0.0),
-    "ots": (FUNCTION, True, 0.0),
-    "gpr": (MEAN, False, 0.0),
-    "ucb": (MEAN, False, 2.0),
-    "ips": (POINTS, False, 0.0),
-    "ips-ots": (POINTS, True, 0.0),
+    "gpoks": _Drawing(LIMITED_FUNCTION, falling=True, optimistic=True),
+    "mono": _Drawing(LIMITED_FUNCTION, falling=True),
+    "ts": _Drawing(FUNCTION),
+    "ots": _Drawing(LIMITED_FUNCTION, optimistic=True),
+    "gpr": _Drawing(MEAN),
+    "ucb": _Drawing(MEAN, bonus=2.0),
+    "ips": _Drawing(POINTS),
+    "ips-ots": _Drawing(POINTS, optimistic=True),
 }
 
 GPOKS_VARIANTS = tuple(_DRAWING)
 """The names of the variants; see the docstring of the module."""
+
+GPOKS_DEALS = ("marginal", "printed")
+"""What steps are dealt by; see the docstring of the module."""
 
 _FINEST_RESOLUTION = 100_000
 _MOST_BYTES = 2**30
@@ -92,6 +121,7 @@ _MOST_BYTES = 2**30
 class GPOKS(CompiledPolicy):
     """Polls pages in proportion to amounts that are dealt out by functions drawn from posteriors.
 
+    `variant` is how values are drawn and `deal` what steps are dealt by: see the module.
     `resolution`, from 2 to 100000, is the number of steps of the knapsack, so that ε =
     capacity/resolution; every page has one step at least, so that at most `resolution` pages fit.
     `capacity` c > 0 is what the amounts add up to; the published experiments have c = 1.
@@ -125,6 +155,7 @@ class GPOKS(CompiledPolicy):
         *,
         generator: np.random.Generator,
         variant: str = "gpoks",
+        deal: str = "marginal",
         resolution: int = 100,
         capacity: float = 1.0,
         length_scale: float = 1.0,
@@ -133,6 +164,7 @@ class GPOKS(CompiledPolicy):
     ) -> None:
         require_generator("gpoks", generator)
         require_choice("gpoks", "variant", variant, GPOKS_VARIANTS)
+        require_choice("gpoks", "deal", deal, GPOKS_DEALS)
         require_whole("gpoks", "resolution", resolution, least=2, most=_FINEST_RESOLUTION)
         require_positive("gpoks", "capacity", capacity)
         require_positive("gpoks", "length_scale", length_scale)
@@ -140,20 +172,18 @@ class GPOKS(CompiledPolicy):
         require_positive("gpoks", "noise_variance", noise_variance)
         kernel = SquaredExponential(float(length_scale), float(signal_variance))
         amounts = (kernel, float(capacity), int(resolution))
-        self._basis, slopes = _functions(*amounts)
-        self._start = np.zeros(self._basis.shape[1])
-        if _DRAWING[variant][0] == FALLING_FUNCTION:
-            try:
-                self._start = _falling_function(*amounts)
-            except InputError:
-                raise InputError(
-                    f"gpoks: length_scale={length_scale!r} is so long for capacity={capacity!r}"
-                    f" that no function of {variant!r} falls; give a shorter one or another variant"
-                ) from None
+        try:
+            functions = _functions(*amounts, _DRAWING[variant].falling)
+        except InputError:
+            raise InputError(
+                f"gpoks: length_scale={length_scale!r} is so long for capacity={capacity!r}"
+                f" that no function of {variant!r} falls; give a shorter one or another variant"
+            ) from None
+        self._basis = functions.basis
         self._options = np.array(
             [resolution, capacity, length_scale, signal_variance, noise_variance], np.float64
         )
-        self._state = _empty_state(variant, self._basis, slopes, self._options, generator)
+        self._state = _empty_state(variant, deal, functions, self._options, generator)
 
     def amounts(self) -> NDArray[np.float64]:
         """The amounts in the knapsack by page id up to the largest, 0 for ids that no page has.
@@ -172,7 +202,7 @@ class GPOKS(CompiledPolicy):
                 f" takes one at least; give a resolution of at least {count}"
             )
         root = prior_root(self._basis.shape[1])
-        enter_pages(self._state, page_ids, seen_at(pages), root, self._start)
+        enter_pages(self._state, page_ids, seen_at(pages), root)
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         # What they had is dealt out with the next poll.
@@ -231,41 +261,53 @@ class GPOKS(CompiledPolicy):
         super()._grow(pages, most)
 
 
+class _Functions(NamedTuple):
+    """The functions of an amount; policies share them, none writes."""
+
+    basis: NDArray[np.float64]
+    rising: Constraints
+    below: Constraints
+    none: Constraints
+    start: NDArray[np.float64]  # the weights of a function above 0, which falls if one has to
+
+
 @lru_cache(maxsize=8)
 def _functions(
-    kernel: SquaredExponential, capacity: float, resolution: int
-) -> tuple[NDArray[np.float64], Slopes]:
-    """The basis of functions of an amount and its slopes; policies share them, none writes."""
+    kernel: SquaredExponential, capacity: float, resolution: int, falling: bool
+) -> _Functions:
+    """`InputError` if no function falls and one has to."""
     basis = low_rank_basis(kernel, capacity * np.arange(1, resolution + 1) / resolution)
-    return basis, slopes_of(basis)
-
-
-@lru_cache(maxsize=8)
-def _falling_function(
-    kernel: SquaredExponential, capacity: float, resolution: int
-) -> NDArray[np.float64]:
-    """The weights of a function that falls, the same for all policies."""
-    return falling_weights(_functions(kernel, capacity, resolution)[0])
+    return _Functions(
+        basis,
+        never_rising(basis),
+        never_below_mean(basis),
+        without_constraints(basis),
+        starting_weights(basis, falling=falling),
+    )
 
 
 def _empty_state(
     variant: str,
-    basis: NDArray[np.float64],
-    slopes: Slopes,
+    deal: str,
+    functions: _Functions,
     options: NDArray[np.float64],
     generator: np.random.Generator,
 ) -> GPOKSState:
     """The state without any page."""
-    points, rank = basis.shape
+    points, rank = functions.basis.shape
+    drawing = _DRAWING[variant]
     shared = np.zeros(1, GPOKS_SHARED)
-    shared["drawing"], shared["optimistic"], shared["bonus"] = _DRAWING[variant]
+    shared["drawing"], shared["optimistic"] = drawing.kind, drawing.optimistic
+    shared["bonus"], shared["printed"] = drawing.bonus, deal == "printed"
     resolution, capacity, *_, noise_variance = options.tolist()
     shared["noise_deviation"] = math.sqrt(noise_variance)
     shared["step"] = capacity / resolution
-    drawing, optimistic, _ = _DRAWING[variant]
-    uncertain = variant in ("ucb", "ips", "ips-ots")
-    by_mean = optimistic or drawing in (MEAN, POINTS)
-    guards = len(slopes.guarded) if drawing == FALLING_FUNCTION else 0
+    limited = drawing.kind == LIMITED_FUNCTION
+    falling = functions.rising if drawing.falling else functions.none
+    optimistic = functions.below if limited and drawing.optimistic else functions.none
+    uncertain = drawing.kind == POINTS or drawing.bonus > 0.0
+    by_mean = drawing.kind in (MEAN, POINTS)
+    guards = len(falling.guarded) + len(optimistic.guarded)
     return GPOKSState(
         pages=np.zeros(0, GPOKS_PAGE),
         roots=np.zeros((0, rank, rank + 1)),
@@ -276,8 +318,10 @@ def _empty_state(
         weights=np.zeros((0, rank)),
         live=np.zeros(0, np.int64),
         shared=shared,
-        basis=basis,
-        columns=np.ascontiguousarray(basis.T),
-        slopes=slopes,
+        basis=functions.basis,
+        columns=np.ascontiguousarray(functions.basis.T),
+        falling=falling,
+        optimistic=optimistic,
+        start=functions.start,
         generator=generator,
     )

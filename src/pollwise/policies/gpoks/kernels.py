@@ -20,16 +20,16 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, READY, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.gpoks.state import (
-    FALLING_FUNCTION,
     FUNCTION,
+    LIMITED_FUNCTION,
     MEAN,
     POINTS,
     GPOKSState,
+    draw_function,
     learn_reward,
 )
 from pollwise.policies.structures.spreading import spread
 from pollwise.rates.gaussian_process import draw_weights, value_at
-from pollwise.rates.monotone import draw_falling
 from pollwise.types import Outcome
 
 __all__ = [
@@ -53,11 +53,8 @@ def _draw_functions(state: GPOKSState) -> None:
         page = state.live[n]
         if common.drawing == FUNCTION:
             draw_weights(state.moments[page], state.generator, state.weights[page])
-        elif common.drawing == FALLING_FUNCTION:
-            draw_falling(
-                state.roots[page], state.moments[page], state.forms[page], state.slopes,
-                state.generator, state.weights[page],
-            )  # fmt: skip
+        elif common.drawing == LIMITED_FUNCTION:
+            draw_function(state, page)
 
 
 @kernel
@@ -71,12 +68,11 @@ def _value(state: GPOKSState, page: int, steps: int) -> float:
         if common.drawing == POINTS:
             deviations = state.generator.standard_normal()
             if common.optimistic:
-                deviations = max(deviations, 0.0)
+                deviations = abs(deviations)
         if deviations == 0.0:  # where deviations are not used, they are not tabulated
             return mean
         return mean + deviations * state.deviation[page, steps - 1]
-    drawn = value_at(state.basis[steps - 1], state.weights[page])
-    return max(drawn, mean) if common.optimistic else drawn
+    return value_at(state.basis[steps - 1], state.weights[page])
 
 
 @kernel
@@ -102,25 +98,38 @@ def _sink(bids: Floats, bidders: Ints, spot: int) -> None:
 
 
 @kernel
+def _bid(printed: int, steps: int, value: float, before: float) -> float:
+    """What a page bids for one step more than `steps`, by its values with and without that step."""
+    return (steps + 1) * value - steps * before if printed else value
+
+
+@kernel
 def _deal(state: GPOKSState) -> None:
     """Draw, and deal the steps of the knapsack out: DET-KS, as `pollwise.knapsack.det_ks`.
 
-    Every page has one step; each further one goes where the value of the next amount is highest.
+    Every page has one step; each further one goes where the value of the next amount is highest, or
+    as the pseudo-code is printed, where amount times value rises most.
     """
     _draw_functions(state)
-    count, resolution = state.shared[0].pages, len(state.basis)
-    bids, bidders = np.empty(count), np.arange(count)
+    count, resolution, printed = state.shared[0].pages, len(state.basis), state.shared[0].printed
+    values, bids, bidders = np.empty(count), np.empty(count), np.arange(count)
     for n in range(count):
-        state.pages[state.live[n]].steps = 1
-        bids[n] = _value(state, state.live[n], 2)
+        page = state.live[n]
+        state.pages[page].steps = 1
+        before = _value(state, page, 1) if printed else 0.0
+        values[n] = _value(state, page, 2)
+        bids[n] = _bid(printed, 1, values[n], before)
     for spot in range(count // 2 - 1, -1, -1):
         _sink(bids, bidders, spot)
     for _ in range(resolution - count):
-        page = state.live[bidders[0]]
+        n = bidders[0]
+        page = state.live[n]
         own = state.pages[page]
         own.steps += 1
         if own.steps < resolution:
-            bids[0] = _value(state, page, own.steps + 1)
+            before = values[n]
+            values[n] = _value(state, page, own.steps + 1)
+            bids[0] = _bid(printed, own.steps, values[n], before)
             _sink(bids, bidders, 0)
 
 

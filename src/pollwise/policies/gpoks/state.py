@@ -16,16 +16,17 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, READY, typed_once
 from pollwise.policies.structures.spreading import spread
 from pollwise.rates.gaussian_process import learn, solve, tabulate_deviation, tabulate_mean
-from pollwise.rates.monotone import Slopes, whiten_guards
+from pollwise.rates.monotone import Constraints, draw_limited, follow_mean, whiten_guards
 
 __all__ = [
-    "FALLING_FUNCTION",
     "FUNCTION",
     "GPOKS_PAGE",
     "GPOKS_SHARED",
+    "LIMITED_FUNCTION",
     "MEAN",
     "POINTS",
     "GPOKSState",
+    "draw_function",
     "enter_pages",
     "learn_reward",
     "remove_pages",
@@ -34,9 +35,13 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-MEAN, POINTS, FUNCTION, FALLING_FUNCTION = range(4)
+MEAN, POINTS, FUNCTION, LIMITED_FUNCTION = range(4)
 """Where a page's values come from: the posterior mean, the marginal posterior of each amount, a
-function drawn from the posterior, one drawn given that it never rises."""
+function drawn from the posterior, one drawn given that it never rises, is never below the posterior
+mean, or both."""
+
+_SETTLING = 3
+"""Moves after which a function that had to leave its place is a draw."""
 
 GPOKS_PAGE = np.dtype(
     [
@@ -52,8 +57,9 @@ GPOKS_PAGE = np.dtype(
 
 GPOKS_SHARED = np.dtype(
     [
-        ("drawing", "i8"),  # MEAN ... FALLING_FUNCTION
-        ("optimistic", "i8"),  # 1: a value is at least the posterior mean
+        ("drawing", "i8"),  # MEAN ... LIMITED_FUNCTION
+        ("optimistic", "i8"),  # 1: no value is drawn below the posterior mean
+        ("printed", "i8"),  # 1: the deal follows the printed pseudo-code
         ("bonus", "f8"),  # posterior standard deviations that a MEAN is raised by
         ("noise_deviation", "f8"),  # of a reward
         ("step", "f8"),  # the amount of one step
@@ -73,26 +79,44 @@ class GPOKSState(NamedTuple):
     moments: Floats  # (ids, rank, rank + 1)
     mean: Floats  # (ids, points), or (ids, 1) where it is not used
     deviation: Floats  # (ids, points), or (ids, 0) where it is not used
-    forms: Floats  # (ids, rank + 1, guards) of the slopes, or (ids, rank + 1, 0)
+    forms: Floats  # (ids, rank + 1, guards) of the constraints, or (ids, rank + 1, 0)
     weights: Floats  # (ids, rank), of the functions drawn last
     live: NDArray[np.int64]  # ids of the pages there are, in the order of adding
     shared: NDArray[Any]  # of GPOKS_SHARED, one element
     basis: Floats  # (points, rank)
     columns: Floats  # (rank, points)
-    slopes: Slopes
+    falling: Constraints  # on functions; there is none where functions may rise
+    optimistic: Constraints  # on what they have above the mean; there is none where it may be below
+    start: Floats  # (rank), of a function that keeps them where nothing was learned
     generator: np.random.Generator
 
 
 @kernel
 def _conclude(state: GPOKSState, page: int) -> None:
     """Update all that follows from a page's root."""
-    solve(state.roots[page], state.moments[page])
+    moments = state.moments[page]
+    move = -moments[:, -1]
+    solve(state.roots[page], moments)
     if state.mean.shape[1] > 1:
-        tabulate_mean(state.columns, state.moments[page], state.mean[page])
+        tabulate_mean(state.columns, moments, state.mean[page])
     if state.deviation.shape[1] > 0:
-        tabulate_deviation(state.columns, state.moments[page], state.deviation[page])
-    if state.shared[0].drawing == FALLING_FUNCTION:
-        whiten_guards(state.slopes, state.moments[page], state.forms[page])
+        tabulate_deviation(state.columns, moments, state.deviation[page])
+    if state.shared[0].drawing == LIMITED_FUNCTION:
+        whiten_guards(state.falling, state.optimistic, moments, state.forms[page])
+        if state.shared[0].optimistic and follow_mean(
+            state.falling, state.start, move + moments[:, -1], state.weights[page]
+        ):
+            for _ in range(_SETTLING):
+                draw_function(state, page)
+
+
+@kernel
+def draw_function(state: GPOKSState, page: int) -> None:
+    """Draw a page's function, given its constraints."""
+    draw_limited(
+        state.roots[page], state.moments[page], state.forms[page], state.falling, state.optimistic,
+        state.generator, state.weights[page],
+    )  # fmt: skip
 
 
 @kernel
@@ -105,10 +129,8 @@ def learn_reward(state: GPOKSState, page: int, reward: float) -> None:
 
 
 @kernel
-def enter_pages(
-    state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats, weights: Floats
-) -> None:
-    """Take up pages with the prior `root`; their functions are drawn on from `weights`.
+def enter_pages(state: GPOKSState, pages: NDArray[np.int64], seen_at: Floats, root: Floats) -> None:
+    """Take up pages with the prior `root`.
 
     Pages without a copy (NaN) come first, in this order.
     """
@@ -122,7 +144,8 @@ def enter_pages(
         own.where = READY
         state.live[common.pages] = pages[n]
         common.pages += 1
-        state.weights[pages[n]] = weights
+        state.weights[pages[n]] = state.start
+        state.moments[pages[n]] = 0.0
         restore_page(state, pages[n], root)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import linalg
+from scipy import linalg, stats
 
 from pollwise.errors import InputError, StateError
 from pollwise.knapsack import det_ks
@@ -110,8 +110,8 @@ def test_amounts_come_close_to_the_best_ones():
 class PlainGPOKS:
     """The same game, computed anew from all observations at every poll."""
 
-    def __init__(self, variant: str, count: int, resolution: int, seed: int) -> None:
-        self.variant, self.resolution = variant, resolution
+    def __init__(self, variant: str, deal: str, count: int, resolution: int, seed: int) -> None:
+        self.variant, self.printed, self.resolution = variant, deal == "printed", resolution
         self.generator = np.random.default_rng(seed)
         points = np.arange(1, resolution + 1) / resolution
         self.basis = low_rank_basis(SquaredExponential(), points)
@@ -134,7 +134,7 @@ class PlainGPOKS:
             np.linalg.norm(linalg.solve_triangular(root, self.basis.T, trans=1), axis=0)
             for _, root in posteriors
         ]
-        if self.variant in ("ts", "ots"):
+        if self.variant == "ts":
             drawn = [
                 mean
                 + self.basis
@@ -148,19 +148,25 @@ class PlainGPOKS:
                 return mean
             if self.variant == "ucb":
                 return mean + 2.0 * deviation
-            if self.variant in ("ts", "ots"):
-                one = drawn[page][steps - 1]
-            else:
-                one = mean + self.generator.standard_normal() * deviation
-            return max(one, mean) if self.variant.endswith("ots") else one
+            if self.variant == "ts":
+                return drawn[page][steps - 1]
+            above = self.generator.standard_normal()
+            return mean + (abs(above) if self.variant == "ips-ots" else above) * deviation
 
-        self.steps = [1] * count
-        offers = [value(page, 2) for page in range(count)]
+        def offer(page: int, steps: int) -> float:
+            if not self.printed:
+                return value(page, steps + 1)
+            before = value(page, 1) if steps == 1 else self.latest[page]
+            self.latest[page] = value(page, steps + 1)
+            return (steps + 1) * self.latest[page] - steps * before
+
+        self.steps, self.latest = [1] * count, [math.nan] * count
+        offers = [offer(page, 1) for page in range(count)]
         for _ in range(self.resolution - count):
             page = int(np.argmax(offers))
             self.steps[page] += 1
             if self.steps[page] < self.resolution:
-                offers[page] = value(page, self.steps[page] + 1)
+                offers[page] = offer(page, self.steps[page])
         self.credit = [
             credit + steps / self.resolution
             for credit, steps in zip(self.credit, self.steps, strict=True)
@@ -174,10 +180,12 @@ class PlainGPOKS:
         self.seen[page][1].append(float(outcome))
 
 
-@pytest.mark.parametrize("variant", ["ts", "ots", "ips", "ips-ots", "ucb"])
-def test_a_plain_game_makes_the_same_polls(variant):
+@pytest.mark.parametrize("deal", ["marginal", "printed"])
+@pytest.mark.parametrize("variant", ["ts", "ips", "ips-ots", "ucb"])
+def test_a_plain_game_makes_the_same_polls(variant, deal):
     rng = np.random.default_rng(5)
-    policy, plain = new_policy(3, variant, resolution=20), PlainGPOKS(variant, 3, 20, seed=7)
+    policy = new_policy(3, variant, deal=deal, resolution=20)
+    plain = PlainGPOKS(variant, deal, 3, 20, seed=7)
     for now in range(1, 300):
         page = plain.select()
         assert policy.select(now, 1).page_ids.tolist() == [page]
@@ -193,17 +201,18 @@ def values_as_drawn(policy: GPOKS, variant: str, count: int):
     if variant in ("gpr", "ucb"):
         deviations = 2.0 if variant == "ucb" else 0.0
         return state.mean[:count] + (deviations * state.deviation[:count] if deviations else 0.0)
-    drawn = state.weights[:count] @ state.basis.T
-    return np.maximum(drawn, state.mean[:count]) if variant in ("gpoks", "ots") else drawn
+    return state.weights[:count] @ state.basis.T
 
 
+@pytest.mark.parametrize("deal", ["marginal", "printed"])
 @pytest.mark.parametrize("variant", ["gpoks", "mono", "ts", "ots", "gpr", "ucb"])
-def test_the_deal_is_that_of_det_ks(variant):
+def test_the_deal_is_that_of_det_ks(variant, deal):
     rng = np.random.default_rng(2)
-    policy = new_policy(5, variant, resolution=40)
+    policy = new_policy(5, variant, deal=deal, resolution=40)
     for now in range(1, 200):
         (page,) = policy.select(now, 1).page_ids.tolist()
-        units = det_ks(values_as_drawn(policy, variant, 5), 40)
+        table = values_as_drawn(policy, variant, 5)
+        units = det_ks(table, 40, printed=deal == "printed")
         assert policy.amounts()[:5] == pytest.approx(units / 40)
         policy.observe([Observation(page, now, Outcome(int(rng.random() < 0.2 * page)))])
 
@@ -211,14 +220,41 @@ def test_the_deal_is_that_of_det_ks(variant):
 @pytest.mark.parametrize(
     "options", [{}, {"capacity": 10.0, "length_scale": 0.3, "signal_variance": 1e-4}]
 )
-@pytest.mark.parametrize("variant", ["gpoks", "mono"])
-def test_functions_of_the_monotone_variants_never_rise(variant, options):
+@pytest.mark.parametrize("variant", ["gpoks", "mono", "ots"])
+def test_functions_keep_the_criteria_of_their_variant(variant, options):
     policy = new_policy(4, variant, **options)
     rng = np.random.default_rng(3)
+    tiny = 1e-12 * math.sqrt(options.get("signal_variance", 1.0))
     for now in range(1, 300):
-        run(policy, 1, lambda page: Outcome(int(rng.random() < 0.5)), begin=now)
+        policy.select(now, 1)
         drawn = policy.state.weights[:4] @ policy.state.basis.T
-        assert (np.diff(drawn, axis=1) <= 1e-12).all()
+        mean = policy.state.moments[:4, :, -1] @ policy.state.basis.T
+        if variant != "ots":
+            assert (np.diff(drawn, axis=1) <= tiny).all()
+        if variant != "mono":
+            assert (drawn >= mean - tiny).all()
+        page = policy.state.pages["where"][:4].argmax()
+        policy.observe([Observation(int(page), now, Outcome(int(rng.random() < 0.5)))])
+
+
+def test_a_function_that_had_to_follow_the_mean_is_a_draw():
+    """As by rejection from the posterior, right after a poll moved it."""
+    above = []
+    for seed in range(400):
+        policy = new_policy(1, "gpoks", seed=seed, resolution=30)
+        for now, outcome in enumerate([Outcome.CHANGED, Outcome.UNCHANGED, Outcome.CHANGED], 1):
+            policy.select(now, 1)
+            policy.state.pages["offered"][0] = 10 * now
+            policy.observe([Observation(0, now, outcome)])
+        above.append(policy.state.basis[[0, 14, 29]] @ policy.state.weights[0])
+    moments = policy.state.moments[0]
+    free = np.random.default_rng(1).standard_normal((100_000, len(moments)))
+    functions = (moments[:, -1] + free @ moments[:, :-1].T) @ policy.state.basis.T
+    mean = policy.state.basis @ moments[:, -1]
+    fits = (functions >= mean).all(axis=1) & (np.diff(functions, axis=1) <= 0.0).all(axis=1)
+    assert fits.sum() > 300
+    for drawn, expected in zip(np.transpose(above), functions[fits][:, [0, 14, 29]].T, strict=True):
+        assert stats.ks_2samp(drawn, expected).pvalue > 0.001
 
 
 @every_variant
@@ -441,6 +477,7 @@ def test_state_of_another_resolution_is_refused():
     [
         ({"variant": "best"}, r"variant='best' must be one of gpoks, mono, ts"),
         ({"variant": ["gpoks"]}, r"variant=\['gpoks'\] must be one of gpoks, mono, ts"),
+        ({"deal": "best"}, r"deal='best' must be one of marginal, printed"),
         ({"resolution": 1}, r"resolution=1 must be a whole number from 2 to 100000"),
         ({"resolution": 10**12}, r"resolution=1000000000000 must be a whole number"),
         ({"resolution": 1.5}, r"resolution=1.5 must be a whole number"),
