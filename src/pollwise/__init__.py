@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pollwise.policies.bandits.gp_ucb import GPUCB as GPUCB
     from pollwise.policies.bandits.thompson import ThompsonSampling as ThompsonSampling
     from pollwise.policies.bandits.ucb1 import UCB1 as UCB1
+    from pollwise.policies.bandits.ucb1 import RawUCB1 as RawUCB1
     from pollwise.policies.base import Mixture as Mixture
     from pollwise.policies.base import Policy as Policy
     from pollwise.policies.collecting.request_controller import (
@@ -120,7 +121,7 @@ _NAMES = {
     "pollwise.policies.automata.lakg": "LAKG",
     "pollwise.policies.bandits.gp_ucb": "GPUCB",
     "pollwise.policies.bandits.thompson": "ThompsonSampling",
-    "pollwise.policies.bandits.ucb1": "UCB1",
+    "pollwise.policies.bandits.ucb1": "RawUCB1 UCB1",
     "pollwise.policies.base": "Mixture Policy",
     "pollwise.policies.collecting.request_controller": "RequestController",
     "pollwise.policies.collecting.robot": "Robot",

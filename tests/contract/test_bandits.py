@@ -6,7 +6,7 @@ import numpy as np
 
 from pollwise.policies.bandits.gp_ucb import GPUCB
 from pollwise.policies.bandits.thompson import ThompsonSampling
-from pollwise.policies.bandits.ucb1 import UCB1
+from pollwise.policies.bandits.ucb1 import UCB1, RawUCB1
 from pollwise.policies.base import Policy
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Page
@@ -23,7 +23,7 @@ class TestUCB1(TwoPageContract):
 
 class TestRawUCB1(TwoPageContract):
     def make_policy(self, pages: Sequence[Page]) -> Policy:
-        return UCB1(generator=np.random.default_rng(2), raw=True, resolution=3)
+        return RawUCB1()
 
 
 class TestThompsonSampling(TwoPageContract):

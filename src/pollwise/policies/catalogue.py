@@ -95,7 +95,7 @@ _Entry = tuple[str, Callable[[_Told], dict[str, Any]]]
 
 _NO_OPTIONS = {
     *(field.name for setting in (Setting, CollectingSetting) for field in fields(setting)),
-    *("generator", "variant", "raw", "balance"),
+    *("generator", "variant", "balance"),
 }
 """Arguments that are no options: the setting or the name determines them."""
 
@@ -283,7 +283,7 @@ WATCHING: Catalogue[Setting, Policy] = Catalogue(
             for variant in ("ts", "ots", "mono", "gpr", "ucb", "ips", "ips-ots")
         },
         "ucb1": ("bandits.ucb1:UCB1", _generator),
-        "ucb1-raw": ("bandits.ucb1:UCB1", lambda s: {"raw": True} | _generator(s)),
+        "ucb1-raw": ("bandits.ucb1:RawUCB1", _nothing),
         "ts": ("bandits.thompson:ThompsonSampling", _generator),
         "gp-ucb": ("bandits.gp_ucb:GPUCB", _generator),
     },
@@ -293,7 +293,7 @@ COLLECTING: Catalogue[CollectingSetting, RequestController] = Catalogue(
     "policy of collecting",
     {
         "robot": ("collecting.robot:Robot", _robot),
-        "robot-q": ("collecting.robot_q:RobotQ", _generator),
+        "robot-q": ("collecting.robot_q:RobotQ", _robot),
         "fringe-greedy": ("collecting.oracles:FringeGreedy", _relevance),
         "random": ("collecting.oracles:RandomOrder", _generator),
         "upper-bound": ("collecting.oracles:UpperBound", _relevance),

@@ -1,4 +1,4 @@
-"""What the bandits on mixtures of two pages have in common."""
+"""What the bandits that share out the polls of two pages have in common."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,12 @@ from pollwise.policies.bandits.kernels import (
     NOBODY,
     BanditState,
     amount_bandit,
-    forget_pull,
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.types import Page
 
-__all__ = ["MixturePolicy", "shares"]
+__all__ = ["BanditPolicy", "MixturePolicy", "shares"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,13 +49,13 @@ def shares(name: str, resolution: int) -> Floats:
     return np.arange(1, resolution) / resolution
 
 
-class MixturePolicy(CompiledPolicy):
-    """Polls two pages by the mixture of the best score; subclasses say which score it is.
+class BanditPolicy(CompiledPolicy):
+    """Polls two pages by the arm of the best score; subclasses say which score it is.
 
     `pollwise.policies.bandits.kernels` has the arms, pulls and scores. What was learned belongs to
     both pages together: it is forgotten when one of them is discarded. A single page is always
-    polled; a third one is refused with `InputError`. The first page of the mixtures is the one of
-    lower id. The policy never waits; weights and costs play no part.
+    polled; a third one is refused with `InputError`. The first page is the one of lower id. The
+    policy never waits; weights and costs play no part.
     """
 
     name: str
@@ -67,19 +66,19 @@ class MixturePolicy(CompiledPolicy):
         *,
         generator: np.random.Generator,
         score: int,
-        length: int,
         mean: Floats,
+        raw: bool = False,
         covariance: Floats | None = None,
         noise: float = 0.0,
     ) -> None:
-        """`score`, `length`, `noise`: see `BANDIT_SHARED`; `mean`, `covariance`: what is
-        believed of the arms before the first pull (None: they are averaged, nothing is believed).
+        """`score`, `raw`, `noise`: see `BANDIT_SHARED`; `mean`, `covariance`: what is believed of
+        the arms before the first pull (None: they are averaged, nothing is believed).
         """
         require_generator(self.name, generator)
         shared = np.zeros(1, BANDIT_SHARED)
         shared["score"] = score
+        shared["raw"] = raw
         shared["noise"] = noise
-        shared["length"] = length
         shared["page"] = NOBODY
         self._mean = mean
         self._covariance = np.zeros((0, 0)) if covariance is None else covariance
@@ -88,22 +87,11 @@ class MixturePolicy(CompiledPolicy):
         self._state = BanditState(pages, shared, arms, self._covariance.copy(), generator)
         self._forget()
 
-    def amounts(self) -> Floats:
-        """The shares of polls in the arm that is played, by page id; 0 for ids that no page has.
-
-        Before the first selection that is the middle one.
-        """
-        page_ids = all_watched(self._state.pages)
-        amounts = np.zeros(page_ids.max(initial=-1) + 1)
-        for page_id in page_ids:
-            amounts[page_id] = amount_bandit(self._state, page_id)
-        return amounts
-
     def _enter(self, pages: Sequence[Page], page_ids: Ints) -> None:
         both = np.concatenate([all_watched(self._state.pages), page_ids])
         if len(both) > 2:
             raise InputError(
-                f"{self.name}: page {both[2]} is a third one, and the mixtures are of two; for more"
+                f"{self.name}: page {both[2]} is a third one, and the arms share out two; for more"
                 " pages take another policy, such as lakg, htraa or gpoks"
             )
         own = self._state.pages
@@ -119,15 +107,12 @@ class MixturePolicy(CompiledPolicy):
             self._set_pair(all_watched(self._state.pages))
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
-        """The latest polls, the arms and what is known of a pull under way; see `Policy`."""
+        """The latest polls, and what is known of the arms; see `Policy`."""
         state, common = self._state, self._state.shared[0]
         ids = watched(page_ids, state.pages)
-        # A poll whose lease is lost is dealt again.
-        leased = [page != NOBODY and state.pages["of_pull"][page] for page in common["page"]]
         shared = {
             "pair": common["page"].copy(),
-            "pull": np.array([common["arm"], common["told"], common["changed"]]),
-            "dealt": common["dealt"] - leased,
+            "arm": np.array([common["arm"]]),
             **{name: state.arms[name].copy() for name in _LEARNED},
             "covariance": state.covariance.copy(),
         }
@@ -148,10 +133,8 @@ class MixturePolicy(CompiledPolicy):
         own.pages["polled_at"][ids] = state["page.polled_at"][rows]
         if not np.array_equal(common["page"], state[f"{self.name}.pair"]):
             return
-        forget_pull(own)
-        common["dealt"] = state[f"{self.name}.dealt"]
-        for key, value in zip(("arm", "told", "changed"), state[f"{self.name}.pull"], strict=True):
-            common[key] = value
+        own.pages["of_pull"] = 0
+        common["arm"] = state[f"{self.name}.arm"][0]
         for key in _LEARNED:
             own.arms[key] = state[f"{self.name}.{key}"]
         own.covariance[:] = state[f"{self.name}.covariance"]
@@ -160,18 +143,14 @@ class MixturePolicy(CompiledPolicy):
         """`StateError` unless it may be what such a policy has learned."""
         check_state(state, self.state_dict([]))
         given: Mapping[str, NDArray[Any]] = state
-        keys = ("pull", "dealt", *_LEARNED, "covariance")
-        pull, dealt, pulls, paid, mean, covariance = (given[f"{self.name}.{key}"] for key in keys)
-        (arm, told, changed), common = pull, self._state.shared[0]
-        counts = np.append(pulls, dealt)
+        keys = ("arm", *_LEARNED, "covariance")
+        arm, pulls, paid, mean, covariance = (given[f"{self.name}.{key}"] for key in keys)
         numbers = np.concatenate([paid, mean, covariance.ravel()])
         sound = {
-            "arm": 0 <= arm < len(mean),
-            # A pull ends with its last poll.
-            "pull": 0 <= changed <= told <= dealt.sum() < common["length"],
-            "count": counts >= 0,
+            "arm": (arm >= 0) & (arm < len(mean)),
+            "count": pulls >= 0,
             "reward": np.isfinite(numbers),
-            "variance": np.diag(covariance) + common["noise"] > 0.0,
+            "variance": np.diag(covariance) + self._state.shared["noise"][0] > 0.0,
         }
         check_sound(self.name, sound)
 
@@ -187,4 +166,19 @@ class MixturePolicy(CompiledPolicy):
         state.arms["mean"] = self._mean
         state.covariance[:] = self._covariance
         state.shared["arm"] = math.ceil(len(state.arms) / 2) - 1
-        forget_pull(state)
+        state.pages["of_pull"] = 0
+
+
+class MixturePolicy(BanditPolicy):
+    """A bandit whose arms are mixtures of the two pages."""
+
+    def amounts(self) -> Floats:
+        """The shares of polls in the arm that is played, by page id; 0 for ids that no page has.
+
+        Before the first selection that is the middle one.
+        """
+        page_ids = all_watched(self._state.pages)
+        amounts = np.zeros(page_ids.max(initial=-1) + 1)
+        for page_id in page_ids:
+            amounts[page_id] = amount_bandit(self._state, page_id)
+        return amounts

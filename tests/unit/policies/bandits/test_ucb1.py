@@ -1,14 +1,15 @@
-"""UCB1 against a plain implementation, by rounds and by single polls."""
+"""UCB1 against a plain implementation, on mixtures and on pages themselves."""
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pollwise.knapsack import polling_amounts
-from pollwise.policies.bandits.ucb1 import UCB1
+from pollwise.policies.bandits.ucb1 import UCB1, RawUCB1
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack
+from pollwise.simulation.worlds.stochastic_knapsack import play as knapsack_play
 from pollwise.types import Observation, Outcome, Page
 
 Paid = Callable[[int, float], int]
@@ -33,7 +34,7 @@ def play(policy: UCB1, paid: Paid, polls: int) -> list[int]:
 
 
 def arm_to_pull(rewards: dict[int, list[float]]) -> int:
-    """Of k -> rewards of arm k."""
+    """Of k -> rewards of arm k: of equals, the last."""
     for k, own in rewards.items():
         if not own:
             return k
@@ -41,31 +42,10 @@ def arm_to_pull(rewards: dict[int, list[float]]) -> int:
     bounds = {
         k: sum(own) / len(own) + math.sqrt(2 * math.log(n) / len(own)) for k, own in rewards.items()
     }
-    return max(bounds, key=bounds.__getitem__)
+    return max(bounds, key=lambda k: (bounds[k], k))
 
 
-def round_of(k: int, resolution: int) -> list[int]:
-    """k polls of page 0 and the rest of page 1, by due time."""
-    shares = (k, resolution - k)
-    due = [(Fraction(2 * i + 1, 2 * n), page) for page, n in enumerate(shares) for i in range(n)]
-    return [page for _, page in sorted(due)]
-
-
-def reference_by_rounds(resolution: int, paid: Paid, rounds: int) -> list[int]:
-    rewards: dict[int, list[float]] = {k: [] for k in range(1, resolution)}
-    polled = []
-    for _ in range(rounds):
-        k = arm_to_pull(rewards)
-        amounts = (k / resolution, 1 - k / resolution)
-        pages = round_of(k, resolution)
-        rewards[k].append(sum(paid(page, amounts[page]) for page in pages) / resolution)
-        polled += pages
-    return polled
-
-
-def reference_by_polls(
-    resolution: int, paid: Paid, polls: int, rng: np.random.Generator
-) -> list[int]:
+def reference(resolution: int, paid: Paid, polls: int, rng: np.random.Generator) -> list[int]:
     rewards: dict[int, list[float]] = {k: [] for k in range(1, resolution)}
     polled = []
     for _ in range(polls):
@@ -76,62 +56,61 @@ def reference_by_polls(
     return polled
 
 
-@pytest.mark.parametrize("resolution", [2, 3, 10])
+@pytest.mark.parametrize("resolution", [2, 3, 10, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_rounds_are_those_of_a_plain_implementation(resolution, seed):
-    polled = play(
-        UCB1(generator=np.random.default_rng(0), resolution=resolution),
-        environment(0.9, 1.5, seed),
-        80 * resolution,
-    )
-    assert polled == reference_by_rounds(resolution, environment(0.9, 1.5, seed), 80)
-
-
-@pytest.mark.parametrize("resolution", [2, 3, 10])
-@pytest.mark.parametrize("seed", range(3))
-def test_single_polls_are_those_of_a_plain_implementation(resolution, seed):
-    policy = UCB1(generator=np.random.default_rng([9, seed]), raw=True, resolution=resolution)
+def test_polls_are_those_of_a_plain_implementation(resolution, seed):
+    policy = UCB1(generator=np.random.default_rng([9, seed]), resolution=resolution)
     polled = play(policy, environment(0.6, 1.0, seed), 600)
     rng = np.random.default_rng([9, seed])
-    assert polled == reference_by_polls(resolution, environment(0.6, 1.0, seed), 600, rng)
+    assert polled == reference(resolution, environment(0.6, 1.0, seed), 600, rng)
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["rounds", "single polls"])
-def test_the_arm_next_to_the_optimum_is_pulled_most(raw):
-    policy = UCB1(generator=np.random.default_rng(2), raw=raw, resolution=5)
+def test_the_arm_next_to_the_optimum_is_pulled_most():
+    policy = UCB1(generator=np.random.default_rng(2), resolution=5)
     play(policy, environment(0.9, 1.5, 3), 1000)
     best = polling_amounts([1 - 0.9, 1 - 0.9 / 2**1.5])[0]
     assert best == pytest.approx(0.857, abs=0.001)
     assert policy.state.arms["pulls"].argmax() + 1 == 4
 
 
-def test_a_round_deals_the_share_of_its_arm_spread_evenly():
-    policy = UCB1(generator=np.random.default_rng(0), resolution=10)
-    polled = play(policy, lambda page_id, amount: 0, 90)
-    rounds = [polled[n : n + 10] for n in range(0, 90, 10)]
-    assert [own.count(0) for own in rounds] == list(range(1, 10))
-    for k, own in enumerate(rounds, start=1):
-        counts = np.cumsum(np.array(own) == 0)
-        assert np.abs(counts - np.arange(1, 11) * k / 10).max() <= 1.0
+@pytest.mark.parametrize(
+    ("p", "after_10"), [(0.55, (4.9, 5.0)), (0.75, (3.0, 3.1)), (0.90, (1.5, 1.6))]
+)
+def test_the_first_sweep_of_the_thesis(p, after_10):
+    """Its table 8.8 prints 4.9, 3.0 and 1.5 updates after 10 polls, whatever is drawn.
+
+    They are the scores of the first ten arms, 1/100 to 10/100 for the first page.
+    """
+    policy = UCB1(generator=np.random.default_rng(1))
+    result = knapsack_play(policy, StochasticKnapsack([1 - p, p]), polls=10, seed=1, worth=True)
+    x = np.arange(1, 11) / 100
+    scores = x * (1 - (1 - p) ** (1 / x)) + (1 - x) * (1 - p ** (1 / (1 - x)))
+    assert result.worth == pytest.approx(scores)
+    assert after_10[0] <= result.worth.sum() < after_10[1]
 
 
-def test_the_reward_of_a_round_is_the_mean_of_what_polls_told():
-    policy = UCB1(generator=np.random.default_rng(0), resolution=4)
+def test_pages_themselves_are_polled_as_by_a_plain_implementation():
+    """Page i pays with 1 - q_i^τ after τ steps without a poll."""
+    found = np.random.default_rng(3).random(400)
+    chances = (0.6, 0.2)
+    policy = RawUCB1()
     policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
-    outcomes = [Outcome.CHANGED, Outcome.FAILED, Outcome.UNCHANGED, Outcome.UNCHANGED]
-    for now, outcome in enumerate(outcomes, start=1):
+    rewards: dict[int, list[float]] = {0: [], 1: []}
+    last = [0, 0]
+    for now, draw in enumerate(found.tolist(), start=1):
         (page_id,) = policy.select(now, 1).page_ids.tolist()
-        policy.observe([Observation(page_id, now, outcome)])
-    assert policy.state.arms["mean"][0] == pytest.approx(1 / 3)
+        assert page_id == arm_to_pull(rewards)
+        paid = draw < 1 - (1 - chances[page_id]) ** (now - last[page_id])
+        policy.observe([Observation(page_id, now, Outcome(int(paid)))])
+        rewards[page_id].append(float(paid))
+        last[page_id] = now
+    assert policy.state.arms["paid"].tolist() == [sum(rewards[0]), sum(rewards[1])]
+    assert not hasattr(policy, "amounts")
 
 
-def test_a_round_waits_for_its_last_poll():
-    policy = UCB1(generator=np.random.default_rng(0), resolution=2)
-    policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
-    assert policy.select(1.0, 2).page_ids.tolist() == [0, 1]
-    policy.observe([Observation(0, 1.0, Outcome.CHANGED)])
-    assert policy.select(2.0, 2).page_ids.tolist() == [0]  # between two rounds
-    policy.observe([Observation(0, 2.0, Outcome.UNCHANGED)])
-    assert policy.state.arms["pulls"].tolist() == [0]
-    policy.observe([Observation(1, 3.0, Outcome.CHANGED)])
-    assert policy.state.arms[0].tolist() == (1, 1.0, 1.0)
+def test_pages_themselves_are_paid_for_the_time_that_they_were_left_alone():
+    """A knapsack offers 1/τ to a policy without amounts."""
+    result = knapsack_play(RawUCB1(), StochasticKnapsack([0.25, 0.75]), polls=200, seed=2)
+    for page_id, q in enumerate((0.25, 0.75)):
+        (times,) = np.nonzero(result.page_ids == page_id)
+        assert result.expected[times[1:]] == pytest.approx(1 - q ** np.diff(times))
