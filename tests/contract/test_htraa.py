@@ -19,3 +19,9 @@ class TestRandomHTRAA(PolicyContract):
     def make_policy(self, pages: Sequence[Page]) -> Policy:
         generator = np.random.default_rng(2)
         return HTRAA(generator=generator, schedule="random", update="inaction-penalty")
+
+
+class TestUnevenHTRAA(PolicyContract):
+    def make_policy(self, pages: Sequence[Page]) -> Policy:
+        generator = np.random.default_rng(3)
+        return HTRAA(generator=generator, resolution=5, growth=2.0, exponent=1.5, climb="moved")

@@ -15,6 +15,11 @@ class TestLAKG(PolicyContract):
         return LAKG(resolution=50)
 
 
+class TestLAKGWithPeriods(PolicyContract):
+    def make_policy(self, pages: Sequence[Page]) -> Policy:
+        return LAKG(resolution=50, schedule="period")
+
+
 class TestLAKGAtRandom(PolicyContract):
     def make_policy(self, pages: Sequence[Page]) -> Policy:
         generator = np.random.default_rng(1)

@@ -6,11 +6,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import require_choice, require_generator, require_positive, require_whole
+from pollwise.checks import (
+    is_real,
+    require,
+    require_choice,
+    require_generator,
+    require_positive,
+    require_whole,
+)
 from pollwise.errors import StateError
 from pollwise.policies.arrays import all_watched, check_state, seen_at, watched
 from pollwise.policies.automata.htraa_kernels import amounts_of
 from pollwise.policies.automata.share_tree import (
+    FINE_UNITS,
     HTRAA_PAGE,
     HTRAA_SHARED,
     HTRAAState,
@@ -24,16 +32,22 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.types import Page
 
-__all__ = ["HTRAA", "Schedule", "Update"]
+__all__ = ["HTRAA", "Climb", "Schedule", "Update"]
 
 Update = Literal["reward-inaction", "inaction-penalty", "reward-penalty"]
 """Which polls move automata: those that find a change, those that find none, or both."""
+
+Climb = Literal["always", "moved"]
+"""Which automata pass a poll on to the one above: all, or those that it has moved."""
 
 Schedule = Literal["deadline", "random"]
 """How frequencies follow the amounts: as evenly as possible, or by drawing each page."""
 
 _LARGEST_RESOLUTION = 10**9
+_LARGEST_GROWTH = 16
+_EXPONENTS = (0.1, 10.0)
 _TREE = ("state", "credit")
+_SCALE = ("whole", "growth", "exponent")
 
 
 class HTRAA(CompiledPolicy):
@@ -47,8 +61,14 @@ class HTRAA(CompiledPolicy):
     the probability of no change in a step. With two pages it is a single TRAA.
 
     `generator` draws the moves. `resolution` is the number N of states of each automaton: the
-    higher, the finer and the slower it learns. `update` says which polls move the automata: those
-    that find a change, those that find none, or both (all three lead to the same amounts).
+    higher, the finer and the slower it learns. With `growth` above 1, from 1 to 16, it is that of
+    the automata above pages, and every other one has `growth` times the resolution of its children,
+    10⁹ states at most. `exponent` λ, from 0.1 to 10, sets how the shares of the two parts go with
+    the state: s^λ to (N + 1 - s)^λ, with the finer steps near 0 and 1 the larger λ is.
+
+    `update` says which polls move the automata: those that find a change, those that find none, or
+    both (all three lead to the same amounts). `climb` "moved" lets an automaton that was not moved
+    keep the poll from those above it, whose amounts then settle elsewhere than at the optimum.
     `schedule` says how frequencies follow: "deadline" divides polls as evenly as possible, "random"
     draws every page by the amounts. `capacity` is the sum of the amounts and only sets their unit.
     Weights and costs play no part.
@@ -64,11 +84,16 @@ class HTRAA(CompiledPolicy):
     `pollwise.policies.automata.htraa_kernels` has the automaton's rules and why they lead to the
     optimum.
 
-    Source: O.-C. Granmo, B. J. Oommen, "Solving stochastic nonlinear resource allocation problems
-    using a hierarchy of twofold resource allocation automata", IEEE Trans. Computers 59(4), 2010.
+    Source: O.-C. Granmo, B. J. Oommen, "Learning automata-based solutions to the optimal web
+    polling problem modelled as a nonlinear fractional knapsack problem", Engineering Applications
+    of Artificial Intelligence 24, 2011, section 3, and 4.3.2 for the update rules, resolutions that
+    vary and amounts that are not linear. It gives no formula for the last; λ is LAKG's, made alike
+    for both parts. `climb` "moved" is in S. Glimsdal, "Efficient Gaussian process based
+    optimistic knapsack sampling", 2013, section 5.2.
 
-    `InputError` for a `resolution` that is no integer from 2 to 10⁹, an `update` or `schedule` that
-    is none of those above, a `capacity` that is not finite and above 0, or no `generator`.
+    `InputError` for a `resolution` that is no integer from 2 to 10⁹, a `growth`, an `exponent`, an
+    `update`, a `climb` or a `schedule` that is not as above, a `capacity` that is not finite and
+    above 0, or no `generator`.
 
     >>> from pollwise.types import Observation, Outcome
     >>> policy = HTRAA(generator=np.random.default_rng(1), resolution=3)
@@ -89,23 +114,30 @@ class HTRAA(CompiledPolicy):
         *,
         generator: np.random.Generator,
         resolution: int = 500,
+        growth: float = 1.0,
+        exponent: float = 1.0,
         update: Update = "reward-penalty",
+        climb: Climb = "always",
         schedule: Schedule = "deadline",
         capacity: float = 1.0,
     ) -> None:
         require_generator("htraa", generator)
         require_whole("htraa", "resolution", resolution, 2, _LARGEST_RESOLUTION)
+        _require_within("growth", growth, 1, _LARGEST_GROWTH)
+        _require_within("exponent", exponent, *_EXPONENTS)
         require_choice("htraa", "update", update, get_args(Update))
+        require_choice("htraa", "climb", climb, get_args(Climb))
         require_choice("htraa", "schedule", schedule, get_args(Schedule))
         require_positive("htraa", "capacity", capacity)
-        self._whole = int(resolution) + 1
         shared = np.zeros(1, HTRAA_SHARED)
-        shared["whole"] = self._whole
+        shared["whole"] = resolution + 1
+        shared["growth"], shared["exponent"] = growth, exponent
+        shared["climbs_always"] = climb == "always"
         shared["moves_on_reward"] = update != "inaction-penalty"
         shared["moves_on_penalty"] = update != "reward-inaction"
         shared["by_deadline"] = schedule == "deadline"
         shared["capacity"] = capacity
-        nodes, occupants = empty_tree(1, self._whole)
+        nodes, occupants = empty_tree(1, shared)
         self._state = HTRAAState(
             pages=np.zeros(0, HTRAA_PAGE),
             shared=shared,
@@ -128,7 +160,7 @@ class HTRAA(CompiledPolicy):
         watched_before, count = int(self._state.nodes["pages"][1]), len(page_ids)
         if watched_before == 0:
             room = 1 << (count - 1).bit_length()
-            self._plant(*empty_tree(room, self._whole))
+            self._plant(*empty_tree(room, self._state.shared))
             slots = np.arange(count) * room // count
         else:
             self._make_room(watched_before + count)
@@ -146,8 +178,9 @@ class HTRAA(CompiledPolicy):
             "page_ids": ids,
             "page.polled_at": state.pages["polled_at"][ids],
             "page.slot": state.pages["slot"][ids],
-            "htraa.whole": state.shared["whole"].copy(),
         }
+        for name in _SCALE:
+            learned[f"htraa.{name}"] = state.shared[name].copy()
         for name in _TREE:
             learned[f"htraa.{name}"] = state.nodes[name][: len(state.occupants)].copy()
         return learned
@@ -159,7 +192,7 @@ class HTRAA(CompiledPolicy):
         learned.
         """
         self._check_learned(state)
-        nodes, occupants = empty_tree(len(state["htraa.state"]), self._whole)
+        nodes, occupants = empty_tree(len(state["htraa.state"]), self._state.shared)
         for name in _TREE:
             nodes[name][: len(occupants)] = state[f"htraa.{name}"]
         pages = self._state.pages
@@ -189,19 +222,26 @@ class HTRAA(CompiledPolicy):
         for name in _TREE:
             expected[f"htraa.{name}"] = np.zeros(slots, np.int32)
         check_state(state, expected)
-        whole = int(state["htraa.whole"].item())
-        if whole != self._whole:
+        theirs, ours = (_scale_in_words(each) for each in (state, expected))
+        if theirs != ours:
             raise StateError(
-                f"the learned state is of resolution {whole - 1}, this policy of"
-                f" {self._whole - 1}; load it into a policy of resolution {whole - 1}"
+                f"the learned state is of {theirs}, this policy of {ours}; load it into a policy of"
+                f" {theirs}"
             )
-        shares, credits = (state[f"htraa.{name}"].astype(np.int64) for name in _TREE)
-        in_range = (shares >= 0) & (shares <= whole) & (np.abs(credits) <= whole)
-        if slots & (slots - 1) or not slots or not in_range.all():
+        if slots & (slots - 1) or not slots or not self._holds(*tree):
             raise StateError(
                 f"the learned tree of {slots} slots is damaged: slots must be a power of two,"
-                f" states from 0 to {whole}, credits no larger; go back to a copy of it"
+                " states from 0 to the resolution and 1, credits no larger than shares can be;"
+                " go back to a copy of it"
             )
+
+    def _holds(self, states: NDArray[Any], credits: NDArray[Any]) -> bool:
+        """Whether automata can be in such states."""
+        shared = self._state.shared
+        whole = empty_tree(len(states), shared)[0]["whole"][: len(states)].astype(np.int64)
+        most = whole if shared["exponent"][0] == 1.0 else FINE_UNITS
+        sound = (states >= 0) & (states <= whole) & (np.abs(credits.astype(np.int64)) <= most)
+        return bool(sound.all())
 
     def _plant(self, nodes: NDArray[Any], occupants: NDArray[np.int64]) -> None:
         """Put another tree, without pages, in the place of the one there is."""
@@ -211,6 +251,16 @@ class HTRAA(CompiledPolicy):
         """Double the tree until it has slots for so many pages."""
         while len(self._state.occupants) < pages:
             self._state = doubled(self._state)
+
+
+def _scale_in_words(state: StateDict) -> str:
+    whole, growth, exponent = (state[f"htraa.{name}"].item() for name in _SCALE)
+    return f"resolution {whole - 1:g}, growth {growth:g} and exponent {exponent:g}"
+
+
+def _require_within(name: str, value: float, least: float, most: float) -> None:
+    within = is_real(value) and least <= value <= most
+    require(f"htraa: {name}", value, within, f"a number from {least:g} to {most:g}")
 
 
 def _is_first(values: NDArray[np.int64]) -> NDArray[np.bool_]:

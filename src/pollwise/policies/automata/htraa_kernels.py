@@ -1,17 +1,19 @@
 """How a tree of automata decides which page is next, and how it learns from a poll.
 
-A twofold resource allocation automaton (TRAA) in the state s gives the left part the share
-r = s / (N + 1). A poll that finds a change is a reward for the part polled. With probability 1
-minus its share, that part is given 1 / (N + 1) more after a reward, or 1 / (N + 1) less where there
-was none, as long as s stays in 1..N. Left is polled with frequency r and finds a change with
-probability p, right with 1 - r and p'. So per poll either rule makes r drift by r (1 - r) / (N + 1)
-times
+A twofold resource allocation automaton (TRAA) in the state s gives the left part the share r, in
+the linear case s / (N + 1). A poll that finds a change is a reward for the part polled. With
+probability 1 minus its share, the state moves by 1 towards that part after a reward, or away from
+it where there was none, as long as s stays in 1..N. Left is polled with frequency r and finds a
+change with probability p, right with 1 - r and p'. So per poll either rule makes s drift by
+r (1 - r) times
 
     reward:  p - p'              no reward:  (1 - p') - (1 - p) = p - p'
 
 which vanishes where p = p', as at the optimum of the nonlinear knapsack. (A move after no reward
 with the probability of the share itself would settle where r² (1 - p) = (1 - r)² (1 - p').) The
-same holds for inner nodes: a poll of a part pays the mean of its p_i(x_i), weighted by amounts.
+same holds for inner nodes: a poll of a part pays the mean of its p_i(x_i), weighted by amounts. If
+an automaton that has not moved keeps a poll from those above it, these hear the less, the more
+lopsided it is, and settle where what they hear of their two parts is alike.
 
 All amounts change with every move near the root, so no queue can keep deadlines in order. Instead
 each node polls the part whose deadline is earlier. Each part has a credit that grows by its share
@@ -34,7 +36,13 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, LEASED, READY, tells
-from pollwise.policies.automata.share_tree import HTRAAState, Nodes, count_path
+from pollwise.policies.automata.share_tree import (
+    HTRAAState,
+    Nodes,
+    count_path,
+    left_units,
+    units,
+)
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.structures.heap import heap_push, heap_remove
 from pollwise.types import Outcome
@@ -57,26 +65,28 @@ def _is_left_next(state: HTRAAState, node: int) -> bool:
         return False
     if state.nodes[2 * node + 1].ready == 0:
         return True
+    whole, left = units(own, common.exponent), left_units(own, common.exponent)
     if common.by_deadline:
-        return own.credit >= common.whole - 2 * own.state
-    return state.generator.random() * common.whole < own.state
+        return own.credit >= whole - 2 * left
+    return state.generator.random() * whole < left
 
 
 @kernel
-def _visit(nodes: Nodes, node: int, whole: int, is_left: bool, visits: int) -> None:
+def _visit(nodes: Nodes, node: int, exponent: float, is_left: bool, visits: int) -> None:
     """Account for visits to a part (-1: for one that is taken back).
 
     A part that was passed over is owed one poll when it is back, not all that it missed.
     """
     own = nodes[node]
-    credit = own.credit + visits * (own.state - (whole if is_left else 0))
+    whole = units(own, exponent)
+    credit = own.credit + visits * (left_units(own, exponent) - (whole if is_left else 0))
     own.credit = min(max(credit, -whole), whole)
 
 
 @kernel
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
-    pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
+    pages, nodes, exponent = state.pages, state.nodes, state.shared[0].exponent
     while state.held[0] > 0 and pages[state.held[1]].key <= now:
         back = state.held[1]
         heap_remove(state.held, pages, back)
@@ -87,7 +97,7 @@ def select_htraa(state: HTRAAState, now: float) -> int:
     node, slots = 1, len(state.occupants)
     while node < slots:
         is_left = _is_left_next(state, node)
-        _visit(nodes, node, whole, is_left, 1)
+        _visit(nodes, node, exponent, is_left, 1)
         nodes[node].ready -= 1
         node = 2 * node if is_left else 2 * node + 1
     nodes[node].ready = 0
@@ -105,15 +115,18 @@ def _wake(state: HTRAAState) -> float:
 @kernel
 def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
     """Let the automata on the path from a slot to the root take in a poll."""
-    whole = state.shared[0].whole
+    common = state.shared[0]
     part = len(state.occupants) + slot
     while part > 1:
         node = state.nodes[part >> 1]
         is_left = part & 1 == 0
-        other_share = whole - node.state if is_left else node.state
+        whole, left = units(node, common.exponent), left_units(node, common.exponent)
         moved = node.state + (1 if is_left == changed else -1)
-        if 0 < moved < whole and state.generator.random() * whole < other_share:
+        within = 0 < moved < node.whole
+        if within and state.generator.random() * whole < (whole - left if is_left else left):
             node.state = moved
+        elif 0 < node.state < node.whole and not common.climbs_always:
+            return
         part >>= 1
 
 
@@ -141,25 +154,26 @@ def _defer(state: HTRAAState, page: int, until: float) -> None:
     heap_push(state.held, state.pages, page, until)
     part = len(state.occupants) + state.pages[page].slot
     while part > 1:
-        _visit(state.nodes, part >> 1, state.shared[0].whole, part & 1 == 0, -1)
+        _visit(state.nodes, part >> 1, state.shared[0].exponent, part & 1 == 0, -1)
         part >>= 1
 
 
 @kernel
 def amount_htraa(state: HTRAAState, page: int) -> float:
     """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
-    pages, nodes, whole = state.pages, state.nodes, state.shared[0].whole
+    pages, nodes, exponent = state.pages, state.nodes, state.shared[0].exponent
     if not 0 <= page < len(pages) or pages[page].where == ABSENT:
         return 0.0
     # One division at the end instead of one at each node.
-    units, parts = 1.0, 1.0
+    share, parts = 1.0, 1.0
     part = len(nodes) // 2 + pages[page].slot
     while part > 1:
-        left_share = nodes[part >> 1].state
-        units *= left_share if part & 1 == 0 else whole - left_share
+        node = nodes[part >> 1]
+        whole, left = units(node, exponent), left_units(node, exponent)
+        share *= left if part & 1 == 0 else whole - left
         parts *= whole
         part >>= 1
-    return state.shared[0].capacity * (units / parts)
+    return state.shared[0].capacity * (share / parts)
 
 
 @kernel

@@ -11,10 +11,11 @@ are polled at frequencies in proportion to their amounts. Where a poll finds a c
 knapsack is not full (Σ x < c), the automaton moves up to s + 1; where it finds none while the
 knapsack is full (Σ x >= c), down to s - 1; else, and at the ends of the scale, it stays.
 
-Source: O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen, "Learning automata-based solutions to
-the nonlinear fractional knapsack problem with applications to optimal resource allocation", IEEE
-Transactions on Systems, Man, and Cybernetics B 37(1), 2007. It has the configurations [N, λ] =
-[1500, 1.3], [2500, 1.3] and [5000, 1.2]. A larger N learns more slowly and more exactly.
+Source: O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen, "Determining optimal polling frequency
+using a learning automata-based solution to the fractional knapsack problem", IEEE Conferences on
+Cybernetics and Intelligent Systems (CIS) and Robotics, Automation and Mechatronics (RAM), 2006,
+section II. It has the configurations [N, λ] = [1500, 1.3], [2500, 1.3] and [5000, 1.2]. A larger N
+learns more slowly and more exactly.
 """
 
 import math
@@ -50,7 +51,7 @@ from pollwise.types import Page
 
 __all__ = ["LAKG"]
 
-_SCHEDULES = ("deadline", "random")
+_SCHEDULES = ("deadline", "period", "random")
 _LARGEST_RESOLUTION = 10**7
 
 _TIE = 1e-9
@@ -69,10 +70,13 @@ class LAKG(CompiledPolicy):
     batch that it comes with. The first copy of a page teaches nothing. It never waits: it shares
     out all polls that it is asked for; weights and costs of pages play no part.
 
-    `schedule` "deadline" spreads the polls of a page evenly; "random" draws the page of every poll
-    with a probability in proportion to its amount, from `generator`. Both give pages without a
-    copy first, in the order of adding. Either is a reading of "accessed with a frequency in
-    proportion to the amount", the first with less variance.
+    `schedule` "deadline" spreads the polls of a page evenly, and makes up for late ones; "period"
+    makes up for none: the turn of a page is c/x polls after its latest poll; "random" draws the
+    page of every poll with a probability in proportion to its amount, from `generator`. All give
+    pages without a copy first, in the order of adding. Each is a way to access pages "with
+    frequencies proportional to" the amounts: "random" is the paper's, "deadline" has less variance,
+    and "period" gets what S. Glimsdal prints of LAKG ("Efficient Gaussian process based optimistic
+    knapsack sampling", 2013).
 
     `state_dict` has the amounts, not the states, so that they can be put into automata of another
     resolution. The position of `generator` is not part of it.
@@ -110,6 +114,7 @@ class LAKG(CompiledPolicy):
         self._capacity, self._exponent = float(capacity), float(exponent)
         shared = np.zeros(1, LAKG_SHARED)
         shared["full"] = self._capacity * (1.0 - _TIE)
+        shared["step"] = 1.0 / self._capacity if schedule == "period" else 0.0
         self._state = LAKGState(
             pages=np.zeros(0, LAKG_PAGE),
             shared=shared,

@@ -10,6 +10,9 @@ exponential with the mean 1/amount, then the page of the earliest deadline is pa
 probability amount_i / Σ amounts over the pages there are to choose from: competing exponential
 clocks, which have no memory. A page whose turn the world put off (`defer`) keeps that turn.
 
+With periods the clock counts polls instead, and the next turn of a page is 1/amount from the poll,
+even if that came late.
+
 The published figures are means over hundreds of millions of polls, so a tournament is used instead
 of the heap of the other queues, with which a poll took nearly twice as long.
 """
@@ -55,6 +58,7 @@ LAKG_PAGE = np.dtype(
 LAKG_SHARED = np.dtype(
     [
         ("clock", "f8"),  # of the tags
+        ("step", "f8"),  # by which a poll moves the clock; 0: to the tag of its page
         ("load", "f8"),  # the sum of all amounts
         ("full", "f8"),  # the load from which on the knapsack is full
         ("pages", "i8"),
@@ -162,7 +166,7 @@ def select_lakg(state: LAKGState, now: float) -> int:
     page = winner(state.queue)
     set_key(state.queue, page, math.inf)
     common, own = state.shared[0], state.pages[page]
-    common.clock = max(common.clock, own.deadline)
+    common.clock = common.clock + common.step if common.step else max(common.clock, own.deadline)
     own.start = common.clock
     own.where = LEASED
     return page
@@ -219,8 +223,9 @@ def observe_lakg(state: LAKGState, observation: Any) -> None:
 
 @kernel
 def _defer(state: LAKGState, page: int, until: float) -> None:
-    """It keeps its turn."""
+    """It keeps its turn, and was no poll."""
     set_key(state.held, page, until)
+    state.shared[0].clock -= state.shared[0].step
 
 
 @kernel

@@ -1,8 +1,10 @@
 """A binary tree of twofold resource allocation automata (TRAA) with pages as its leaves.
 
 An automaton of resolution N divides what it is given between a left and a right part: in the state
-s = 1..N, the left part has the share s / (N + 1), the right part the rest. What is left to a page
-in the end is its amount. How states move is in `htraa_kernels`.
+s = 1..N, the shares of the two parts are as s^λ to (N + 1 - s)^λ. Linear ones (λ = 1) are
+s / (N + 1) and the rest; larger λ have finer steps near 0 and 1. What is left to a page in the end
+is its amount. How states move is in `htraa_kernels`. Automata may be the finer, the higher they
+are: each has `growth` times the resolution of its children.
 
 The tree is an array: node 1 is the root, nodes 2i and 2i + 1 are the parts of node i, and the last
 half are the slots for pages. A node with pages on one side only is in the state N + 1 (left) or 0
@@ -13,9 +15,10 @@ anew.
 An untaught automaton divides by the numbers of pages in its parts. What the automaton has learned
 is a factor on these odds, which stays when pages come or go: so an untaught tree stays uniform, new
 pages begin with the mean of their part, and what removed pages had goes to all others in
-proportion. This is exact to N states: a part has at least 1 / (N + 1).
+proportion. This is exact to N states: a part has at least the share of state 1.
 
-Everything counts in units of 1 / (N + 1), in integers. The functions are compiled.
+Shares count in whole units: of 1 / (N + 1) if they are linear, which is exact, else of 2^-30. The
+functions are compiled.
 """
 
 from typing import Any, NamedTuple
@@ -29,6 +32,7 @@ from pollwise.policies.structures.heap import heap_remove
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
+    "FINE_UNITS",
     "HTRAA_PAGE",
     "HTRAA_SHARED",
     "HTRAAState",
@@ -37,9 +41,15 @@ __all__ = [
     "count_path",
     "doubled",
     "empty_tree",
+    "left_units",
     "put_back",
     "remove_pages",
+    "units",
 ]
+
+FINE_UNITS = 2**30
+"""How many units shares that are not linear add up to."""
+_LARGEST_WHOLE = 10**9 + 1
 
 HTRAA_PAGE = np.dtype(
     [
@@ -54,19 +64,23 @@ HTRAA_PAGE = np.dtype(
 
 HTRAA_NODE = np.dtype(
     [
-        ("state", "i4"),  # the left share, in units of 1 / whole
-        ("credit", "i4"),  # of the left part, in the same units
+        ("state", "i4"),
+        ("whole", "i4"),  # N + 1
+        ("credit", "i4"),  # of the left part, in the units of shares
         ("pages", "i4"),  # below
         ("ready", "i4"),  # pages below that are neither leased nor held
     ]
 )
-"""A node of the tree; a slot is one without state and credit."""
+"""A node of the tree; a slot is one without an automaton."""
 
 HTRAA_SHARED = np.dtype(
     [
-        ("whole", "i8"),  # N + 1
-        ("moves_on_reward", "i8"),  # 1 or 0, as the next two
+        ("whole", "i8"),  # N + 1 of the automata above pages
+        ("growth", "f8"),  # N of an automaton by that of its children
+        ("exponent", "f8"),  # λ
+        ("moves_on_reward", "i8"),  # 1 or 0, as the next three
         ("moves_on_penalty", "i8"),
+        ("climbs_always", "i8"),
         ("by_deadline", "i8"),
         ("capacity", "f8"),
     ]
@@ -89,17 +103,44 @@ class HTRAAState(NamedTuple):
     generator: np.random.Generator
 
 
-def empty_tree(slots: int, whole: int) -> tuple[Nodes, NDArray[np.int64]]:
-    """The nodes and occupants of a tree without pages; `slots` is a power of two."""
+def empty_tree(slots: int, shared: NDArray[Any]) -> tuple[Nodes, NDArray[np.int64]]:
+    """The nodes and occupants of a tree without pages; `slots` is a power of two.
+
+    Of `shared` (see HTRAA_SHARED) it takes the resolution of the lowest automata and the growth.
+    """
     nodes = np.zeros(2 * slots, HTRAA_NODE)
-    nodes["state"][:slots] = whole
+    (common,) = shared
+    first, resolution = slots // 2, float(common["whole"] - 1)
+    while first > 0:  # level by level, from the lowest
+        nodes["whole"][first : 2 * first] = min(round(resolution) + 1, _LARGEST_WHOLE)
+        resolution = min(resolution * common["growth"], float(_LARGEST_WHOLE))
+        first //= 2
+    nodes["state"][:slots] = nodes["whole"][:slots]
     return nodes, np.full(slots, -1, np.int64)
+
+
+@kernel(inline="always")
+def units(own: Any, exponent: float) -> int:
+    """How many units the shares of a node add up to."""
+    return own.whole if exponent == 1.0 else FINE_UNITS
+
+
+@kernel(inline="always")
+def left_units(own: Any, exponent: float) -> int:
+    """The share of the left part of a node, in units."""
+    if exponent == 1.0:
+        return own.state
+    left, right = float(own.state) ** exponent, float(own.whole - own.state) ** exponent
+    share = int(FINE_UNITS * (left / (left + right)) + 0.5)
+    if 0 < own.state < own.whole:
+        return min(max(share, 1), FINE_UNITS - 1)
+    return share
 
 
 def doubled(state: HTRAAState) -> HTRAAState:
     """The same with twice the slots: the tree becomes the left part of a new root."""
     slots = len(state.occupants)
-    nodes, occupants = empty_tree(2 * slots, int(state.shared["whole"][0]))
+    nodes, occupants = empty_tree(2 * slots, state.shared)
     first = 1
     while first <= slots:  # level by level
         nodes[2 * first : 3 * first] = state.nodes[first : 2 * first]
@@ -111,13 +152,15 @@ def doubled(state: HTRAAState) -> HTRAAState:
 
 
 @kernel
-def _untaught(left: int, right: int, whole: int) -> int:
+def _untaught(left: float, right: float, whole: int, exponent: float) -> int:
     """The state nearest to the ratio of the numbers of pages."""
+    if exponent != 1.0:
+        left, right = left ** (1.0 / exponent), right ** (1.0 / exponent)
     return min(max(int(whole * (left / (left + right)) + 0.5), 1), whole - 1)
 
 
 @kernel
-def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before: int) -> None:
+def _settle(nodes: Nodes, node: int, exponent: float, left_before: int, right_before: int) -> None:
     """Let a node divide if it has pages on both sides, else pass everything on.
 
     If it divided before, its odds keep their ratio to those of an untaught node; the latter are
@@ -126,16 +169,17 @@ def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before:
     together do not poll their smaller parts in bursts.
     """
     own, left, right = nodes[node], nodes[2 * node].pages, nodes[2 * node + 1].pages
+    whole = own.whole
     if left == 0 or right == 0:
         own.state = whole if right == 0 else 0
         own.credit = 0
         return
-    after = _untaught(left, right, whole)
+    after = _untaught(float(left), float(right), whole, exponent)
     if own.state == 0 or own.state == whole:
         own.state = after
-        own.credit = int(spread(node - 1) * whole) - after
+        own.credit = int(spread(node - 1) * units(own, exponent)) - left_units(own, exponent)
         return
-    before = _untaught(left_before, right_before, whole)
+    before = _untaught(float(left_before), float(right_before), whole, exponent)
     if after != before:
         odds_for = float(own.state) * after * (whole - before)
         odds_against = float(whole - own.state) * (whole - after) * before
@@ -146,7 +190,7 @@ def _settle(nodes: Nodes, node: int, whole: int, left_before: int, right_before:
 @kernel
 def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> None:
     """Settle the nodes above slots, in rising order, each of which got `count` pages (1 or -1)."""
-    nodes, whole = state.nodes, state.shared[0].whole
+    nodes, exponent = state.nodes, state.shared[0].exponent
     parts = slots + len(state.occupants)
     while parts[0] > 1:  # level by level
         n = 0
@@ -159,7 +203,7 @@ def _settle_paths(state: HTRAAState, slots: NDArray[np.int64], count: int) -> No
                 else:
                     right -= count
                 n += 1
-            _settle(nodes, node, whole, left, right)
+            _settle(nodes, node, exponent, left, right)
         parts >>= 1
 
 
@@ -168,7 +212,7 @@ def _settle_all(state: HTRAAState) -> None:
     """Settle every node whose state does not fit its pages."""
     for node in range(1, len(state.occupants)):
         left, right = state.nodes[2 * node].pages, state.nodes[2 * node + 1].pages
-        _settle(state.nodes, node, state.shared[0].whole, left, right)
+        _settle(state.nodes, node, state.shared[0].exponent, left, right)
 
 
 @kernel

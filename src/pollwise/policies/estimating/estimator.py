@@ -32,9 +32,14 @@ class Estimator(AdaptivePolicy):
     polled in the first phase, has the mean frequency of the others. It never waits; weights and
     costs play no part.
 
-    This is "proportional" of Granmo and Oommen with estimates instead of the true probabilities,
-    the conventional rule that their learning automata are compared with; the estimates of a page
-    that changed at no poll, or at all of them, are ours.
+    This is the policy "estimator" that learning automata are compared with: "polling web pages
+    uniformly in a parameter estimation phase", and then the proportional policy "based on the
+    estimated update frequencies" (O.-C. Granmo, B. J. Oommen, S. A. Myrer, M. G. Olsen,
+    "Determining optimal polling frequency using a learning automata-based solution to the
+    fractional knapsack problem", 2006, section III.C). How they estimate is not said; the estimates
+    are Cho and Garcia-Molina's. With n pages each is polled every n steps, so of pages that change
+    much more often than that one learns only that they do: with 500 pages, a phase of 50,000 polls
+    ends at about half the optimum.
 
     When learned state is loaded, pages that it does not know count as added afterwards. The length
     of the first phase is then that of the learned state: a phase that has ended stays ended, and

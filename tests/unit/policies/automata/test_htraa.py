@@ -49,14 +49,18 @@ def draw_shares(policy: HTRAA, rng: np.random.Generator) -> None:
 class Part:
     """The plainest account of a tree: objects, a credit for each part, fractions."""
 
-    def __init__(self, policy: HTRAA, node: int = 1) -> None:
+    def __init__(self, policy: HTRAA, climb: str = "always", node: int = 1) -> None:
         state, slots = policy.state, len(policy.state.occupants)
-        self.whole = int(state.shared["whole"][0])
+        self.whole = int(state.nodes["whole"][node])
+        self.exponent, self.climb = int(state.shared["exponent"][0]), climb
         self.page = int(state.occupants[node - slots]) if node >= slots else None
-        self.parts = [] if node >= slots else [Part(policy, 2 * node + side) for side in (0, 1)]
+        self.parts = (
+            [] if node >= slots else [Part(policy, climb, 2 * node + side) for side in (0, 1)]
+        )
         self.state, self.credits = int(state.nodes["state"][node]), []
         if self.parts:
-            credit = Fraction(int(state.nodes["credit"][node]), self.whole)
+            units = self.whole if self.exponent == 1 else 2**30
+            credit = Fraction(int(state.nodes["credit"][node]), units)
             self.credits = [credit, -credit]
 
     def pages(self) -> list[int]:
@@ -64,14 +68,17 @@ class Part:
         return below or ([] if self.page in (-1, None) else [self.page])
 
     def shares(self) -> list[Fraction]:
-        share = Fraction(self.state, self.whole)
+        left, right = self.state**self.exponent, (self.whole - self.state) ** self.exponent
+        share = Fraction(left, left + right)
+        if self.exponent != 1:
+            share = Fraction(math.floor(share * 2**30 + Fraction(1, 2)), 2**30)
         return [share, 1 - share]
 
     def amount(self, page: int) -> Fraction:
-        for share, part in zip(self.shares(), self.parts, strict=False):
-            if page in part.pages():
-                return share * part.amount(page)
-        return Fraction(1)
+        if not self.parts:
+            return Fraction(1)
+        side = 0 if page in self.parts[0].pages() else 1
+        return self.shares()[side] * self.parts[side].amount(page)
 
     def select(self) -> int:
         if not self.parts:
@@ -85,25 +92,33 @@ class Part:
             self.credits[other] += self.shares()[other] - (other == side)
         return self.parts[side].select()
 
-    def learn(self, page: int, outcome: Outcome, update: str, rng: np.random.Generator) -> None:
+    def learn(self, page: int, outcome: Outcome, update: str, rng: np.random.Generator) -> bool:
+        """Gives whether the part above hears of it."""
         side = next((n for n, part in enumerate(self.parts) if page in part.pages()), None)
         if side is None:
-            return
-        self.parts[side].learn(page, outcome, update, rng)
+            return True
+        if not self.parts[side].learn(page, outcome, update, rng):
+            return False
         if update == ("inaction-penalty" if outcome == CHANGED else "reward-inaction"):
-            return
+            return True
         towards_left = (side == 0) == (outcome == CHANGED)
         moved = self.state + (1 if towards_left else -1)
-        if 1 <= moved < self.whole and rng.random() < 1 - self.shares()[side]:
+        moves = 1 <= moved < self.whole and rng.random() < 1 - self.shares()[side]
+        if moves:
             self.state = moved
+        return moves or self.climb == "always" or not self.parts[1 - side].pages()
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"climb": "moved"}, {"growth": 2.0}, {"exponent": 2.0, "climb": "moved"}]
+)
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("pages", [1, 2, 5, 13])
-def test_turns_moves_and_amounts_are_those_of_the_plain_account(update, pages):
-    policy = make(pages, seed=7, update=update, resolution=6)
-    account, rng, world = Part(policy), np.random.default_rng(7), np.random.default_rng(8)
-    for now in range(1, 250):
+def test_turns_moves_and_amounts_are_those_of_the_plain_account(update, pages, options):
+    policy = make(pages, seed=7, update=update, resolution=6, **options)
+    account = Part(policy, options.get("climb", "always"))
+    rng, world = np.random.default_rng(7), np.random.default_rng(8)
+    for now in range(1, 150):
         expected, outcome = account.select(), Outcome(int(world.random() < 0.5))
         assert poll(policy, float(now), outcome) == expected
         account.learn(expected, outcome, update, rng)
@@ -111,9 +126,31 @@ def test_turns_moves_and_amounts_are_those_of_the_plain_account(update, pages):
         assert policy.amounts() == pytest.approx(amounts, rel=1e-12)
 
 
+def test_every_automaton_has_growth_times_the_resolution_of_its_children():
+    policy = make(16, resolution=10, growth=1.5)
+    assert policy.state.nodes["whole"][1:16].tolist() == [35] + [23] * 2 + [16] * 4 + [11] * 8
+    policy.add([Page(16)])
+    assert policy.state.nodes["whole"][1:4].tolist() == [52, 35, 35]
+    assert make(9, resolution=10**9, growth=16.0).state.nodes["whole"][1] == 10**9 + 1
+
+
+def test_larger_exponents_have_finer_steps_near_0():
+    steps = []
+    for exponent in (1.0, 2.0):
+        policy, shares = make(2, resolution=99, exponent=exponent), []
+        for state in (1, 2, 49, 50):
+            policy.state.nodes["state"][1] = state
+            shares.append(policy.amounts()[0])
+        steps.append((shares[1] - shares[0], shares[3] - shares[2]))
+    assert steps[0] == pytest.approx((0.01, 0.01))
+    assert steps[1][0] == pytest.approx(4 / (4 + 98**2) - 1 / (1 + 99**2))
+    assert steps[1][1] == pytest.approx(0.02, rel=0.01)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0])
 @pytest.mark.parametrize("pages", [1, 2, 3, 7, 8, 9, 500])
-def test_pages_begin_with_equal_amounts_in_the_order_given(pages):
-    policy = make(pages, resolution=10**6)
+def test_pages_begin_with_equal_amounts_in_the_order_given(pages, exponent):
+    policy = make(pages, resolution=10**6, exponent=exponent)
     state = policy.state
     assert len(state.occupants) == 1 << (pages - 1).bit_length()
     assert state.occupants[state.occupants >= 0].tolist() == list(range(pages))
@@ -403,8 +440,9 @@ def test_rows_that_claim_the_same_slot_are_no_matter():
 
 
 def test_state_of_another_resolution_is_refused():
-    with pytest.raises(StateError, match="resolution 20, this policy of 30"):
-        make(14, resolution=30).load_state_dict(learned_policy().state_dict())
+    message = "is of resolution 20, growth 1 and exponent 1, this policy of resolution 30, growth 2"
+    with pytest.raises(StateError, match=message):
+        make(14, resolution=30, growth=2.0).load_state_dict(learned_policy().state_dict())
 
 
 @pytest.mark.parametrize(
@@ -433,6 +471,9 @@ def test_a_damaged_tree_is_refused(damage):
         ({"resolution": 2.0}, "resolution=2.0 must be a whole number"),
         ({"resolution": True}, "resolution=True must be a whole number"),
         ({"resolution": "x"}, "resolution='x' must be a whole number"),
+        ({"growth": 0.5}, "htraa: growth=0.5 must be a number from 1 to 16"),
+        ({"exponent": 0}, "htraa: exponent=0 must be a number from 0.1 to 10"),
+        ({"climb": "never"}, "climb='never' must be one of always, moved"),
         ({"update": "linear"}, "update='linear' must be one of reward-inaction, inaction-penalty"),
         ({"schedule": "fair"}, "schedule='fair' must be one of deadline, random"),
         ({"capacity": 0.0}, "capacity=0.0 must be a finite number above 0"),

@@ -112,8 +112,10 @@ def test_the_reward_of_the_first_1000_polls_of_8_pages(alpha, beta, expected):
 class PlainLAKG:
     """The same game without anything clever: exact amounts, and a scan of all deadlines."""
 
-    def __init__(self, count: int, resolution: int, exponent: int, capacity: Fraction) -> None:
-        self.capacity = capacity
+    def __init__(
+        self, count: int, resolution: int, exponent: int, capacity: Fraction, schedule: str
+    ) -> None:
+        self.capacity, self.schedule = capacity, schedule
         self.amount = [Fraction(s, resolution) ** exponent for s in range(resolution + 1)]
         states = range(1, resolution + 1)
         start = min(states, key=lambda s: (abs(self.amount[s] - capacity / count), s))
@@ -127,7 +129,10 @@ class PlainLAKG:
     def select(self) -> int:
         free = [page for page in range(len(self.state)) if page not in self.lease]
         page = min(free, key=lambda page: self.deadline[page])
-        self.clock = max(self.clock, self.deadline[page])
+        if self.schedule == "period":
+            self.clock += 1.0 / float(self.capacity)
+        else:
+            self.clock = max(self.clock, self.deadline[page])
         self.lease[page] = self.clock
         return page
 
@@ -140,12 +145,14 @@ class PlainLAKG:
         self.deadline[page] = self.lease.pop(page) + 1.0 / float(self.amount[self.state[page]])
 
 
+@pytest.mark.parametrize("schedule", ["deadline", "period"])
 @pytest.mark.parametrize("under_way", [1, 3])
 @pytest.mark.parametrize(("exponent", "capacity"), [(1, Fraction(1)), (2, Fraction(5, 3))])
-def test_a_plain_game_makes_the_same_polls(exponent, capacity, under_way):
+def test_a_plain_game_makes_the_same_polls(exponent, capacity, under_way, schedule):
     rng = np.random.default_rng(5)
-    plain = PlainLAKG(8, 32, exponent, capacity)  # floats hold such amounts exactly, for the ties
-    policy = new_policy(8, resolution=32, exponent=exponent, capacity=float(capacity))
+    # Floats hold such amounts exactly, for the ties.
+    plain = PlainLAKG(8, 32, exponent, capacity, schedule)
+    policy = new_policy(8, schedule, resolution=32, exponent=exponent, capacity=float(capacity))
     chances = rng.uniform(0.0, 0.8, 8)
     leased: list[int] = []
     for now in range(1, 1500):
@@ -175,6 +182,52 @@ def test_compiled_and_one_by_one_it_is_the_same(schedule):
     run(policy, 1000, outcome)
     for name, learned in policy.state_dict().items():
         assert np.array_equal(learned, compiled.state_dict()[name])
+
+
+@numba.njit
+def worth_of_real_polls(state, observations, hazards, last, generator, polls):
+    """The sum over `polls` polls of Σ x d(x), a poll paying if the page changed since its last."""
+    worth = 0.0
+    for now in range(polls):
+        for page in range(len(hazards)):
+            x = amount_lakg(state, page)
+            worth -= x * np.expm1(-hazards[page] / x)
+        page = select_lakg(state, now)
+        changed = generator.random() < -np.expm1(-hazards[page] * (now - last[page]))
+        write_observation(observations[0], page, now, 1 if changed else 0)
+        observe_lakg(state, observations[0])
+        last[page] = now
+    return worth
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "printed"),
+    [
+        # Glimsdal 2013, appendix, table 1.
+        ([0.90, 0.10], 874.9),
+        ([0.75, 0.25], 793.1),
+        ([0.55, 0.45], 749.8),
+        # Table 8.8, where it stands for the three settings above.
+        ([0.60, 0.30], 709.8),
+        # Table 8.10, cut off after a decimal.
+        (0.3 / np.arange(1, 9), 571.85),
+        (0.6 / np.arange(1, 9), 828.95),
+        (0.9 / np.arange(1, 9) ** 1.5, 855.95),
+    ],
+)
+def test_real_polls_at_periods_are_worth_what_is_printed(probabilities, printed):
+    hazards = -np.log1p(-np.asarray(probabilities))
+    count, worth = len(hazards), []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        last = -count * rng.random(count)
+        policy = LAKG(resolution=100, exponent=1.0, schedule="period")
+        policy.add([Page(page, seen_at=seen) for page, seen in enumerate(last.tolist())])
+        order = rng.permutation(hazards)
+        blank = blank_observation()
+        worth.append(worth_of_real_polls(policy.state, blank, order, last, rng, 1000))
+    error = np.std(worth) * math.sqrt(1 / len(worth) + 1 / 1000)  # theirs are means of 1,000
+    assert np.mean(worth) == pytest.approx(printed, abs=0.05 + 3 * error)
 
 
 def test_frequencies_are_in_proportion_to_the_amounts():
@@ -284,7 +337,7 @@ def test_a_limit_below_1_gives_no_page(limit):
     assert new_policy(2).select(1.0, limit).page_ids.tolist() == []
 
 
-@pytest.mark.parametrize("schedule", ["deadline", "random"])
+@pytest.mark.parametrize("schedule", ["deadline", "period", "random"])
 def test_a_page_given_back_unpolled_keeps_its_turn(schedule):
     policy, twin = (with_amounts([0.1, 0.15, 0.35, 0.4], schedule=schedule) for _ in range(2))
     for now in range(1, 300):
@@ -360,7 +413,7 @@ def test_damaged_state_is_refused(name, values):
         ({"exponent": "1"}, "exponent='1' must be"),
         ({"capacity": 0.0}, "capacity=0.0 must be a finite number above 0"),
         ({"capacity": math.inf}, "capacity=inf must be"),
-        ({"schedule": "fair"}, "schedule='fair' must be one of deadline, random"),
+        ({"schedule": "fair"}, "schedule='fair' must be one of deadline, period, random"),
         ({"schedule": "random"}, "generator=None must be a numpy Generator"),
         ({"schedule": "random", "generator": 7}, "generator=7 must be a numpy Generator"),
         ({"generator": 7}, "generator=7 must be a numpy Generator"),
