@@ -25,9 +25,10 @@ Floats = NDArray[np.float64]
 class CollectingRun:
     """The state of a collection after each request.
 
-    `recall`: the share of all relevance that exists which is held. `freshness`: the share of the
-    relevance held that is up to date; 1 where nothing relevant is held. A deleted document counts
-    as held and out of date until a request finds it gone.
+    Equation 1 sees a modification as a deletion and an addition, so only entries that are up to
+    date count. `recall`: their share of all relevance that exists; 1 if there is none. `freshness`:
+    their share of the relevance held, where a deleted document counts until a request finds it
+    gone; 1 where nothing relevant is held.
     """
 
     recall: Floats
@@ -35,7 +36,11 @@ class CollectingRun:
 
     @property
     def quality(self) -> Floats:
-        """min(R, F) after each request."""
+        """min(R, F) after each request (equation 2).
+
+        R and F have one numerator: this is the relevance that is held and up to date, over the
+        larger of all that exists and all that is held.
+        """
         return np.minimum(self.recall, self.freshness)
 
 
@@ -46,20 +51,14 @@ class _Collection:
         self._world = world
         self._relevance = world.graph.relevance.tolist()
         self.copied_at: dict[int, float] = {}
-        self._holder: dict[int, tuple[int, bool]] = {}
-        self.held = self.existing = self.fresh = 0.0
+        self._fresh_spots: set[int] = set()
+        self.held = self.fresh = 0.0
 
     def changed(self, spot: int) -> None:
         """Something happened on a spot: its document, if held, is out of date."""
-        if spot in self._holder:
-            document, fresh = self._holder[spot]
-            if fresh:
-                self.fresh -= self._relevance[spot]
-            if self._world.exists(document):
-                self._holder[spot] = (document, False)
-            else:
-                self.existing -= self._relevance[spot]
-                del self._holder[spot]
+        if spot in self._fresh_spots:
+            self._fresh_spots.remove(spot)
+            self.fresh -= self._relevance[spot]
 
     def poll(self, document: int, now: float) -> Outcome:
         """Fetch a document."""
@@ -73,11 +72,10 @@ class _Collection:
         self.copied_at[document] = now
         if before is not None and before >= self._world.modified_at(document):
             return Outcome.UNCHANGED
-        self._holder[spot] = (document, True)
+        self._fresh_spots.add(spot)
         self.fresh += relevance
         if before is None:
             self.held += relevance
-            self.existing += relevance
         return Outcome.CHANGED
 
 
@@ -113,7 +111,7 @@ def collect_run(
             seen.update(new)
             controller.add(world.pages(new))
             controller.link(document, links)
-        result.recall[step] = collection.existing / total if total > 0 else 1.0
+        result.recall[step] = collection.fresh / total if total > 0 else 1.0
         if collection.held > 1e-9:
             result.freshness[step] = collection.fresh / collection.held
     return result

@@ -30,11 +30,13 @@ class Traversal:
 
     `recalls` and `best` have the recall before the first request and after each one: that of the
     controller, and that of the upper bound, which fetches all pages in the order of relevance as
-    if none had to be discovered.
+    if none had to be discovered. `requested` has the id of the page that each request was for, -1
+    where there was none.
     """
 
     recalls: Floats
     best: Floats
+    requested: NDArray[np.int64]
 
     @property
     def performance(self) -> float:
@@ -76,21 +78,23 @@ def traverse(
     for number in range(traversals):
         if number:
             controller.begin_traversal()
-        gains = _traverse(graph, controller, number * length, length, known)
+        gains, requested = _traverse(graph, controller, number * length, length, known)
         best = graph.best_recall[: length + 1]
         best = np.append(best, np.full(length + 1 - len(best), best[-1]))
-        results.append(Traversal(recall_of(gains, float(graph.relevance.sum())), best))
+        recalls = recall_of(gains, float(graph.relevance.sum()))
+        results.append(Traversal(recalls, best, requested))
     return results
 
 
 def _traverse(
     graph: Graph, controller: RequestController, begin: int, requests: int, known: Sequence[int]
-) -> Floats:
-    """The relevance that each request brought; a page counts once."""
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The relevance that each request brought (a page counts once), and the pages requested."""
     pages, relevance = graph.pages, graph.relevance.tolist()
     seen = np.zeros(len(graph), np.bool_)
     fetched = bytearray(len(graph))
     gains = np.zeros(requests)
+    requested = np.full(requests, -1, np.int64)
     seen[list(known)] = True
     controller.add([pages[page_id] for page_id in known])
     for step in range(requests):
@@ -99,6 +103,7 @@ def _traverse(
         if not len(selected):
             continue
         page_id = int(selected[0])
+        requested[step] = page_id
         outcome = Outcome.UNCHANGED if fetched[page_id] else Outcome.CHANGED
         controller.observe([Observation(page_id, now, outcome, relevance=relevance[page_id])])
         links = graph.links(page_id)
@@ -110,4 +115,4 @@ def _traverse(
         if not fetched[page_id]:
             fetched[page_id] = True
             gains[step] = relevance[page_id]
-    return gains
+    return gains, requested

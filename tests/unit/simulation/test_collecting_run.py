@@ -54,12 +54,12 @@ def test_recall_and_freshness_are_those_of_a_plain_account():
             copies[document] = now
         worth = {d: graph.relevance[world.spot(d)] for d in copies}
         held = sum(worth.values())
-        existing = sum(w for d, w in worth.items() if world.exists(d))
         fresh = sum(
             w for d, w in worth.items() if world.exists(d) and copies[d] >= world.modified_at(d)
         )
-        assert run.recall[step] == pytest.approx(existing / total)
+        assert run.recall[step] == pytest.approx(fresh / total)
         assert run.freshness[step] == pytest.approx(fresh / held if held else 1.0)
+        assert run.quality[step] == pytest.approx(fresh / max(total, held))
     assert {outcome for *_, outcome in account.polls} >= {Outcome.GONE, Outcome.CHANGED}
     assert np.array_equal(run.quality, np.minimum(run.recall, run.freshness))
 

@@ -1,16 +1,16 @@
 """How much discovery counts against keeping fresh: what steers a robot towards min(R, F).
 
-A collection holds the relevance H, of which S is up to date, and lacks E: R = H/(H + E) and
-F = S/H. A new page of relevance v raises R by about v/H until it changes, for 1/λ seconds; a look
-at a held page raises the integral of F by W/H, its Whittle index over H. With R and F known
-exactly, only the smaller would count. They are estimates, so each counts with the probability that
-it is the smaller: if errors are logistic with scale s, that of R over that of F is e^((F - R)/s).
-So new and held pages compete by::
+A collection holds the relevance H, of which S is up to date, and lacks E: it has the coverage
+C = H/(H + E) and the freshness F = S/H; the recall of O'Meara and Patel is R = C F. A new page of
+relevance v raises C by about v/H until it changes, for 1/λ seconds; a look at a held page raises
+the integral of F by W/H, its Whittle index over H. The smaller of C and F is to be raised. They are
+estimates, so each counts with the probability that it is the smaller: if errors are logistic with
+scale s, that of C over that of F is e^((F - C)/s). So new and held pages compete by::
 
-    κ v/λ  against  W,    κ = e^((F - R)/s)
+    κ v/λ  against  W,    κ = e^((F - C)/s)
 
-This rule has no memory, and each poll moves R or F at once in the right direction, so nothing can
-oscillate. Where both can gain alike, it keeps R and F equal; where one has nothing more to gain, it
+This rule has no memory, and each poll moves C or F at once in the right direction, so nothing can
+oscillate. Where both can gain alike, it keeps C and F equal; where one has nothing more to gain, it
 is left alone, even if it is the smaller.
 
 E is estimated in two ways, and the larger counts: too low an estimate ends discovery, which nobody
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 __all__ = ["Balance", "FixedShares"]
 
 _SOFTNESS = 0.04
-"""s, the scale of the error of F - R."""
+"""s, the scale of the error of F - C."""
 _SHARE, _LEAST = 0.25, 16.0
 """q, and the fewest fetches over which growth is averaged."""
 _FRINGE_SHARE = 0.025
@@ -77,8 +77,8 @@ class Balance:
         """Fetches over which growth is averaged."""
         return min(self._fetches, max(_LEAST, _SHARE * self._fetches))
 
-    def recall(self, relevance: float, held: int, fringe: int) -> float:
-        """R, with `relevance` in `held` pages, and `fringe` pages in the fringe."""
+    def coverage(self, relevance: float, held: int, fringe: int) -> float:
+        """C, with `relevance` in `held` pages, and `fringe` pages in the fringe."""
         if relevance <= 1e-9:
             return 0.0
         growth, more = self._growth, self._fetches * (1 - 2 * _SHARE) * self._growth
@@ -96,10 +96,10 @@ class Balance:
         held: int,
         fringe: int,
     ) -> float:
-        """The index κ v/λ of a page of the fringe of this value; for the others see `recall`."""
+        """The index κ v/λ of a page of the fringe of this value; for the others see `coverage`."""
         if relevance <= 1e-9:
             return math.inf
-        odds = math.exp((freshness - self.recall(relevance, held, fringe)) / _SOFTNESS)
+        odds = math.exp((freshness - self.coverage(relevance, held, fringe)) / _SOFTNESS)
         least = _FRINGE_SHARE * relevance / held
         return odds * max(self._expected(value), self._growth, least) / change_rate
 

@@ -1,9 +1,10 @@
 """Which pages a request controller may request next: the fringe first, then those polled before.
 
 A page of the fringe is known by links only. It belongs to a group, and all pages of a group have
-one priority, which may change at any time. The fringe goes by priority, highest first, and by
-chance where priorities are equal, whatever the group; after it come the pages that were polled,
-longest ago first. A decision costs the logarithm of the number of pages.
+one priority, which may change at any time. The fringe goes by priority, highest first; where
+priorities are equal, whatever the group, by chance or by who came first or last. After it come the
+pages that were polled, longest ago first. Polled pages that are retained go by their groups as
+those of the fringe do. A decision costs the logarithm of the number of pages.
 """
 
 import heapq
@@ -12,14 +13,16 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pollwise.checks import require_generator
+from pollwise.checks import require_choice, require_generator
 from pollwise.errors import InputError
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import StateDict
 from pollwise.types import Links, Observation, Page, Selection
 
-__all__ = ["Frontier", "FrontierPolicy", "new_ids", "polls_of"]
+__all__ = ["TIES", "Frontier", "FrontierPolicy", "new_ids", "polls_of"]
 
+TIES = ("chance", "oldest", "newest")
+"""What decides between pages of equal priority: chance, or since when they can be taken."""
 _UNPOLLED = math.nan
 
 
@@ -46,20 +49,23 @@ def polls_of(polled_at: Mapping[int, float], page_ids: Sequence[int] | None) -> 
 class Frontier:
     """The pages of a request controller: free, leased, or held until a time.
 
-    `generator` breaks ties. `polled_at` and `group` are by page id, the former NaN for the fringe.
-    A group has the priority 0 until it is given another one.
+    `ties` is one of `TIES`, `generator` the chance. `polled_at` and `group` are by page id, the
+    former NaN for the fringe. A group has the priority 0 until it is given another one.
     """
 
-    def __init__(self, generator: np.random.Generator) -> None:
+    def __init__(self, generator: np.random.Generator, ties: str = "chance") -> None:
         self._generator = generator
+        self._step = {"chance": 0, "oldest": 1, "newest": -1}[ties]
         self.begin()
 
     def begin(self) -> None:
         """Start without pages and priorities, as for a new traversal."""
         self.polled_at: dict[int, float] = {}
         self.group: dict[int, float] = {}
-        # A random number for each free page, to break ties. Heaps may have stale entries: one
-        # counts only if it has the number that is here.
+        self._retained: set[int] = set()
+        self._freed = 0
+        # A number for each free page, to break ties: the lowest comes first. Heaps may have stale
+        # entries: one counts only if it has the number that is here.
         self._chance: dict[int, float] = {}
         self._bags: dict[float, list[tuple[float, int]]] = {}
         self._priority: dict[float, float] = {}
@@ -80,12 +86,23 @@ class Frontier:
         for page_id in page_ids:
             for known in (self.polled_at, self.group, self._chance, self._until):
                 known.pop(page_id, None)
+            self._retained.discard(page_id)
 
     def regroup(self, page_id: int, group: float) -> None:
         """Put a page into another group."""
         self.group[page_id] = group
         if page_id in self._chance:
             self._free(page_id)
+
+    def retain(self, page_id: int, group: float) -> None:
+        """Put a page into a group that it stays in when it was polled."""
+        self._retained.add(page_id)
+        self.regroup(page_id, group)
+
+    def release(self, page_id: int, group: float) -> None:
+        """Put a page into a group that it leaves when it is polled; ends `retain`."""
+        self._retained.discard(page_id)
+        self.regroup(page_id, group)
 
     def prioritise(self, group: float, priority: float) -> None:
         """Give the pages of a group, now and later, another priority."""
@@ -95,15 +112,27 @@ class Frontier:
 
     def take(self, now: float, limit: int) -> Selection:
         """Lease at most `limit` free pages, best first."""
-        while self._held and self._held[0][0] <= now:
-            until, page_id = heapq.heappop(self._held)
-            if self._until.get(page_id) == until:
-                self._free(page_id)
+        self._end_holds(now)
         taken: list[int] = []
         while len(taken) < limit and (best := self._next()) is not None:
             del self._chance[best]
             taken.append(best)
+        return self._selection(taken)
+
+    def take_page(self, page_id: int, now: float) -> Selection:
+        """Lease this page if it is free, else none."""
+        self._end_holds(now)
+        taken = [] if self._chance.pop(page_id, None) is None else [page_id]
+        return self._selection(taken)
+
+    def _selection(self, taken: list[int]) -> Selection:
         return Selection(np.array(taken, np.int64), self._held[0][0] if self._held else math.inf)
+
+    def _end_holds(self, now: float) -> None:
+        while self._held and self._held[0][0] <= now:
+            until, page_id = heapq.heappop(self._held)
+            if self._until.get(page_id) == until:
+                self._free(page_id)
 
     def _next(self) -> int | None:
         """The best free page."""
@@ -152,9 +181,10 @@ class Frontier:
     def _free(self, page_id: int) -> None:
         """Let a page be taken, by what is known of it now."""
         self._until.pop(page_id, None)
-        chance = self._chance[page_id] = self._generator.random()
+        self._freed += self._step
+        chance = self._chance[page_id] = self._freed or self._generator.random()
         polled_at = self.polled_at[page_id]
-        if not math.isnan(polled_at):
+        if not math.isnan(polled_at) and page_id not in self._retained:
             heapq.heappush(self._polled, (polled_at, chance, page_id))
             return
         group = self.group[page_id]
@@ -177,10 +207,11 @@ class FrontierPolicy:
     What polls find makes no difference to it; for the methods see `RequestController`.
     """
 
-    def __init__(self, owner: str, generator: np.random.Generator) -> None:
-        """`owner`: the name for error messages; `generator` breaks ties."""
+    def __init__(self, owner: str, generator: np.random.Generator, ties: str = "chance") -> None:
+        """`owner`: the name for error messages; `ties` and `generator` as for `Frontier`."""
         require_generator(owner, generator)
-        self._frontier = Frontier(generator)
+        require_choice(owner, "ties", ties, TIES)
+        self._frontier = Frontier(generator, ties)
 
     def _groups(self, pages: Sequence[Page]) -> Iterable[float]:
         """The groups of new pages."""

@@ -3,7 +3,7 @@
 Both compete in one queue, by what a poll is expected to be worth to min(R, F) of the collection:
 new pages by a value that is learned as the crawl goes on (`pollwise.policies.collecting.fringe`),
 held ones by the Whittle index of freshness at learned change rates
-(`pollwise.policies.collecting.revisits`). Estimates of recall R and freshness F steer how the two
+(`pollwise.policies.collecting.revisits`). Estimates of coverage and freshness steer how the two
 count against each other (`pollwise.policies.collecting.balance`). A second traversal
 follows the best order for the web as it is known (`pollwise.policies.collecting.horn_index`).
 """
