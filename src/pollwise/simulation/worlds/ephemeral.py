@@ -6,11 +6,13 @@ In the *fluid* world the waiting value x is a number that obeys x ← αx + u fr
 α = e^(-μT), u = (Λξ/μ)(1 - α): what the random world does on average.
 
 A policy is a function from a `View` to the sources that it polls in this epoch. `top` and `above`
-make one from the Whittle index, for sources with known parameters; `LearningChooser` makes one from
-a policy that learns.
+make one from the Whittle index, for sources with known parameters; both spend M cost units an
+epoch on average (Σ C_i v_i = M, equation 5), whatever the costs are. `LearningChooser` makes one
+from a policy that learns.
 
 Source: K. Avrachenkov and V. S. Borkar, "Whittle index policy for crawling ephemeral content",
-Inria research report 8702, 2015; `docs/theory.md` derives the index.
+Inria research report 8702, 2015: dynamics (2), (3) and (19), theorem 1; `docs/theory.md` derives
+the index. How the budget is met where the costs do not add up to it is ours.
 """
 
 import math
@@ -43,6 +45,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LONGEST_WAIT = 200  # epochs
+_PRICE_MEMORY = 20  # epochs whose whole budget must be overspent to double the price of `above`
+_ROUNDING = 1e-9  # of an epoch's budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +179,13 @@ class EphemeralWorld:
 class View:
     """What a policy may look at in an epoch.
 
-    `elapsed` are the epochs since the last poll of each source; `waiting` is the value that waits
-    where it is observed, NaN where only a poll tells it.
+    `spent` are the cost units of all epochs before. `elapsed` are the epochs since the last poll of
+    each source; `waiting` is the value that waits where it is observed, NaN where only a poll tells
+    it.
     """
 
     now: float
+    spent: float
     elapsed: Floats
     waiting: Floats
 
@@ -212,42 +218,74 @@ def _indices(world: EphemeralWorld) -> Callable[[View], Floats]:
     return indices
 
 
-def top(world: EphemeralWorld, polls: int) -> Choose:
-    """The `polls` sources of the largest Whittle indices: the budget is met in every epoch."""
-    if not 1 <= polls <= len(world.sources):
-        raise InputError(
-            f"top: polls={polls!r} of {len(world.sources)} sources in an epoch; give a number from"
-            " 1 to that of the sources"
-        )
-    indices = _indices(world)
-    return lambda view: np.argsort(-indices(view), kind="stable")[:polls]
+def top(world: EphemeralWorld, budget: float) -> Choose:
+    """The sources of the largest Whittle indices, as many as `budget` cost units an epoch pay for.
+
+    What is left, as the next source costs more, is kept for the epochs to come: never is more spent
+    than was granted, and what is kept is less than the largest cost. With costs of 1 and a whole
+    budget M these are the top M sources of theorem 1. `InputError` unless `budget` is above 0 and
+    at most what all sources cost.
+    """
+    _check_budget(world, budget)
+    indices, costs = _indices(world), _costs(world)
+
+    def choose(view: View) -> Ints:
+        order = np.argsort(-indices(view), kind="stable")
+        granted = budget * (view.now / world.epoch + 1.0 + _ROUNDING)
+        return order[np.cumsum(costs[order]) <= granted - view.spent]
+
+    return choose
 
 
-def above(world: EphemeralWorld, price: float) -> Choose:
-    """Every source whose Whittle index has reached `price`: the budget is met only on average."""
+def above(world: EphemeralWorld, budget: float) -> Choose:
+    """Every source whose Whittle index has reached a price, which keeps to `budget` on average.
+
+    The price, the multiplier λ of equation (6), begins as the `balanced_price` and rises in
+    proportion to what was spent beyond `budget` cost units an epoch; so that sum stays bounded, in
+    the random world too. `InputError` as for `top`.
+    """
+    balanced = balanced_price(world, budget)
     indices = _indices(world)
-    return lambda view: np.flatnonzero(indices(view) >= price)
+
+    def choose(view: View) -> Ints:
+        excess = view.spent / budget - view.now / world.epoch
+        return np.flatnonzero(indices(view) >= balanced * (1.0 + excess / _PRICE_MEMORY))
+
+    return choose
 
 
 def balanced_price(world: EphemeralWorld, budget: float) -> float:
-    """The least price at which `above` spends no more than `budget` per epoch in the fluid world.
+    """The multiplier λ of a budget of M cost units an epoch in the fluid world.
 
-    `InputError` unless `budget` is above 0.
+    If every source is polled whenever its index has reached a price, at least M is spent at this
+    price and less than M at any higher one. `InputError` as for `top`.
     """
-    if not budget > 0:
-        raise InputError(f"balanced_price: budget={budget!r} must be above 0 cost units an epoch")
-    costs = np.array([source.cost for source in world.sources])
+    _check_budget(world, budget)
+    costs = _costs(world)
     retention = np.array([source.retention(world.epoch) for source in world.sources])
     limits = np.array([source.inflow(world.epoch) for source in world.sources]) / (1 - retention)
     waits = np.arange(1.0, _LONGEST_WAIT + 1)[:, None]
     # The discrete index in the states u(1 - α^n)/(1 - α), without cancellation for long waits.
     prices = limits / costs * special.betainc(2.0, waits, 1 - retention)
-    for price in np.unique(prices):
+    for price in np.unique(prices)[::-1]:
         first = 1.0 + (prices < price).sum(axis=0)
         spent = np.where(first > _LONGEST_WAIT, 0.0, costs / first).sum()
-        if spent <= budget:
-            return float(price)
-    return math.inf
+        if spent >= budget * (1.0 - _ROUNDING):
+            break
+    return float(price)
+
+
+def _costs(world: EphemeralWorld) -> Floats:
+    return np.array([source.cost for source in world.sources])
+
+
+def _check_budget(world: EphemeralWorld, budget: float) -> None:
+    every = float(_costs(world).sum())
+    if not 0 < budget <= every:
+        raise InputError(
+            f"budget={budget!r} must be above 0 and at most {every:g} cost units an epoch, which is"
+            " what all sources cost"
+        )
 
 
 class LearningChooser:
@@ -306,19 +344,20 @@ def play_epochs(
 
     >>> sources = EphemeralSource(2.0, 1.0, 0.5), EphemeralSource(1.0, 1.0, 0.5)
     >>> world = EphemeralWorld(sources, random=False)
-    >>> play_epochs(world, top(world, 1), epochs=6, seed=0).polled.sum(axis=0)
+    >>> play_epochs(world, top(world, budget=1), epochs=6, seed=0).polled.sum(axis=0)
     array([4, 2])
     """
     world.reset(seed)
     count = len(world.sources)
     hidden = np.array([observed is not None and i not in observed for i in range(count)])
     waiting, polled = np.empty((epochs, count)), np.zeros((epochs, count), np.bool_)
-    elapsed = np.zeros(count)
+    spent, elapsed = 0.0, np.zeros(count)
     for n in range(epochs):
         waiting[n] = world.waiting
-        chosen = choose(View(world.now, elapsed, np.where(hidden, np.nan, waiting[n])))
+        chosen = choose(View(world.now, spent, elapsed, np.where(hidden, np.nan, waiting[n])))
         polled[n, chosen] = True
         observations = world.poll(chosen.tolist())
+        spent += sum(seen.cost for seen in observations)
         if isinstance(choose, LearningChooser):
             choose.observe(observations)
         elapsed = np.where(polled[n], 0.0, elapsed) + 1.0

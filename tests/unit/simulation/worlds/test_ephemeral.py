@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from pollwise.errors import InputError
 from pollwise.simulation.worlds.ephemeral import (
@@ -83,35 +84,106 @@ def test_source_costs_count_in_the_index():
     assert shares[0] > 1.5 * shares[1]
 
 
-def test_above_a_price_each_source_has_its_own_best_cycle():
-    """No other cycle length gains more, at this price, of reward less cost per epoch."""
+def four(costs, rate=250.0):
+    """Four unlike sources, with these costs."""
+    kinds = (1.0, 0.7), (0.7, 0.35), (0.2, 0.7), (0.08, 0.21)
+    return [EphemeralSource(rate, *kind, cost) for kind, cost in zip(kinds, costs, strict=True)]
+
+
+def most(sources, budget, longest=150):
+    """The largest mean reward of an epoch in the fluid world that meets the budget on average.
+
+    A linear program over the shares of cycles: source i has f_in cycles of n epochs in an epoch,
+    with Σ_n n f_in <= 1 for each source and Σ C_i f_in = M.
+    """
+    lengths = np.arange(1.0, longest + 1)
+    cycles = np.concatenate([[waited(source, n) for n in lengths] for source in sources])
+    time = np.kron(np.eye(len(sources)), lengths)
+    costs = np.repeat([source.cost for source in sources], longest)
+    best = linprog(-cycles, A_ub=time, b_ub=np.ones(len(sources)), A_eq=[costs], b_eq=[budget])
+    assert best.success
+    return -best.fun
+
+
+COSTS = [(1, 1, 1, 1), (2, 1, 0.5, 0.25), (1, 2, 3, 0.5), (0.3, 0.7, 1.1, 1.9)]
+by_costs = pytest.mark.parametrize("costs", COSTS, ids=str)
+by_policy = pytest.mark.parametrize(("policy", "loss"), [(top, 0.03), (above, 0.003)])
+
+
+@by_costs
+@by_policy
+@pytest.mark.parametrize("budget", [0.5, 1.0, 2.0])
+def test_the_budget_is_met_and_little_is_lost(policy, loss, budget, costs):
+    """In the fluid world, against what a linear program finds to be best."""
+    world = EphemeralWorld(four(costs), random=False)
+    play = play_epochs(world, policy(world, budget), epochs=1000, seed=0)
+    assert play.frequencies @ costs == pytest.approx(budget, rel=0.06)
+    spent = (play.polled[200:] @ costs).mean()
+    assert spent == pytest.approx(budget, abs=max(costs) / 800 + 1e-9)
+    reward = play.rewards[200:].mean()
+    assert 1 - loss < reward / most(world.sources, spent) < 1.002
+
+
+@by_costs
+@by_policy
+def test_the_budget_is_met_at_random_too(policy, loss, costs):
+    """Who sees what waits gains as much as is possible in the fluid world, or more."""
+    world = EphemeralWorld(four(costs, rate=30.0))
+    play = play_epochs(world, policy(world, 1.0), epochs=500, seed=0)
+    assert (play.polled[100:] @ costs).mean() == pytest.approx(1.0, abs=0.02)
+    rewards = play.rewards[100:]
+    error = rewards.std() / math.sqrt(len(rewards))
+    assert rewards.mean() + 3 * error > (1 - loss) * most(world.sources, 1.0)
+
+
+@pytest.mark.parametrize("budget", [0.25, 1.3, 3.0])
+@pytest.mark.parametrize("random", [False, True])
+def test_the_top_sources_never_cost_more_than_was_granted(budget, random):
+    costs = np.array(COSTS[1])
+    world = EphemeralWorld(four(costs), random=random)
+    play = play_epochs(world, top(world, budget), epochs=200, seed=3)
+    kept = budget * np.arange(1, 201) - np.cumsum(play.polled @ costs)
+    assert (kept > -1e-6).all()
+    assert (kept < costs.max()).all()
+
+
+def test_with_equal_costs_a_whole_budget_is_spent_in_every_epoch():
+    world = EphemeralWorld(four((1, 1, 1, 1)))
+    for budget in (1, 2, 3, 4):
+        play = play_epochs(world, top(world, budget), epochs=50, seed=1)
+        assert (play.polled.sum(axis=1) == budget).all()
+
+
+def test_a_policy_can_be_played_again():
+    """It keeps nothing from one play to the next."""
+    world = EphemeralWorld(four(COSTS[1]))
+    for choose in (top(world, 0.7), above(world, 0.7)):
+        one, other = (play_epochs(world, choose, epochs=30, seed=2) for _ in range(2))
+        assert (one.polled == other.polled).all()
+
+
+@by_costs
+@pytest.mark.parametrize("budget", [0.01, 0.4, 1.0, 2.5])
+def test_the_balanced_price_is_the_multiplier_of_the_budget(budget, costs):
+    """By duality: M λ + Σ_i max_n (x_n - λ C_i)/n is least at this λ, and is then the optimum."""
+    sources = four(costs)
+
+    def dual(price):
+        profits = [
+            max(0.0, *((waited(each, n) - price * each.cost) / n for n in range(1, 400)))
+            for each in sources
+        ]
+        return budget * price + sum(profits)
+
+    price = balanced_price(EphemeralWorld(sources), budget)
+    assert dual(price) <= min(dual(0.99 * price), dual(1.01 * price))
+    assert dual(price) == pytest.approx(most(sources, budget, longest=400), rel=1e-3)
+
+
+def test_a_budget_that_pays_for_every_source_always():
     world = EphemeralWorld([FAST, SLOW], random=False)
-    for price in (1.0, 5.0, 12.0):
-        play = play_epochs(world, above(world, price), epochs=400, seed=0)
-        for i, source in enumerate((FAST, SLOW)):
-            profits = {n: (waited(source, n) - price * source.cost) / n for n in range(1, 60)} | {
-                math.inf: 0.0
-            }
-            share = play.frequencies[i]
-            cycle = max(profits, key=profits.get)
-            assert share == pytest.approx(0.0 if cycle == math.inf else 1 / cycle, abs=0.02)
-
-
-@pytest.mark.parametrize("budget", [0.4, 1.0, 2.0, 4.0])
-def test_the_balanced_price_keeps_to_the_budget_on_average(budget):
-    world = EphemeralWorld([FAST, SLOW], random=False)
-    costs = np.array([1.0, 3.0])
-
-    def spent(price):
-        return float(
-            play_epochs(world, above(world, price), epochs=1000, seed=0).frequencies @ costs
-        )
-
-    price = balanced_price(world, budget)
-    assert spent(price) <= budget + 0.01
-    if budget < 4.0:
-        assert spent(price * (1 - 1e-9) - 1e-9) > 0.0
-        assert spent(price * 0.8) >= spent(price)
+    for policy in (top, above):
+        assert play_epochs(world, policy(world, 4.0), epochs=20, seed=0).polled[1:].all()
 
 
 def test_observed_states_are_worth_something():
@@ -160,7 +232,8 @@ def test_a_learner_is_told_what_its_polls_brought():
         (lambda: EphemeralSource(1.0, 1.0, 1.0, cost=-1.0), "cost=-1.0"),
         (lambda: EphemeralWorld([]), "no sources"),
         (lambda: EphemeralWorld([FAST], epoch=0.0), "epoch=0.0"),
-        (lambda: top(EphemeralWorld([FAST]), 2), "polls=2 of 1 sources"),
+        (lambda: top(EphemeralWorld([FAST, SLOW]), 5), "budget=5 .* at most 4 cost units"),
+        (lambda: above(EphemeralWorld([FAST]), math.nan), "budget=nan"),
         (lambda: balanced_price(EphemeralWorld([FAST]), 0.0), "budget=0.0"),
     ],
 )
