@@ -1,6 +1,7 @@
 """The program: its commands in the order of its help, and how it ends."""
 
 import errno
+import io
 import os
 import sys
 from typing import Annotated
@@ -61,6 +62,10 @@ def _options(
 
 def main() -> None:
     """Run the command line; unusable input ends it with one line and status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal's encoding lacks is shown as an escape.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()

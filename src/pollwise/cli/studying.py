@@ -14,6 +14,7 @@ from pollwise.cli.options import (
     RevertsName,
     parameters_of,
 )
+from pollwise.errors import InputError
 
 
 def demo(
@@ -136,10 +137,13 @@ def reproduce(
     name: Annotated[
         str | None, typer.Argument(help="A table or figure; without it, all are listed.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Run all; write one page and the figures.")
+    ] = False,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
     ] = None,
-    figures: Annotated[Path, typer.Option(help="The folder for the figure.")] = Path(),
+    figures: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path(),
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -147,18 +151,45 @@ def reproduce(
     from pollwise.console.experiments import print_experiments, print_reproduction
     from pollwise.console.streams import progress_line
     from pollwise.experiments.registry import experiments
+    from pollwise.experiments.report import recorded, reproduce_all
     from pollwise.experiments.reproduction import reproduce as run
 
-    if name is None:
-        listed = list(experiments().items())
+    if every:
+        if name is not None or no_figure:
+            raise InputError(
+                "reproduce: --all runs every item, with its figure; leave out the rest"
+            )
+        with progress_line() as report:
+            done = reproduce_all(figures, trials=trials, report=report)
         if as_json:
-            entries = [
-                {"name": each, "title": e.title, "source": e.source, "trials": e.trials}
-                for each, e in listed
-            ]
-            print_json({"results": entries})
+            print_json({"results": [each.document() for each in done]})
         else:
-            print_experiments(listed)
+            print(f"The page is {figures / 'reproduction.md'}")
+        return
+    if name is None:
+        if trials is not None or no_figure:
+            raise InputError(
+                "reproduce: without a name all are listed; name an item, or give --all"
+            )
+        listed = experiments()
+        if as_json:
+            outcomes = recorded()
+            print_json(
+                {
+                    "results": [
+                        {
+                            "name": each,
+                            "title": e.title,
+                            "source": e.source,
+                            "trials": e.trials,
+                            "recorded": outcomes.get(each),
+                        }
+                        for each, e in listed.items()
+                    ]
+                }
+            )
+        else:
+            print_experiments(listed, recorded())
         return
     with progress_line() as report:
         result = run(name, trials=trials, folder=None if no_figure else figures, report=report)

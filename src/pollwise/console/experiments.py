@@ -1,69 +1,66 @@
 """What people see of `pollwise reproduce`: the list of experiments, and what one of them found."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from rich.table import Column, Table
 
 from pollwise.console.streams import stdout
-from pollwise.experiments.experiment import Experiment, Row
+from pollwise.experiments.experiment import Experiment
+from pollwise.experiments.report import told_agreement
 from pollwise.experiments.reproduction import Reproduction
+from pollwise.experiments.wording import number, table
 
 __all__ = ["print_experiments", "print_reproduction"]
 
-_COLUMNS_ACROSS = 4
+_COLUMNS_ACROSS = 3
 """As many columns side by side as are legible."""
 
 
-def print_experiments(experiments: Sequence[tuple[str, Experiment]]) -> None:
-    """A line for each experiment."""
-    width = max(len(name) for name, _ in experiments)
-    for name, experiment in experiments:
-        trials = f"{experiment.trials:,d} trials"
-        print(f"{name:{width}}  {experiment.title} ({experiment.source}; {trials})")
+def print_experiments(
+    experiments: Mapping[str, Experiment], recorded: Mapping[str, dict[str, Any]]
+) -> None:
+    """Two lines for each experiment: what it is, and how it came out when last recorded."""
+    for name, experiment in experiments.items():
+        print(f"{name}  {experiment.title} ({experiment.source})")
+        print(f"    {_outcome(recorded.get(name))}")
+
+
+def _outcome(summary: dict[str, Any] | None) -> str:
+    if summary is None:
+        return "not recorded"
+    effort = f"{summary['trials']:,d} trials, {summary['seconds']:,.0f} s"
+    return f"{effort}: {told_agreement(summary)}"
 
 
 def print_reproduction(result: Reproduction) -> None:
-    """What an experiment found: the claim, the numbers by row and column, the finding."""
+    """What an experiment found: the numbers by row and column, and whether the claims hold."""
     console = stdout()
-    experiment, rows = result.experiment, result.measurements.rows
+    experiment, measured = result.experiment, result.measurements
     console.print(f"{result.name}: {experiment.title} ({experiment.source})")
-    console.print(f"Claim: {experiment.claim}")
-    columns = list(dict.fromkeys(row.column for row in rows))
-    cells = {(row.row, row.column): row for row in rows}
+    columns = list(dict.fromkeys(row.column for row in measured.rows))
     for begin in range(0, len(columns), _COLUMNS_ACROSS):
-        some = columns[begin : begin + _COLUMNS_ACROSS]
-        table = Table(Column(""), *(Column(name, justify="right") for name in some))
-        for name in dict.fromkeys(row.row for row in rows if row.column in some):
-            table.add_row(name, *(_number(cells.get((name, column))) for column in some))
-        console.print(table)
-    console.print(f"Finding: {result.finding}")
+        heading, *lines = table(measured, columns[begin : begin + _COLUMNS_ACROSS])
+        shown = Table(Column(""), *(Column(name, justify="right") for name in heading[1:]))
+        for line in lines:
+            shown.add_row(*line)
+        console.print(shown)
+    for claim, verdict in result.findings:
+        console.print(f"“{claim.quote}” (line {claim.line} of the paper's text)")
+        console.print(f"  Test: {claim.test}")
+        console.print(f"  {'Holds' if verdict.holds else 'Does not hold'}: {verdict.seen}")
+    for each in result.compared:
+        if each.reason:
+            console.print(
+                f"Beyond 2.5 %: {each.row.row}, {each.row.column}: {number(each.row)}:"
+                f" {each.reason}"
+            )
+    console.print(f"Agreement: {told_agreement(result.summary())}.")
+    if experiment.remark:
+        console.print(experiment.remark)
     notes = "± is one standard error"
-    if any(row.published is not None for row in rows):
-        notes += ", [published values] in brackets"
+    if result.compared:
+        notes += ", [printed numbers] in brackets"
     console.print(f"Trials: {result.trials:,d} (seeds from 0), {result.seconds:.1f} s; {notes}")
     if result.figure is not None:
         console.print(f"The figure is {result.figure}")
-
-
-def _number(row: Row | None) -> str:
-    """A value, its standard error and what was published, with the digits that matter."""
-    if row is None:
-        return ""
-    if row.value is None or not math.isfinite(row.value):
-        text = "-"
-    elif 0 < abs(row.value) < 1e-3:
-        text = f"{row.value:.1e}"
-    else:
-        # Two digits of the standard error, if there is one; else five of a small value.
-        size = row.stderr or abs(row.value) / 1e3
-        digits = 0 if row.value == round(row.value) and not row.stderr else _digits(size)
-        text = f"{row.value:,.{digits}f}"
-        if row.stderr:
-            text += f" ± {row.stderr:.{digits}f}"
-    return text if row.published is None else f"{text} [{row.published:,.6g}]"
-
-
-def _digits(size: float) -> int:
-    """The decimals that show two digits of a number."""
-    return min(6, max(0, 1 - math.floor(math.log10(size))))

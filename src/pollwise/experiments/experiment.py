@@ -1,9 +1,21 @@
-"""What a reproduced table or figure is: where it comes from, what is run, whether it holds."""
+"""What a reproduced table or figure is: where it comes from, what is run, whether it agrees."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-__all__ = ["POLLS_TO_SHARE", "Curve", "Effort", "Experiment", "Measurements", "Row"]
+from pollwise.experiments.printed import Printed
+
+__all__ = [
+    "POLLS_TO_SHARE",
+    "Claim",
+    "Curve",
+    "Effort",
+    "Experiment",
+    "Measurements",
+    "Row",
+    "Verdict",
+]
 
 POLLS_TO_SHARE = "polls to 90 %"
 """How the names of columns end that say how many polls a learner needs."""
@@ -11,17 +23,17 @@ POLLS_TO_SHARE = "polls to 90 %"
 
 @dataclass(frozen=True)
 class Row:
-    """A number of a table, with its standard error and the published value.
+    """A number of a table, with its standard error and what is printed in its place.
 
-    `value` None: there is none (a learner that never gets that far). `published` None: not
-    printed, or not known to us.
+    `value` None: there is none (a learner that never gets that far). `published` None: the paper
+    prints none.
     """
 
     row: str
     column: str
     value: float | None
     stderr: float | None = None
-    published: float | None = None
+    published: Printed | None = None
 
 
 @dataclass(frozen=True)
@@ -38,9 +50,9 @@ class Curve:
 class Measurements:
     """The numbers of an experiment, and how to draw them.
 
-    `curves` is empty for tables. `levels` are horizontal lines by their label. `x_label` and
-    `y_label` name the axes; x is logarithmic, with `log_y` y is too. `unlisted` are numbers that
-    the verdict needs and the table does not show.
+    `curves` is empty for tables; with `points` they are drawn as points. `levels` are horizontal
+    lines by their label. `x_label` and `y_label` name the axes, `log_x` says whether x is
+    logarithmic.
     """
 
     rows: list[Row]
@@ -48,8 +60,8 @@ class Measurements:
     levels: Mapping[str, float] = field(default_factory=dict)
     x_label: str = "polls"
     y_label: str = "expected reward of a poll"
-    log_y: bool = False
-    unlisted: Mapping[str, float] = field(default_factory=dict)
+    log_x: bool = True
+    points: bool = False
 
     def cell(self, row: str, column: str) -> Row:
         """The number in this place of the table; `KeyError` if there is none."""
@@ -72,28 +84,53 @@ class Effort:
     report: Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds, and what was seen: numbers with their standard errors, in words."""
+
+    holds: bool
+    seen: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a paper says of an item: a few words of it, and the line of its plain text.
+
+    `test` says in a sentence how it is tested; `judge` does it.
+    """
+
+    quote: str
+    line: int
+    test: str
+    judge: Callable[[Measurements], Verdict]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A published table or figure: what it says, what is run, and whether it holds.
+    """A published table or figure: what it shows, what is run, what the paper says of it.
 
-    `title` says in a line what it shows, `source` is author, year, table or figure, and `claim` is
-    what the source says of it. `play` measures, by default with `trials` trials.
-    `published` has the printed values by row and column of our table. `verdict` judges the
-    measurements and says "Holds" or "Does not hold", and what was seen (see
-    `pollwise.experiments.judging`). `remark` is what else to know about the source.
+    `title` is its subject as printed, `source` is author, year, table or figure, `claims` is what
+    the source says of it. `play` measures, by default with `trials` trials.
+    `published` has the printed numbers by row and column of our table; `printed_trials` is the
+    number of trials that they are means of (None: they are exact). `reasons` says why printed
+    numbers do not come out, by row of our table, or by row and column. `remark` is what else to
+    know about the item. `copied`: the printed numbers are what is put in, so that they are not
+    compared.
     """
 
     title: str
     source: str
-    claim: str
+    claims: Sequence[Claim] = ()
     trials: int = 1
     play: Callable[[Effort], Measurements]
-    published: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    verdict: Callable[[Measurements], str]
+    published: Mapping[tuple[str, str], Printed] = field(default_factory=dict)
+    printed_trials: int | None = None
+    reasons: Mapping[str | tuple[str, str], str] = field(default_factory=dict)
     remark: str = ""
+    copied: bool = False
 
     def measure(self, effort: Effort) -> Measurements:
-        """Do the trials, and put the printed values beside ours."""
+        """Do the trials, and put the printed numbers beside ours."""
         measured = self.play(effort)
         rows = [
             replace(row, published=self.published.get((row.row, row.column)))
@@ -101,6 +138,15 @@ class Experiment:
         ]
         return replace(measured, rows=rows)
 
-    def finding(self, measured: Measurements) -> str:
-        """The verdict and the remark."""
-        return " ".join(filter(None, (self.verdict(measured), self.remark)))
+    def joint_error(self, row: Row, trials: int) -> float:
+        """The standard error of the difference between our number and the printed one.
+
+        The paper's trials are taken to scatter as ours do.
+        """
+        theirs = trials / self.printed_trials if self.printed_trials else 0.0
+        return (row.stderr or 0.0) * math.sqrt(1.0 + theirs)
+
+    def reason(self, row: Row) -> str:
+        """Why the printed number does not come out."""
+        given = self.reasons.get((row.row, row.column), self.reasons.get(row.row))
+        return given or "not found"

@@ -1,159 +1,160 @@
-"""Whether our measurements bear out what a paper claims: judged by their shape, in words."""
+"""Whether our measurements bear out what a paper claims: comparisons that several papers need."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from pollwise.experiments.experiment import POLLS_TO_SHARE, Curve, Measurements
-from pollwise.experiments.learning import CLASSICAL
-from pollwise.experiments.scenario import ConfiguredPolicy
+from pollwise.experiments.experiment import Claim, Measurements, Verdict
 
 __all__ = [
-    "ahead_in_the_end",
-    "coarser_is_sooner",
-    "end_scores",
-    "faster",
-    "last_decade_scores",
-    "leads_the_table",
-    "near_the_optimum",
-    "race",
-    "scores_in_words",
-    "verdict",
+    "CLEARLY",
+    "Judge",
+    "above",
+    "alike",
+    "all_of",
+    "claim",
+    "difference",
+    "grows",
+    "lesser_losses",
+    "more",
+    "nearer",
+    "signed",
+    "unmoved",
 ]
 
-Judge = Callable[[Measurements], str]
+Judge = Callable[[Measurements], Verdict]
+Lead = tuple[float, float]
+"""How much more there is in one place than in another, and its standard error."""
+
+CLEARLY = "by two standard errors or more"
+"""How texts of tests say what `more` asks for."""
 
 
-def verdict(holds: bool, text: str) -> str:
-    """Whether a claim holds, and what was seen."""
-    return f"{'Holds' if holds else 'Does not hold'}. {text}"
+def claim(quote: str, line: int, test: str, *judges: Judge) -> Claim:
+    """A claim that holds if all judges say so."""
+    return Claim(quote=quote, line=line, test=test, judge=all_of(*judges))
 
 
-def scores_in_words(scores: Mapping[str, float]) -> str:
-    """Scores by row."""
-    return ", ".join(f"{row} {score:.3f}" for row, score in scores.items())
+def difference(measured: Measurements, one: tuple[str, str], other: tuple[str, str]) -> Lead:
+    """How much more there is in one place (row, column) than in another."""
+    error = math.hypot(*(measured.cell(*place).stderr or 0.0 for place in (one, other)))
+    return measured.value(*one) - measured.value(*other), error
 
 
-def end_scores(figure: Measurements) -> dict[str, float]:
-    """The scores after the last poll, by row."""
-    return {curve.label: curve.y[-1] for curve in figure.curves}
+def more(lead: Lead) -> bool:
+    """Whether there is more, by two standard errors or more; nothing is no lead."""
+    return lead[0] > 0.0 and lead[0] >= 2.0 * lead[1]
 
 
-def last_decade_scores(figure: Measurements) -> dict[str, float]:
-    """By row, the mean score over the last nine tenths of the polls, on a logarithmic axis."""
-    return {curve.label: _last_decade(curve) for curve in figure.curves}
+def signed(lead: Lead) -> str:
+    """A lead in words, with two digits of its standard error.
+
+    >>> signed((1.2345, 0.0312))
+    '+1.234 ± 0.031'
+    """
+    size = lead[1] or abs(lead[0]) / 100
+    digits = max(0, 1 - math.floor(math.log10(size))) if size else 0
+    return f"{lead[0]:+.{digits}f} ± {lead[1]:.{digits}f}"
 
 
-def _last_decade(curve: Curve) -> float:
-    polls = np.array(curve.x)
-    late = polls >= polls[-1] / 10
-    logs, scores = np.log(polls[late]), np.array(curve.y)[late]
-    return float(np.trapezoid(scores, logs) / (logs[-1] - logs[0]))
+def above(rows: Sequence[str], others: Sequence[str], columns: Sequence[str]) -> Judge:
+    """In all `columns`, each of `rows` is above each of `others` by two standard errors or more.
 
-
-def race(figure: Measurements) -> str:
-    """Who reaches 90 % of the optimum when, in words."""
-    parts = [
-        f"{row.row} {_reached(row.value)}" for row in figure.rows if row.column == POLLS_TO_SHARE
-    ]
-    return "90 % of the optimum: " + ", ".join(parts) + "."
-
-
-def _reached(polls: float | None) -> str:
-    return "not within the run" if polls is None else f"after {polls:,.0f} polls"
-
-
-def near_the_optimum(learners: Sequence[ConfiguredPolicy], near: float = 0.97) -> Judge:
-    """At the end all `learners` have at least this share of the optimum."""
-
-    def judge(figure: Measurements) -> str:
-        ends, optimum = end_scores(figure), figure.levels["optimal"]
-        return verdict(
-            min(ends[each.row] for each in learners) > near * optimum,
-            f"At the end: {scores_in_words(ends)}, of {optimum:.3f}. {race(figure)}",
-        )
-
-    return judge
-
-
-def coarser_is_sooner(learners: Sequence[ConfiguredPolicy], early: int) -> Judge:
-    """After `early` polls the first learners lead; at the end all are near the optimum."""
-    near = near_the_optimum(learners)
-
-    def judge(figure: Measurements) -> str:
-        scores = {each.row: figure.value(each.row, f"{early} polls") for each in learners}
-        in_order = list(scores.values()) == sorted(scores.values(), reverse=True)
-        text = f"After {early:,d} polls: {scores_in_words(scores)}."
-        return f"{near(figure)} {verdict(in_order, text)}"
-
-    return judge
-
-
-def faster(one: ConfiguredPolicy, other: ConfiguredPolicy, times: float = 1.0) -> Judge:
-    """`one` reaches 90 % of the optimum more than `times` as fast as `other`."""
-
-    def judge(figure: Measurements) -> str:
-        soon, late = (figure.cell(each.row, POLLS_TO_SHARE).value for each in (one, other))
-        holds = soon is not None and (late is None or late > times * soon)
-        times_as_fast = f" That is {late / soon:.1f} times as fast." if soon and late else ""
-        ends = scores_in_words(end_scores(figure))
-        return verdict(holds, f"{race(figure)}{times_as_fast} At the end: {ends}.")
-
-    return judge
-
-
-def ahead_in_the_end(one: ConfiguredPolicy, other: ConfiguredPolicy) -> Judge:
-    """Over the last decade of polls, `one` has the higher mean score."""
-
-    def judge(figure: Measurements) -> str:
-        ends = last_decade_scores(figure)
-        return verdict(
-            ends[one.row] > ends[other.row],
-            f"The mean scores in the last decade of polls: {scores_in_words(ends)}. {race(figure)}",
-        )
-
-    return judge
-
-
-def leads_the_table(leader: str, rivals: Sequence[str], columns: Sequence[str]) -> Judge:
-    """In all `columns` the leader is ahead of all rivals by more than two standard errors.
-
-    The text also says who gets the most, and how far we are from the printed values.
+    The text has the smallest lead in each column.
     """
 
-    def judge(table: Measurements) -> str:
-        led = {
-            column: all(_leads(table, leader, rival, column) for rival in rivals)
-            for column in columns
-        }
-        texts = [
-            f"{leader} ahead of {', '.join(rivals)} by more than two standard errors: "
-            + ", ".join(f"{column} {'yes' if leads else 'no'}" for column, leads in led.items())
-        ]
-        texts += [f"most at {column}: {_best_of(table, column)}" for column in columns]
-        texts += [
-            f"{row.row}, {row.column}: {row.value / row.published - 1:+.1%} against the printed"
-            " value"
-            for row in table.rows
-            if row.value and row.published
-        ]
-        return verdict(all(led.values()), "; ".join(texts) + ".")
+    def judge(measured: Measurements) -> Verdict:
+        holds, texts = True, []
+        for column in columns:
+            leads = [
+                (difference(measured, (row, column), (other, column)), row, other)
+                for row in rows
+                for other in others
+            ]
+            holds &= all(more(lead) for lead, *_ in leads)
+            lead, row, other = min(leads)
+            texts.append(f"{column}: {row} {signed(lead)} to {other}")
+        return Verdict(holds, "; ".join(texts))
 
     return judge
 
 
-def _leads(table: Measurements, leader: str, rival: str, column: str) -> bool:
-    one, other = table.cell(leader, column), table.cell(rival, column)
-    error = math.hypot(one.stderr or 0.0, other.stderr or 0.0)
-    return (one.value or 0.0) - (other.value or 0.0) > 2 * error
+def alike(row: str, other: str, columns: Sequence[str], share: float) -> Judge:
+    """In all `columns`, `row` is within this share of `other`, give or take two standard errors."""
+
+    def judge(measured: Measurements) -> Verdict:
+        holds, texts = True, []
+        for column in columns:
+            lead, error = difference(measured, (row, column), (other, column))
+            level = measured.value(other, column)
+            holds &= abs(lead) - 2.0 * error <= share * level
+            texts.append(f"{column}: {row} {lead / level:+.1%} ± {error / level:.1%} to {other}")
+        return Verdict(holds, "; ".join(texts))
+
+    return judge
 
 
-def _best_of(table: Measurements, column: str) -> str:
-    """The three learners with the highest values."""
-    learners = [
-        (row.value or 0.0, row.row)
-        for row in table.rows
-        if row.column == column and row.row not in CLASSICAL
-    ]
-    return ", ".join(f"{row} {value:.1f}" for value, row in sorted(learners)[::-1][:3])
+def nearer(row: str, other: str, near: str, far: str) -> Judge:
+    """`row` and `other` are nearer to each other in one column than in another one."""
+
+    def judge(measured: Measurements) -> Verdict:
+        one, two = (difference(measured, (row, each), (other, each)) for each in (near, far))
+        gap = abs(two[0]) - abs(one[0]), math.hypot(one[1], two[1])
+        return Verdict(
+            more(gap), f"{row} {signed(one)} to {other} at {near}, {signed(two)} at {far}"
+        )
+
+    return judge
+
+
+def unmoved(row: str, columns: Sequence[str], share: float) -> Judge:
+    """All `columns` have the same in this row, within this share."""
+
+    def judge(measured: Measurements) -> Verdict:
+        values = [measured.value(row, column) for column in columns]
+        return Verdict(
+            max(values) <= (1.0 + share) * min(values),
+            f"{row}: " + ", ".join(f"{value:.1f}" for value in values),
+        )
+
+    return judge
+
+
+def grows(rows: Sequence[str], before: str, after: str) -> Judge:
+    """Each of `rows` has more in one column than in another, by two standard errors or more."""
+
+    def judge(measured: Measurements) -> Verdict:
+        gains = {row: difference(measured, (row, after), (row, before)) for row in rows}
+        told = (f"{row} {signed(gain)}" for row, gain in gains.items())
+        return Verdict(
+            all(map(more, gains.values())), f"from {before} to {after}: " + ", ".join(told)
+        )
+
+    return judge
+
+
+def lesser_losses(rows: Sequence[str], other: str, before: str, after: str) -> Judge:
+    """From one column to another, each of `rows` loses less than `other`, by two errors or more."""
+
+    def judge(measured: Measurements) -> Verdict:
+        losses = {row: difference(measured, (row, before), (row, after)) for row in (*rows, other)}
+        most, error = losses[other]
+        holds = all(
+            more((most - losses[row][0], math.hypot(losses[row][1], error))) for row in rows
+        )
+        told = (f"{row} {signed(loss)}" for row, loss in losses.items())
+        return Verdict(holds, "lost: " + ", ".join(told))
+
+    return judge
+
+
+def all_of(*judges: Judge) -> Judge:
+    """Holds if all of these do."""
+
+    def judge(measured: Measurements) -> Verdict:
+        verdicts = [each(measured) for each in judges]
+        return Verdict(
+            all(verdict.holds for verdict in verdicts),
+            "; ".join(verdict.seen for verdict in verdicts),
+        )
+
+    return judge

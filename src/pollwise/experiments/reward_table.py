@@ -1,68 +1,77 @@
-"""A table of learning: what the learners got from the first polls, by environment."""
+"""Tables of learning: what the learners got from the first polls, and how that scatters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pollwise.experiments.experiment import Effort, Measurements, Row
-from pollwise.experiments.learning import (
-    CLASSICAL,
-    Learned,
-    checkpoints_to,
-    classical_scores,
-    learn,
-)
+from pollwise.experiments.learning import IN_STEPS, Learned, classical_scores, learn, score_in_steps
 from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 
-__all__ = ["RewardTable"]
+__all__ = ["RewardTable", "SpreadTable"]
+
+_HORIZONS = (10, 100, 1000)
+"""All tables look at the same numbers of polls, so that they can share what is played."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RewardTable:
-    """Measures the rewards of `learners` after each number of polls in `horizons`.
+    """Measures the rewards of learners after each number of polls in `horizons`.
 
-    The environments are all abstract or all real web polling. The classical mixtures are rows too;
-    in abstract environments their rewards are exact.
+    `learners` are the rows by environment. The mixtures that need no learning are rows too; their
+    rewards are exact.
     """
 
-    environments: Sequence[Environment]
-    learners: Sequence[ConfiguredPolicy]
-    horizons: Sequence[int] = (10, 100, 1000)
+    learners: Mapping[Environment, Sequence[ConfiguredPolicy]]
+    horizons: Sequence[int] = _HORIZONS
 
     def __call__(self, effort: Effort) -> Measurements:
         """Do the trials."""
-        polling = self.environments[0].polling
-        classical = [ConfiguredPolicy(name, name) for name in CLASSICAL if polling]
-        checkpoints = checkpoints_to(max(self.horizons), *self.horizons)
         rows = []
-        learners = [*classical, *self.learners]
-        for learned in learn(self.environments, learners, checkpoints, effort):
-            if not polling:
-                rows += self._classical(learned.environment)
-            rows += self._rewards(learned)
-            rows += learned.rows_to_share(learned.environment.label)
+        for environment, learners in self.learners.items():
+            learned = _play(environment, learners, max(self.horizons), effort)
+            scores = classical_scores(environment) | {IN_STEPS: score_in_steps(environment)}
+            rows += [
+                Row(name, environment.column(polls), score * polls)
+                for name, score in scores.items()
+                for polls in self.horizons
+            ]
+            for row in learned.samples:
+                for polls in self.horizons:
+                    mean = learned.reward(row, polls)
+                    rows.append(Row(row, environment.column(polls), mean.value, mean.stderr))
         return Measurements(rows)
 
-    @property
-    def last_columns(self) -> list[str]:
-        """The columns of the last horizon, one for each environment."""
-        return [_column(each, max(self.horizons)) for each in self.environments]
 
-    def _classical(self, environment: Environment) -> list[Row]:
-        scores = classical_scores(environment)
-        return [
-            Row(name, _column(environment, polls), scores[name] * polls)
-            for name in CLASSICAL
-            for polls in self.horizons
-        ]
+@dataclass(frozen=True)
+class SpreadTable:
+    """Measures how the rewards of the first `polls` scatter over trials.
 
-    def _rewards(self, learned: Learned) -> list[Row]:
-        means = [
-            (row, _column(learned.environment, polls), learned.reward(row, polls))
-            for row in learned.samples
-            for polls in self.horizons
-        ]
-        return [Row(row, column, mean.value, mean.stderr) for row, column, mean in means]
+    `learners` are the rows by environment. The columns are the variance and, with `extremes`, the
+    least and the most that a trial got.
+    """
+
+    learners: Mapping[Environment, Sequence[ConfiguredPolicy]]
+    polls: int
+    extremes: bool = False
+
+    def __call__(self, effort: Effort) -> Measurements:
+        """Do the trials."""
+        rows = []
+        for environment, learners in self.learners.items():
+            learned = _play(environment, learners, self.polls, effort)
+            column = environment.column(self.polls)
+            for row in learned.samples:
+                variance = learned.variance(row, self.polls)
+                rows.append(Row(row, f"variance {column}", *variance))
+                if self.extremes:
+                    least, most = learned.extremes(row, self.polls)
+                    rows += [Row(row, f"min {column}", least), Row(row, f"max {column}", most)]
+        return Measurements(rows)
 
 
-def _column(environment: Environment, polls: int) -> str:
-    return f"{environment.label} t={polls}"
+def _play(
+    environment: Environment, learners: Sequence[ConfiguredPolicy], polls: int, effort: Effort
+) -> Learned:
+    checkpoints = tuple(n for n in _HORIZONS if n < polls)
+    (learned,) = learn([environment], learners, (*checkpoints, polls), effort, tallied=True)
+    return learned

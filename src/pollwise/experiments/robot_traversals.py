@@ -1,10 +1,10 @@
 """Traversals of a recorded graph by request controllers: what the figures of the robot share.
 
 The documents of O'Meara and Patel are not available. The graph here is that of Wikispeedia, which
-comes with the package, with its two topics. Their controllers, as reconstructed in
-`pollwise.policies.collecting.robot_q`, run on it beside ours.
+comes with the package, with its two topics. Their controllers run on it.
 """
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +13,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.experiments.experiment import Curve, Effort, Measurements, Row
+from pollwise.experiments.experiment import Effort, Measurements
 from pollwise.experiments.workers import workers
 from pollwise.policies.catalogue import COLLECTING, CollectingSetting
 from pollwise.simulation.scores.summary import Mean, mean_of
@@ -21,38 +21,23 @@ from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 
 __all__ = [
+    "GREEDY",
     "LEARNER",
-    "OTHERS",
-    "OURS",
-    "OUR_TRAVERSALS",
+    "RANDOM",
     "TOPICS",
     "TRAVERSALS",
     "Runs",
     "RunsByPolicy",
     "TraversalFigure",
+    "passed_over",
     "play_traversals",
-    "recall_curve",
-    "recall_rows",
     "recorded_graph",
-    "upper_bound_curve",
 ]
 
-Floats = NDArray[np.float64]
-
 TOPICS = ("physics", "storms")
-LEARNER = "robot-q"
-OTHERS = ("fringe-greedy", "random")
-"""They do not learn: one traversal says it all."""
-TRAVERSALS = 30
-"""How many the learner makes."""
-OURS = "robot"
-OUR_TRAVERSALS = 2
-"""After the first it knows the graph."""
-
-_POINTS = 80
-"""The recall within a traversal is kept at about this many numbers of requests."""
-_SHARES = (0.01, 0.05, 0.1, 0.5)
-"""Shares of the requests after which tables show the recall."""
+LEARNER, GREEDY, RANDOM = "robot-q", "fringe-greedy", "random"
+TRAVERSALS: Mapping[str, int] = {LEARNER: 30, GREEDY: 1, RANDOM: 20}
+"""How many each makes in a trial. Only the first learns; those of chance are averaged."""
 
 
 @cache
@@ -63,37 +48,25 @@ def recorded_graph(topic: str) -> Graph:
         return Graph.read(path / "wikispeedia", topic)
 
 
-def _requests(graph: Graph) -> NDArray[np.int64]:
-    """Numbers of requests, evenly spread in the logarithm, and those of the shares shown."""
-    spread = np.geomspace(1, len(graph), _POINTS)
-    return np.unique(np.append(spread, np.multiply(_SHARES, len(graph))).round().astype(np.int64))
-
-
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Results of one policy and topic; the first axis is the trial, the second the traversal.
+    """Results of one policy and topic; the first axis is the trial.
 
-    `shares` are performances as shares of the upper bound; `recalls` has the recall within each
-    traversal, its third axis being the number of requests.
+    `shares` are the performances of its traversals (the second axis), as shares of the upper
+    bound; `requested` are the pages that the last one requested, in this order.
     """
 
-    shares: Floats
-    recalls: Floats
+    shares: NDArray[np.float64]
+    requested: NDArray[np.int64]
 
     def share(self, traversal: int) -> Mean:
         """The share of the upper bound in a traversal, counted from 1."""
         return mean_of(self.shares[:, traversal - 1].tolist())
 
     @property
-    def best(self) -> Mean:
-        """The share of the upper bound in the best traversal of each trial."""
-        return mean_of(self.shares.max(axis=1).tolist())
-
-    @property
-    def best_recalls(self) -> Floats:
-        """The recalls within the best traversal of each trial."""
-        best: Floats = self.recalls[np.arange(len(self.shares)), self.shares.argmax(axis=1)]
-        return best
+    def average(self) -> Mean:
+        """The share of the upper bound, averaged over traversals."""
+        return mean_of(self.shares.mean(axis=1).tolist())
 
 
 RunsByPolicy = Mapping[tuple[str, str], Runs]
@@ -102,20 +75,21 @@ RunsByPolicy = Mapping[tuple[str, str], Runs]
 
 @dataclass(frozen=True)
 class TraversalFigure:
-    """Measures traversals; `show` makes the figure from the runs of all policies."""
+    """Measures traversals by `policies`; `show` makes the figure from the runs of all."""
 
+    policies: Sequence[str]
     show: Callable[[RunsByPolicy], Measurements]
 
     def __call__(self, effort: Effort) -> Measurements:
         """Do the trials."""
-        return self.show(play_traversals(effort))
+        return self.show(play_traversals(self.policies, effort))
 
 
-def play_traversals(effort: Effort) -> RunsByPolicy:
-    """Traverse with all policies, each trial with its own random numbers to break ties."""
+def play_traversals(policies: Sequence[str], effort: Effort) -> RunsByPolicy:
+    """Traverse with these policies; each trial has its own random numbers."""
     cases = [
         (policy, topic, seed)
-        for policy in (LEARNER, OURS, *OTHERS)
+        for policy in policies
         for topic in TOPICS
         for seed in range(effort.trials)
     ]
@@ -136,40 +110,34 @@ def _traversals(case: tuple[str, str, int]) -> tuple[tuple[str, str, int], Runs]
     graph = recorded_graph(topic)
     setting = CollectingSetting(graph.relevance, revisit=False, seed=seed)
     controller = COLLECTING.choose(policy).make(setting)
-    traversals = {LEARNER: TRAVERSALS, OURS: OUR_TRAVERSALS}.get(policy, 1)
-    results = traverse(graph, controller, traversals)
+    results = traverse(graph, controller, TRAVERSALS[policy])
     shares = np.array([[result.of_upper_bound for result in results]])
-    points = _requests(graph)
-    return case, Runs(shares, np.array([[result.recalls[points] for result in results]]))
+    return case, Runs(shares, results[-1].requested[None])
 
 
 def _joined(runs: Sequence[Runs]) -> Runs:
     return Runs(
         np.concatenate([each.shares for each in runs]),
-        np.concatenate([each.recalls for each in runs]),
+        np.concatenate([each.requested for each in runs]),
     )
 
 
-def recall_curve(label: str, topic: str, recalls: Floats) -> Curve:
-    """The mean recall over trials (the first axis) by number of requests."""
-    means = [mean_of(column.tolist()) for column in recalls.T]
-    errors = tuple(mean.stderr or 0.0 for mean in means)
-    x = tuple(map(float, _requests(recorded_graph(topic)).tolist()))
-    return Curve(f"{label}, {topic}", x, tuple(mean.value for mean in means), errors)
+def passed_over(graph: Graph, requested: Sequence[int]) -> list[bool]:
+    """For each request, whether there was a more relevant document in the fringe.
 
-
-def recall_rows(label: str, topic: str, recalls: Floats) -> list[Row]:
-    """The mean recall over trials (the first axis) after shares of the requests."""
-    points = _requests(recorded_graph(topic))
-    rows = []
-    for share in _SHARES:
-        nearest = int(np.abs(points - share * points[-1]).argmin())
-        mean = mean_of(recalls[:, nearest].tolist())
-        rows.append(Row(label, f"{topic}, {share:.0%}", mean.value, mean.stderr))
-    return rows
-
-
-def upper_bound_curve(topic: str) -> Curve:
-    """The recall by number of requests if no page had to be discovered."""
-    graph = recorded_graph(topic)
-    return recall_curve("upper bound", topic, graph.best_recall[_requests(graph)][None])
+    `requested` are the pages in the order of their requests, from the start page on. That of
+    fringe greedy passes over none.
+    """
+    best: list[tuple[float, int]] = []
+    seen, done = {Graph.START}, set[int]()
+    result = []
+    for page_id in requested:
+        while best and best[0][1] in done:
+            heapq.heappop(best)
+        result.append(bool(best) and -best[0][0] > graph.relevance[page_id])
+        done.add(page_id)
+        for target in graph.links(page_id).targets.tolist():
+            if target not in seen:
+                seen.add(target)
+                heapq.heappush(best, (-float(graph.relevance[target]), target))
+    return result

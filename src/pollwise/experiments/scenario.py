@@ -18,11 +18,9 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """Pages by rank (see `pollwise.simulation.worlds.ranks`), in one of two kinds of world.
+    """Pages by rank (`pollwise.simulation.worlds.ranks`) in a stochastic knapsack.
 
-    The abstract one (`pollwise.simulation.worlds.stochastic_knapsack`) pays for the amount that a
-    page is offered; in real web polling (`polling`) a poll pays if the page has changed since the
-    poll before. `noise` belongs to the abstract one.
+    `noise` is that of the feedback. `name` is how tables call the pages, by default α/β.
     """
 
     pages: int
@@ -31,7 +29,7 @@ class Environment:
     noise: float = 0.0
     swap_every: int | None = None
     perturbations: int | None = 0
-    polling: bool = False
+    name: str = ""
 
     @property
     def ranks(self) -> dict[str, Any]:
@@ -41,21 +39,31 @@ class Environment:
 
     @property
     def label(self) -> str:
-        """As the tables print it: α/β."""
-        return f"{self.alpha:.1f}/{self.beta:.1f}"
+        """As the tables print it."""
+        name = self.name or f"{self.alpha:.1f}/{self.beta:.1f}"
+        return f"{name} σ={self.noise:g}" if self.noise else name
+
+    def column(self, polls: int) -> str:
+        """The name of the column of what is got from so many polls."""
+        return f"{self.label} t={polls}"
 
 
 @dataclass(frozen=True)
 class ConfiguredPolicy:
-    """A row: its name, the policy's name in the catalogue, and the policy's options."""
+    """A row: its name, the policy's name in the catalogue, and the policy's options.
+
+    `elapsed`: its polls pay for the time since the page's last poll, as real ones do, whatever
+    amount it offers (see `pollwise.simulation.worlds.stochastic_knapsack.play`).
+    """
 
     row: str
     policy: str
     options: Mapping[str, float | int | str | bool] = field(default_factory=dict)
+    elapsed: bool = False
 
 
 BAYES_INDEX = ConfiguredPolicy("bayes-index", "bayes-index")
-"""Ours, a row of every experiment with learners."""
+"""Ours, a row of most experiments with learners."""
 HTRAA_500 = ConfiguredPolicy("htraa 500", "htraa", {"resolution": 500})
 LAKG_1500 = ConfiguredPolicy("lakg 1500/1.3", "lakg", {"resolution": 1500, "exponent": 1.3})
 LAKG_2500 = ConfiguredPolicy("lakg 2500/1.3", "lakg", {"resolution": 2500, "exponent": 1.3})

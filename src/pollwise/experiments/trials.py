@@ -1,7 +1,7 @@
 """Plays learners in environments, trial by trial, on all cores."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 from pollwise.experiments.scenario import ConfiguredPolicy, Environment
 from pollwise.experiments.workers import workers
 from pollwise.objectives import Detection
-from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting
-from pollwise.simulation.loop import simulate
-from pollwise.simulation.scores.summary import expected_detections
-from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play, recent_mean
-from pollwise.simulation.worlds.zipf import Zipf
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 
 __all__ = ["Case", "Samples", "knapsack_of", "run_cases"]
 
@@ -28,20 +24,24 @@ _PIECES, _LARGEST_PIECE = 20, 25
 
 @dataclass(frozen=True)
 class Case:
-    """A learner in an environment, looked at after `checkpoints` polls (ascending numbers)."""
+    """A learner in an environment, looked at after `checkpoints` polls (ascending numbers).
+
+    `tallied`: whether the rewards of all polls are added up, which takes long for many pages.
+    """
 
     environment: Environment
     learner: ConfiguredPolicy
     checkpoints: tuple[int, ...]
+    tallied: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """What each trial (first axis) had got at each checkpoint (second axis).
 
-    `rewards`: polls that paid so far (in real web polling: the sum of the probabilities to find a
-    change, which has the same mean and less noise). `scores`: the expected reward of a poll at
-    that time; see `pollwise.simulation.worlds.stochastic_knapsack.Play`.
+    `rewards` (NaN unless tallied): the expected rewards of all polls so far, each that of the
+    mixture of its time. `scores`: the expected reward of a poll at that time; see
+    `pollwise.simulation.worlds.stochastic_knapsack.Play`.
     """
 
     rewards: Floats
@@ -53,22 +53,34 @@ def knapsack_of(environment: Environment) -> StochasticKnapsack:
     return StochasticKnapsack.ranked(**environment.ranks, noise=environment.noise)
 
 
+_PLAYED: dict[tuple[str, int], Samples] = {}
+"""What was played before, by case and number of trials: several tables have rows in common."""
+
+
 def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
-    """Trials 0, 1, ... of every case; trial n has the same world and seed in all of them."""
+    """Trials 0, 1, ... of every case; trial n has the same world and seed in all of them.
+
+    A case that this process has played before is not played again.
+    """
+    keys = [(repr(case), trials) for case in cases]
+    new = {key: case for key, case in zip(keys, cases, strict=True) if key not in _PLAYED}
     size = min(math.ceil(trials / _PIECES), _LARGEST_PIECE)
     pieces = [
-        (number, case, range(begin, min(begin + size, trials)))
-        for number, case in enumerate(cases)
+        (key, case, range(begin, min(begin + size, trials)))
+        for key, case in new.items()
         for begin in range(0, trials, size)
     ]
-    parts: list[dict[int, Samples]] = [{} for _ in cases]
+    parts: dict[tuple[str, int], dict[int, Samples]] = {key: {} for key in new}
     done = 0
+    report(f"0 of {trials * len(new):,d} trials")
     with workers(cores) as run:
-        for number, begin, samples in run(_run_piece, pieces):
-            parts[number][begin] = samples
+        for key, begin, samples in run(_run_piece, pieces):
+            parts[key][begin] = samples
             done += len(samples.rewards)
-            report(f"{done:,d} of {trials * len(cases):,d} trials")
-    return [_joined([part[begin] for begin in sorted(part)]) for part in parts]
+            report(f"{done:,d} of {trials * len(new):,d} trials")
+    for key, part in parts.items():
+        _PLAYED[key] = _joined([part[begin] for begin in sorted(part)])
+    return [_PLAYED[key] for key in keys]
 
 
 def _joined(samples: Sequence[Samples]) -> Samples:
@@ -78,38 +90,29 @@ def _joined(samples: Sequence[Samples]) -> Samples:
     )
 
 
-def _run_piece(piece: tuple[int, Case, range]) -> tuple[int, int, Samples]:
-    number, case, seeds = piece
-    trial = _polling_trial if case.environment.polling else _knapsack_trial
-    rows = [trial(case, seed) for seed in seeds]
+def _run_piece(
+    piece: tuple[tuple[str, int], Case, range],
+) -> tuple[tuple[str, int], int, Samples]:
+    key, case, seeds = piece
+    rows = [_trial(case, seed) for seed in seeds]
     rewards, scores = (np.array([row[n] for row in rows]) for n in range(2))
-    return number, seeds.start, Samples(rewards, scores)
+    return key, seeds.start, Samples(rewards, scores)
 
 
-def _policy(case: Case, seed: int, rates: Mapping[int, float] | None = None) -> Policy:
-    setting = Setting(Detection(), budget=1.0, pages=case.environment.pages, rates=rates, seed=seed)
-    return WATCHING.choose(case.learner.policy, **case.learner.options).make(setting)
-
-
-def _knapsack_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    knapsack = knapsack_of(case.environment)
-    polls = case.checkpoints[-1]
+def _trial(case: Case, seed: int) -> tuple[Floats, Floats]:
+    environment, learner = case.environment, case.learner
+    setting = Setting(Detection(), budget=1.0, pages=environment.pages, seed=seed)
     result = play(
-        _policy(case, seed), knapsack, polls=polls, seed=seed, checkpoints=case.checkpoints
+        WATCHING.choose(learner.policy, **learner.options).make(setting),
+        knapsack_of(environment),
+        polls=case.checkpoints[-1],
+        seed=seed,
+        checkpoints=case.checkpoints,
+        worth=case.tallied,
+        elapsed=learner.elapsed,
     )
-    paid = np.cumsum(result.paid)
+    earned = np.cumsum(result.worth) if case.tallied else np.full(case.checkpoints[-1], np.nan)
     return (
-        np.array([float(paid[n - 1]) for n in case.checkpoints]),
+        np.array([float(earned[n - 1]) for n in case.checkpoints]),
         np.array([result.scores[n] for n in case.checkpoints]),
     )
-
-
-def _polling_trial(case: Case, seed: int) -> tuple[Floats, Floats]:
-    world = Zipf(**case.environment.ranks)
-    polls = case.checkpoints[-1]
-    world.reset(seed, duration=polls + 1.0)
-    done = simulate(_policy(case, seed, world.rates), world, polls=polls, seed=seed)
-    found = expected_detections(world, done)
-    total = np.cumsum(found)
-    recent = [recent_mean(found[:n]) for n in case.checkpoints]
-    return np.array([total[n - 1] for n in case.checkpoints]), np.array(recent)

@@ -372,22 +372,29 @@ class TestReproduce:
             *(f"lakg-figure-{n}" for n in range(2, 7)),
             *(f"htraa-figure-{n}" for n in range(5, 13)),
             *(f"gpoks-table-8.{n}" for n in range(1, 12)),
-            *(f"ephemeral-figure-{n}" for n in range(1, 5)),
+            *(f"gpoks-appendix-table-{n}" for n in (1, 2)),
             "ephemeral-table-1",
+            *(f"ephemeral-figure-{n}" for n in range(1, 5)),
             *(f"robot-figure-{n}" for n in range(3, 6)),
         ]
         answer = run("reproduce")
         lines = answer.out.splitlines()
         assert answer.status == 0
-        assert [line.split()[0] for line in lines] == names
+        assert [line.split()[0] for line in lines[::2]] == names
+        assert all("trials" in line for line in lines[1::2])
 
     def test_a_table(self, run, tmp_path):
-        answer = run("reproduce", "gpoks-table-8.10", "--trials", 1, "--json")
+        answer = run("reproduce", "gpoks-table-8.10", "--trials", 2, "--json")
         assert answer.status == 0
         document = answer.document
-        assert document["trials"] == 1
+        assert document["trials"] == 2
         cells = {(row["row"], row["column"]): row for row in document["results"]}
-        assert cells["lakg", "0.3/1.0 t=1000"]["published"] == 571.8
+        lakg = cells["lakg", "0.3/1.0 t=1000"]
+        assert lakg["published"] == 571.8
+        assert lakg["printed"] == {
+            "text": "571.8", "item": "table 8.10", "row": "LA:LAKG 0.3/1.0", "column": "t=1000",
+            "line": 1160,
+        }  # fmt: skip
         assert cells["optimal", "0.3/1.0 t=1000"]["value"] == pytest.approx(592.5, abs=0.1)
         assert {"bayes-index", "gpoks", "gpoks-mono", "htraa"} <= {row for row, _ in cells}
         assert Path(document["figure"]).name == "gpoks-table-8.10.png"
@@ -395,10 +402,11 @@ class TestReproduce:
         assert "trials" in answer.err
 
     def test_for_people(self, run, tmp_path):
-        answer = run("reproduce", "gpoks-table-8.1", "--trials", 1, "--no-figure")
+        answer = run("reproduce", "gpoks-table-8.3", "--trials", 2, "--no-figure")
         assert answer.status == 0
-        assert "[240]" in answer.out
-        assert "Claim: FAST gives the plain regression" in answer.out
+        assert "[6.29]" in answer.out
+        assert "“having the lowest variance” (line 1035 of the paper's text)" in answer.out
+        assert "numbers within 2.5 % or two standard errors" in answer.out
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(
@@ -410,6 +418,9 @@ class TestReproduce:
                 ["lakg-figure-2", "--figures", "nowhere"],
                 "nowhere/lakg-figure-2.png cannot be written",
             ),
+            (["lakg-figure-2", "--all"], "--all runs every item"),
+            (["--all", "--no-figure"], "--all runs every item"),
+            (["--trials", 5], "name an item, or give --all"),
         ],
     )
     def test_what_cannot_be_done(self, run, words, message):

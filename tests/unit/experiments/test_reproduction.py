@@ -9,7 +9,16 @@ from pollwise import checks
 from pollwise.errors import InputError
 from pollwise.experiments import reproduction
 from pollwise.experiments.drawing import draw
-from pollwise.experiments.experiment import Curve, Effort, Experiment, Measurements, Row
+from pollwise.experiments.experiment import (
+    Claim,
+    Curve,
+    Effort,
+    Experiment,
+    Measurements,
+    Row,
+    Verdict,
+)
+from pollwise.experiments.printed import Printed
 from pollwise.experiments.registry import experiment_named, experiments
 from pollwise.experiments.reproduction import reproduce
 
@@ -21,14 +30,18 @@ def half(effort):
     return Measurements([Row("a", "x", 1.0, 0.1), Row("b", "x", None)], levels={"t": effort.trials})
 
 
+def judge(measured):
+    trials = measured.levels["t"]
+    return Verdict(trials == 5, f"{trials} of 5")
+
+
 QUICK = Experiment(
     title="Two rows",
     source="Nobody 2000, table 1",
-    claim="1 is less than 2",
+    claims=[Claim(quote="1 is less than 2", line=12, test="It is counted.", judge=judge)],
     trials=5,
     play=half,
-    published={("a", "x"): 1.1},
-    verdict=lambda measured: f"{measured.levels['t']} of 5",
+    published={("a", "x"): Printed("1.1", 1.1, 0.1, "table 1", "A", "X", line=14)},
 )
 
 
@@ -42,36 +55,47 @@ def test_a_document(quick, tmp_path):
     result = reproduce("quick", trials=None, folder=tmp_path, report=told.append)
     assert told == ["half done"]
     document = json.loads(json.dumps(result.document()))
-    assert document["results"][0] == {
+    first, second = document["results"]
+    assert first == {
         "row": "a", "column": "x", "value": 1.0, "stderr": 0.1, "published": 1.1,
+        "printed": {"text": "1.1", "item": "table 1", "row": "A", "column": "X", "line": 14},
+        "nearness": "2 standard errors", "reason": None,
     }  # fmt: skip
-    assert document["finding"] == "5 of 5"
+    assert second["published"] is None
+    assert document["findings"] == [
+        {"quote": "1 is less than 2", "line": 12, "test": "It is counted.", "holds": True,
+         "seen": "5 of 5"}
+    ]  # fmt: skip
+    assert (document["claims"], document["claims_hold"]) == (1, 1)
+    assert document["numbers"]["2 standard errors"] == 1
     assert (document["trials"], document["seeds"]) == (5, [0, 4])
     assert Path(document["figure"]).read_bytes().startswith(PNG)
 
 
 def test_fewer_trials_and_no_figure(quick, tmp_path):
     result = reproduce("quick", trials=2, folder=None, report=print)
-    assert result.finding == "2 of 5"
+    ((_, verdict),) = result.findings
+    assert verdict == Verdict(False, "2 of 5")
     assert result.figure is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_not_there_is_named_before_the_work(quick, tmp_path):
     with pytest.raises(InputError, match=r"nowhere/quick\.png cannot be written"):
-        reproduce("quick", trials=1, folder=tmp_path / "nowhere", report=pytest.fail)
+        reproduce("quick", trials=2, folder=tmp_path / "nowhere", report=pytest.fail)
     (tmp_path / "quick.png").mkdir()
     with pytest.raises(InputError, match=r"quick\.png cannot be written"):
-        reproduce("quick", trials=1, folder=tmp_path, report=pytest.fail)
-    with pytest.raises(InputError, match="trials=0 must be"):
-        reproduce("quick", trials=0, folder=None, report=pytest.fail)
+        reproduce("quick", trials=2, folder=tmp_path, report=pytest.fail)
+    for trials in (1, 100_001):
+        with pytest.raises(InputError, match=f"trials={trials} must be"):
+            reproduce("quick", trials=trials, folder=None, report=pytest.fail)
 
 
 def test_without_matplotlib_it_says_so_before_the_work(quick, tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="matplotlib"):
-        reproduce("quick", trials=1, folder=tmp_path, report=pytest.fail)
-    assert reproduce("quick", trials=1, folder=None, report=print).figure is None
+        reproduce("quick", trials=2, folder=tmp_path, report=pytest.fail)
+    assert reproduce("quick", trials=2, folder=None, report=print).figure is None
 
 
 def test_curves_are_drawn(tmp_path):
@@ -88,11 +112,11 @@ def test_every_experiment_says_what_it_is():
     for name, experiment in experiments().items():
         assert experiment_named(name) is experiment
         assert experiment.trials >= 1
-        for text in (experiment.title, experiment.source, experiment.claim):
+        for text in (experiment.title, experiment.source):
             assert text.strip()
             assert "\n" not in text
-        _, kind, number = name.split("-")
-        assert f"{kind} {number}" in experiment.source.lower()
+        _, *kind, number = name.split("-")
+        assert f"{', '.join(kind)} {number}" in experiment.source.lower()
 
 
 PRINTED = [name for name, each in experiments().items() if each.published]

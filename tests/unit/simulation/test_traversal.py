@@ -75,6 +75,7 @@ def test_performance_is_the_integral_of_recall():
     [result] = traverse(chain(), Witness())
     assert result.recalls.tolist() == [0.0, 0.0, 0.0, 0.25, 1.0]
     assert result.best.tolist() == [0.0, 0.75, 1.0, 1.0, 1.0]
+    assert result.requested.tolist() == [0, 1, 2, 3]
     assert result.performance == 1.25
     assert result.of_upper_bound == 1.25 / 3.75
     assert (result.recall(0.5), result.recall(0.75), result.recall(1.0)) == (0.0, 0.25, 1.0)
@@ -110,6 +111,7 @@ def test_a_controller_that_wants_nothing_gets_nothing():
 
     [result] = traverse(chain(), Idle())
     assert result.performance == result.of_upper_bound == 0.0
+    assert result.requested.tolist() == [-1] * 4
 
 
 def test_a_graph_without_relevant_pages():
