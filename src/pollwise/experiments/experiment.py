@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pollwise.experiments.printed import Printed
+from pollwise.experiments.trials import Played
 
 __all__ = [
     "POLLS_TO_SHARE",
@@ -77,11 +78,15 @@ class Measurements:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to do: `trials`, on `cores` cores, telling `report` how far it is."""
+    """How much to do: `trials`, on `cores` cores, telling `report` how far it is.
+
+    `played` is what was played before, which several tables have in common.
+    """
 
     trials: int
     cores: int
     report: Callable[[str], None]
+    played: Played = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

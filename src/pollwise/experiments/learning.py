@@ -121,7 +121,7 @@ def learn(
     cases = [
         Case(each, learner, checkpoints, tallied) for each in environments for learner in learners
     ]
-    samples = iter(run_cases(cases, effort.trials, effort.cores, effort.report))
+    samples = iter(run_cases(cases, effort.trials, effort.cores, effort.report, effort.played))
     return [
         Learned(each, checkpoints, {learner.row: next(samples) for learner in learners})
         for each in environments

@@ -9,6 +9,7 @@ from typing import Any
 from pollwise.experiments.agreement import BEYOND, counts
 from pollwise.experiments.registry import experiments
 from pollwise.experiments.reproduction import Reproduction, reproduce
+from pollwise.experiments.trials import Played
 from pollwise.experiments.wording import number, table
 from pollwise.export.draft import draft
 
@@ -35,13 +36,14 @@ def reproduce_all(
     what it has done. `trials` None: each experiment's own number.
     """
     done: list[Reproduction] = []
+    played: Played = {}
     names = list(experiments())
     for name in names:
 
         def told(text: str, name: str = name) -> None:
             report(f"{name} ({len(done) + 1} of {len(names)}): {text}")
 
-        done.append(reproduce(name, trials=trials, folder=folder, report=told))
+        done.append(reproduce(name, trials=trials, folder=folder, report=told, played=played))
         summaries = json.dumps([each.summary() for each in done], indent=1) + "\n"
         for file, text in ((_PAGE, page(done, len(names))), (_SUMMARIES, summaries)):
             with draft(folder / file) as draft_file:

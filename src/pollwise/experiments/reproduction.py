@@ -19,6 +19,7 @@ from pollwise.experiments.experiment import (
     Verdict,
 )
 from pollwise.experiments.registry import experiment_named
+from pollwise.experiments.trials import Played
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -108,10 +109,12 @@ def reproduce(
     trials: int | None,
     folder: Path | None,
     report: Callable[[str], None],
+    played: Played | None = None,
 ) -> Reproduction:
     """Run an experiment on all cores and draw its figure into `folder` (None: no figure).
 
     `trials` None: the experiment's own number; where nothing is random, there is one trial.
+    `played` is what experiments before this one have played; this one adds what it plays.
     `InputError` for an unknown name, a number of trials below 2, without which there are no
     standard errors, or above 100,000, or a folder that cannot be written.
     """
@@ -126,7 +129,7 @@ def reproduce(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     begun = time.perf_counter()
-    measured = experiment.measure(Effort(trials, cores, report))
+    measured = experiment.measure(Effort(trials, cores, report, {} if played is None else played))
     seconds = time.perf_counter() - begun
     if figure is not None:
         draw(figure, f"{name}: {experiment.title}", measured)

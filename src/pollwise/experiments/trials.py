@@ -13,7 +13,7 @@ from pollwise.objectives import Detection
 from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 
-__all__ = ["Case", "Samples", "knapsack_of", "run_cases"]
+__all__ = ["Case", "Played", "Samples", "knapsack_of", "run_cases"]
 
 Floats = NDArray[np.float64]
 Report = Callable[[str], None]
@@ -53,17 +53,19 @@ def knapsack_of(environment: Environment) -> StochasticKnapsack:
     return StochasticKnapsack.ranked(**environment.ranks, noise=environment.noise)
 
 
-_PLAYED: dict[tuple[str, int], Samples] = {}
-"""What was played before, by case and number of trials: several tables have rows in common."""
+Played = dict[tuple[str, int], Samples]
+"""What was played before, by case and number of trials."""
 
 
-def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) -> list[Samples]:
+def run_cases(
+    cases: Sequence[Case], trials: int, cores: int, report: Report, played: Played
+) -> list[Samples]:
     """Trials 0, 1, ... of every case; trial n has the same world and seed in all of them.
 
-    A case that this process has played before is not played again.
+    What is in `played` is not played again; what is played is put there.
     """
     keys = [(repr(case), trials) for case in cases]
-    new = {key: case for key, case in zip(keys, cases, strict=True) if key not in _PLAYED}
+    new = {key: case for key, case in zip(keys, cases, strict=True) if key not in played}
     size = min(math.ceil(trials / _PIECES), _LARGEST_PIECE)
     pieces = [
         (key, case, range(begin, min(begin + size, trials)))
@@ -79,8 +81,8 @@ def run_cases(cases: Sequence[Case], trials: int, cores: int, report: Report) ->
             done += len(samples.rewards)
             report(f"{done:,d} of {trials * len(new):,d} trials")
     for key, part in parts.items():
-        _PLAYED[key] = _joined([part[begin] for begin in sorted(part)])
-    return [_PLAYED[key] for key in keys]
+        played[key] = _joined([part[begin] for begin in sorted(part)])
+    return [played[key] for key in keys]
 
 
 def _joined(samples: Sequence[Samples]) -> Samples:

@@ -7,11 +7,16 @@ from dataclasses import replace
 from pollwise.experiments.experiment import Effort, Experiment, Measurements
 from pollwise.experiments.judging import CLEARLY, above, alike, all_of, claim, grows
 from pollwise.experiments.papers.lakg import (
+    BY_PHASE,
     ESTIMATORS,
     LESS_SKEWED,
     MOST_DEMANDING,
+    NEAR,
+    OPTIMAL,
     PHASES,
     SKEWED,
+    by_the_phase,
+    same_solution,
 )
 from pollwise.experiments.scaling_figure import (
     ADAPTATION,
@@ -42,9 +47,6 @@ __all__ = ["EXPERIMENTS"]
 _SOURCE = "Granmo, Oommen 2011"
 _END = 200_000
 _MARKS = (5_000, 10_000, 50_000, _END)
-_NEAR, _OPTIMAL = 0.97, 0.97
-"""Shares of the optimum that are near it, and that pass for it where the optimum moves."""
-_BY_PHASE = [each.row for each in reversed(ESTIMATORS)]
 _LAKG = [LAKG_1500.row, LAKG_2500.row]
 
 _RULES = tuple(
@@ -178,30 +180,15 @@ EXPERIMENTS = {
         trials=5,
         play=_perturbed(SKEWED, doubled=("10³", "10⁶")),
         claims=(
-            claim(
-                "the proportional policy and the optimal policy provide more-or-less the same"
-                " solution",
-                153,
-                "The proportional mixture has 99 % of the optimum and is ahead of the uniform one.",
-                all_of(
-                    near_the_optimum(["proportional"], [at(_END)], 0.99),
-                    above(["proportional"], ["uniform"], [at(_END)]),
-                ),
-            ),
-            claim(
-                "performance of the estimator scheme increases steadily with the length of the"
-                " parameter estimation phase",
-                153,
-                f"At the end the estimators are in the order of their phases, {CLEARLY}.",
-                in_order(_BY_PHASE, [at(_END)]),
-            ),
+            same_solution(153, _END),
+            by_the_phase(153, _END),
             claim(
                 "the performance of the H-TRAA increases significantly quicker than the LAKG and"
                 " the estimator schemes",
                 153,
                 "With 10³ perturbations it has 90 % of the optimum more than twice as soon as all"
                 " LAKG and estimators.",
-                sooner(_LEAST, [*_LAKG, *_BY_PHASE], times=2.0),
+                sooner(_LEAST, [*_LAKG, *BY_PHASE], times=2.0),
             ),
             claim(
                 "when increasing the number of perturbations, the performance of the H-TRAA is"
@@ -252,7 +239,7 @@ EXPERIMENTS = {
                 "Uniform and all estimators have a larger share of the optimum than at 0.3/1.5"
                 f" after {max(PHASES):,d} polls, {CLEARLY}.",
                 grows(
-                    ["uniform", *_BY_PHASE],
+                    ["uniform", *BY_PHASE],
                     share_at(_environment(SKEWED)),
                     share_at(_environment(LESS_SKEWED)),
                 ),
@@ -265,7 +252,7 @@ EXPERIMENTS = {
                 all_of(
                     above(
                         [f"htraa 500, {printed}" for printed in _PERTURBATIONS],
-                        _BY_PHASE,
+                        BY_PHASE,
                         [at(_END)],
                     ),
                     above([_LEAST], _LAKG, [at(10_000)]),
@@ -292,7 +279,7 @@ EXPERIMENTS = {
                         [at(_END)],
                     ),
                     near_the_optimum(
-                        [f"htraa 500, {printed}" for printed in _PERTURBATIONS], [at(_END)], _NEAR
+                        [f"htraa 500, {printed}" for printed in _PERTURBATIONS], [at(_END)], NEAR
                     ),
                 ),
             ),
@@ -321,7 +308,7 @@ EXPERIMENTS = {
                 all_of(
                     recovers(HTRAA_500.row, _PERIOD, _PERIOD / 10),
                     near_the_optimum(
-                        [HTRAA_500.row], [at(polls) for polls in _ENDS_OF_PERIODS], _NEAR
+                        [HTRAA_500.row], [at(polls) for polls in _ENDS_OF_PERIODS], NEAR
                     ),
                 ),
             ),
@@ -355,14 +342,14 @@ EXPERIMENTS = {
                 "are obviously never allowed to reach an optimal solution",
                 165,
                 "At no time H-TRAA or LAKG has 97 % of the optimum.",
-                never_at_the_optimum([HTRAA_500.row, *_LAKG], _OPTIMAL),
+                never_at_the_optimum([HTRAA_500.row, *_LAKG], OPTIMAL),
             ),
             claim(
                 "stabilizing on a solution superior to the solutions found by",
                 165,
                 "After 200,000 and after 400,000 polls H-TRAA and LAKG are ahead of all estimators"
                 f" {CLEARLY}.",
-                above([HTRAA_500.row, *_LAKG], _BY_PHASE, [at(200_000), at(400_000)]),
+                above([HTRAA_500.row, *_LAKG], BY_PHASE, [at(200_000), at(400_000)]),
             ),
             claim(
                 "Again, the H-TRAA performs better than the LAKG",

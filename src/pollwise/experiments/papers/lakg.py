@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from pollwise.experiments.experiment import Effort, Experiment, Measurements
+from pollwise.experiments.experiment import Claim, Effort, Experiment, Measurements
 from pollwise.experiments.judging import CLEARLY, above, all_of, claim, grows
 from pollwise.experiments.scenario import BAYES_INDEX, LAKG, ConfiguredPolicy, Environment
 from pollwise.experiments.score_claims import (
@@ -16,7 +16,19 @@ from pollwise.experiments.score_claims import (
 )
 from pollwise.experiments.score_figure import ScoreFigure, at, share_at, shares
 
-__all__ = ["ESTIMATORS", "EXPERIMENTS", "LESS_SKEWED", "MOST_DEMANDING", "PHASES", "SKEWED"]
+__all__ = [
+    "BY_PHASE",
+    "ESTIMATORS",
+    "EXPERIMENTS",
+    "LESS_SKEWED",
+    "MOST_DEMANDING",
+    "NEAR",
+    "OPTIMAL",
+    "PHASES",
+    "SKEWED",
+    "by_the_phase",
+    "same_solution",
+]
 
 _SOURCE = "Granmo, Oommen, Myrer, Olsen 2006"
 _PAGES = 500
@@ -32,7 +44,7 @@ ESTIMATORS = tuple(
     for polls in PHASES
 )
 """The paper does not say how long its phases were: 5, 20 and 100 polls of each page."""
-_BY_PHASE = [each.row for each in reversed(ESTIMATORS)]
+BY_PHASE = [each.row for each in reversed(ESTIMATORS)]
 _LAKG = tuple(replace(each, options={**each.options, "schedule": "random"}) for each in LAKG)
 """Pages are drawn, as the paper says in section II."""
 _BY_RESOLUTION = [each.row for each in _LAKG]
@@ -41,7 +53,7 @@ _QUICKEST = _BY_RESOLUTION[0]
 _END = 400_000
 _EVERY = 80_000
 _FAST_MARKS = (10_000, 50_000, 100_000, 200_000, 400_000)
-_NEAR, _OPTIMAL = 0.97, 0.97
+NEAR, OPTIMAL = 0.97, 0.97
 """Shares of the optimum that are near it, and that pass for it where the optimum moves."""
 
 
@@ -74,28 +86,36 @@ def _less_skewed(effort: Effort) -> Measurements:
     return replace(shown, rows=shown.rows + shares(both, ESTIMATORS, max(PHASES), effort))
 
 
-_SAME_SOLUTION = claim(
-    "the proportional policy and the optimal policy provide more-or-less the same solution",
-    178,
-    "The proportional mixture has 99 % of the optimum and is above the uniform one.",
-    all_of(
-        near_the_optimum(["proportional"], [at(_END)], 0.99),
-        above(["proportional"], ["uniform"], [at(_END)]),
-    ),
-)
-_BY_THE_PHASE = claim(
-    "performance of the estimator scheme increases steadily with the length of the parameter"
-    " estimation phase",
-    178,
-    f"At the end the estimators are in the order of their phases, each step {CLEARLY}.",
-    in_order(_BY_PHASE, [at(_END)]),
-)
+def same_solution(line: int, polls: int) -> Claim:
+    """What both papers on automata say of the two classical policies at 0.3/1.5."""
+    return claim(
+        "the proportional policy and the optimal policy provide more-or-less the same solution",
+        line,
+        "The proportional mixture has 99 % of the optimum and is above the uniform one.",
+        all_of(
+            near_the_optimum(["proportional"], [at(polls)], 0.99),
+            above(["proportional"], ["uniform"], [at(polls)]),
+        ),
+    )
+
+
+def by_the_phase(line: int, polls: int) -> Claim:
+    """What both papers on automata say of the estimators."""
+    return claim(
+        "performance of the estimator scheme increases steadily with the length of the parameter"
+        " estimation phase",
+        line,
+        f"At the end the estimators are in the order of their phases, each step {CLEARLY}.",
+        in_order(BY_PHASE, [at(polls)]),
+    )
+
+
 _QUICKER = claim(
     "the performance of the LAKG increases significantly quicker compared to the Estimator scheme",
     178,
     "After each number of polls at which a phase of an estimator ends, and after 200,000, the"
     f" quickest LAKG is ahead of all estimators {CLEARLY}.",
-    above([_QUICKEST], _BY_PHASE, [at(polls) for polls in (*PHASES, 200_000)]),
+    above([_QUICKEST], BY_PHASE, [at(polls) for polls in (*PHASES, 200_000)]),
 )
 _BY_THE_RESOLUTION = claim(
     "increasing the resolution, N , improves the convergence accuracy at the cost of convergence"
@@ -116,7 +136,7 @@ EXPERIMENTS = {
         source=f"{_SOURCE}, figure 2",
         trials=5,
         play=_static(SKEWED),
-        claims=(_SAME_SOLUTION, _BY_THE_PHASE, _QUICKER, _BY_THE_RESOLUTION),
+        claims=(same_solution(178, _END), by_the_phase(178, _END), _QUICKER, _BY_THE_RESOLUTION),
     ),
     "lakg-figure-3": Experiment(
         title="LAKG, estimators and classical policies, 500 pages, α = 0.3, β = 1.0",
@@ -130,7 +150,7 @@ EXPERIMENTS = {
                 "Uniform and all estimators have a larger share of the optimum than at 0.3/1.5"
                 f" after {max(PHASES):,d} polls, {CLEARLY}.",
                 grows(
-                    ["uniform", *_BY_PHASE],
+                    ["uniform", *BY_PHASE],
                     share_at(_environment(SKEWED)),
                     share_at(_environment(LESS_SKEWED)),
                 ),
@@ -139,7 +159,7 @@ EXPERIMENTS = {
                 "In spite of this, the LAKG yields a superior performance",
                 180,
                 f"At the end all LAKG are ahead of all estimators {CLEARLY}.",
-                above(_BY_RESOLUTION, _BY_PHASE, [at(_END)]),
+                above(_BY_RESOLUTION, BY_PHASE, [at(_END)]),
             ),
         ),
     ),
@@ -153,7 +173,7 @@ EXPERIMENTS = {
                 "the optimal policy performs significantly better than the proportional policy",
                 190,
                 "The proportional mixture has less than 97 % of the optimum.",
-                below_the_optimum(["proportional"], [at(_END)], _NEAR),
+                below_the_optimum(["proportional"], [at(_END)], NEAR),
             ),
             claim(
                 "the LAKG breaches the performance boundary set by the proportional policy, and"
@@ -163,7 +183,7 @@ EXPERIMENTS = {
                 " of the optimum but for two standard errors.",
                 all_of(
                     above(_BY_RESOLUTION, ["proportional"], [at(_END)]),
-                    near_the_optimum(_BY_RESOLUTION, [at(_END)], _NEAR),
+                    near_the_optimum(_BY_RESOLUTION, [at(_END)], NEAR),
                 ),
             ),
         ),
@@ -181,7 +201,7 @@ EXPERIMENTS = {
                 "The quickest LAKG has 97 % of the optimum at the end of every period, but for two"
                 " standard errors, and makes good half of what a change costs in a tenth of one.",
                 all_of(
-                    near_the_optimum([_QUICKEST], [at(polls) for polls in _ENDS_OF_PERIODS], _NEAR),
+                    near_the_optimum([_QUICKEST], [at(polls) for polls in _ENDS_OF_PERIODS], NEAR),
                     recovers(_QUICKEST, _EVERY, _EVERY / 10),
                 ),
             ),
@@ -211,7 +231,7 @@ EXPERIMENTS = {
                 all_of(
                     grows(_BY_RESOLUTION, at(10_000), at(50_000)),
                     grows(_BY_RESOLUTION, at(50_000), at(100_000)),
-                    never_at_the_optimum(_BY_RESOLUTION, _OPTIMAL),
+                    never_at_the_optimum(_BY_RESOLUTION, OPTIMAL),
                 ),
             ),
             claim(
@@ -219,7 +239,7 @@ EXPERIMENTS = {
                 204,
                 f"After 200,000 and after 400,000 polls all LAKG are ahead of all estimators"
                 f" {CLEARLY}.",
-                above(_BY_RESOLUTION, _BY_PHASE, [at(200_000), at(400_000)]),
+                above(_BY_RESOLUTION, BY_PHASE, [at(200_000), at(400_000)]),
             ),
         ),
     ),
