@@ -38,6 +38,9 @@ class Outcome(enum.IntEnum):
     """The server says there is no such page (404, 410); it is asked again ever more rarely."""
     FAILED = 3
     """No answer about the page: time-out, 5xx, 429, refused by robots.txt."""
+    POSTPONED = 4
+    """The page was not asked for, through no fault of its own: we lacked a connection or memory, or
+    a host on the way was busy. It counts as no poll; the scheduler tells no policy of it."""
 
 
 @dataclass(frozen=True, slots=True)

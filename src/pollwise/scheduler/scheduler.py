@@ -81,6 +81,10 @@ class Scheduler:
     *Leases.* A poll that was not observed within `lease` seconds counts as failed. A late
     observation is still taken in.
 
+    *Postponed polls.* A page whose poll was POSTPONED may be selected again after `retry_after`
+    seconds. That counts neither against it nor against its host; what the poll did cost is taken
+    from the budget.
+
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
     `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
 
@@ -113,6 +117,7 @@ class Scheduler:
         self.policy = policy
         self._cell_rate = CellRate(budget)
         self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
+        self._retry_after = retry_after
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._lease = lease
         self._now = -math.inf
@@ -268,6 +273,10 @@ class Scheduler:
             self._hosts.poll_ended(lease.page.scope, now)
             self._cell_rate.correct(observation.cost - lease.page.cost, now)
         if page_id not in self._pages:
+            return False
+        if observation.outcome is Outcome.POSTPONED:
+            if lease is not None:
+                self.policy.defer([page_id], now + self._retry_after)
             return False
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
             if lease is not None:

@@ -119,3 +119,28 @@ class TestFailures:
         world.run(until=800.0)
         for n in range(count):
             assert max(times_of(world, n)) > 800.0 - 2 * count - 10.0
+
+
+class TestPostponed:
+    """A poll that was not made tells nothing of its page or host."""
+
+    def test_the_page_comes_again_after_the_first_rest_however_often(self):
+        some = World(scheduler(retry_after=60.0), lambda page_id, now: (0.0, Outcome.POSTPONED))
+        some.send(Added(0.0, pages(1)))
+        some.run(1000.0)
+        times = times_of(some, 0)
+        rests = [later - earlier for earlier, later in itertools.pairwise(times)]
+        assert rests == pytest.approx([60.0] * len(rests))
+        assert len(rests) > 10
+
+    def test_the_policy_is_told_nothing_and_a_failing_page_stays_where_it_was(self):
+        some = scheduler()
+        some.handle(Added(0.0, pages(1)))
+        some.handle(polled(0.5, 0, FAILED))
+        rest = some.rests_until(0)
+        assert rest is not None
+        some.handle(Tick(rest))
+        told = list(policy_of(some).told)
+        some.handle(polled(rest + 1.0, 0, Outcome.POSTPONED))
+        assert policy_of(some).told == told
+        assert some.rests_until(0) == rest

@@ -8,7 +8,7 @@ from pollwise.store.records import PollResult
 from pollwise.store.sqlite.bodies import pack_body
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.rows import poll_values, storable
-from pollwise.types import Version
+from pollwise.types import Outcome, Version
 
 __all__ = ["save_poll"]
 
@@ -17,12 +17,15 @@ _KEPT_POLLS = 50
 
 
 def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
-    """Write a poll, within a transaction.
+    """Write a poll, within a transaction; of one that was postponed only why.
 
     `InputError` for a page that the database at `path` never had, and for another page's version.
     """
     seen = poll.observation
     values = poll_values(poll)
+    if seen.outcome is Outcome.POSTPONED:
+        connection.execute(SQL["note_postponed"], values)
+        return
     if not connection.execute(SQL["count_poll"], values).rowcount:
         raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
     connection.execute(SQL["update_polled_page"], values)

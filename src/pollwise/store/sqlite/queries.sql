@@ -51,6 +51,10 @@ UPDATE pages
 SET polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL)
 WHERE id = :page_id;
 
+-- name: note_postponed
+-- Why a poll was postponed; the next one says something else.
+UPDATE pages SET error = :error WHERE id = :page_id;
+
 -- name: update_polled_page
 -- What the latest poll told; a late observation of an older poll leaves the row as it is.
 UPDATE pages SET

@@ -148,6 +148,15 @@ class TestPolls:
             assert record.error == "HTTP 500"
             assert record.page.seen_at is None
 
+    def test_a_postponed_poll_leaves_only_its_reason(self, store: Store) -> None:
+        store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
+        before = store.pages()[0]
+        store.commit(Batch(polls=(poll(0, 2.0, Outcome.POSTPONED, error="no connection left"),)))
+        assert store.pages()[0] == dataclasses.replace(before, error="no connection left")
+        assert len(store.recent_outcomes(0)) == 1
+        store.commit(Batch(polls=(poll(0, 3.0, Outcome.UNCHANGED),)))
+        assert store.pages()[0].error is None
+
     def test_headers_that_are_no_text_come_back_as_they_were(self, store: Store) -> None:
         memory = PageMemory('"\udcff"', "gestern, früh", "00", "ff", ("aa", "bb"))
         gone = Observation(0, 1.0, Outcome.FAILED)
