@@ -50,6 +50,7 @@ def test_outcomes_keep_the_numbers_that_logs_are_written_with():
         "CHANGED": 1,
         "GONE": 2,
         "FAILED": 3,
+        "POSTPONED": 4,
     }
 
 

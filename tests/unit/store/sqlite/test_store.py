@@ -225,7 +225,12 @@ class TestPolls:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 6).map(float), st.sampled_from(Outcome)), min_size=1, max_size=10
+        st.tuples(
+            st.integers(0, 6).map(float),
+            st.sampled_from(sorted(set(Outcome) - {Outcome.POSTPONED})),
+        ),
+        min_size=1,
+        max_size=10,
     )
 )
 def test_a_page_is_as_its_latest_poll_left_it(
@@ -241,9 +246,10 @@ def test_a_page_is_as_its_latest_poll_left_it(
             failures = failures + 1 if what is Outcome.FAILED else 0
             if what in (Outcome.CHANGED, Outcome.UNCHANGED):
                 seen_at, first_copy = at, False
+    polls = tuple(poll(0, at, what) for at, what in seen)
     with Store.open(tmp_path_factory.mktemp("polls") / "pollwise.db") as store:
         store.add_pages([A], now=0.0)
-        store.commit(Batch(polls=tuple(poll(0, at, what) for at, what in seen)))
+        store.commit(Batch(polls=polls))
         [record] = store.pages()
         times = [observation.polled_at for observation in store.recent_outcomes(0)]
     assert (record.polls, record.changes, record.failures) == (len(seen), changes, failures)
