@@ -121,10 +121,14 @@ class CollectSettings:
                 " a budget for all of them, such as 2/second"
             )
 
+    def policy(self, pages: int) -> Policy:
+        """A new policy, whatever the number of pages."""
+        return COLLECTING.choose(COLLECTING.default).make(CollectingSetting(seed=_SEED))
+
     def scheduler(self, pages: int) -> Scheduler:
         """A new scheduler with a new policy; the budget does not depend on the number of pages."""
         return Scheduler(
-            COLLECTING.choose(COLLECTING.default).make(CollectingSetting(seed=_SEED)),
+            self.policy(pages),
             _budget(self.budget, pages),
             lease=_LEASE,
             crawl_delay=self.crawl_delay,

@@ -26,7 +26,7 @@ __all__ = [
 
 StateDict = dict[str, NDArray[np.generic]]
 """What a policy learned: arrays by name. Those named `page.*` have one row per page, in the order
-of the array `page_ids`; the others hold what all pages share."""
+of the array `page_ids`; the others hold what all pages share. Those named `*_at` are times."""
 
 
 class Outcome(enum.IntEnum):

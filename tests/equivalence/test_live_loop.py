@@ -146,7 +146,7 @@ class Runs:
         clock.stop_at(end, stop)
         scheduler = Recorder(self.make(), Budget(0.5))
         poller = Troubled(self.world, clock)
-        session = Session(self.store, WatchSettings(), clock=clock, scheduler=scheduler)
+        session = Session(self.store, WatchSettings(), clock=clock, say=print, scheduler=scheduler)
         await session.run(poller, stop, on_progress=lambda *_: None)
         return scheduler
 

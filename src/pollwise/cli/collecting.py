@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pollwise.cli.answers import print_json
+from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import DB, Db, Json
 
 
@@ -76,6 +76,7 @@ def collect(
         settings=settings,
         db=db,
         make_display=lambda subject: CollectDisplay(subject=subject, budget=budget, db=db),
+        say=notify,
     )
     if as_json:
         print_json({"results": [load]})

@@ -1,6 +1,5 @@
 """What `pollwise explain` tells of a page of a database, which may be at work meanwhile."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +107,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
 
     record, recent, versions = _records(db, address)
     known = read_knowledge(db)
-    page, now = record.page, time.time()
+    page, now = record.page, known.now
     estimate = known.policy.estimate(page.id, now)
     due_at, rests_until, host_free_at, next_poll_at = _waits(known, record, estimate.due_at, now)
     has_copy = page.seen_at is not None

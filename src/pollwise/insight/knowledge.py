@@ -1,5 +1,6 @@
 """What a watch has learned, read from its database: the policy, and what it predicts."""
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,13 +31,15 @@ class Knowledge:
     """The pages of a database and what is known of them, as of its latest commit.
 
     `scheduler` has the stored pages, hosts and rests after failures. `outcomes` are those of
-    `Store.outcomes`.
+    `Store.outcomes`. `now` is the time in UTC seconds; that of the run at work, should its clock be
+    ahead of this one.
     """
 
     records: tuple[PageRecord, ...]
     settings: WatchSettings
     scheduler: Scheduler
     outcomes: list[tuple[int, float, bool]]
+    now: float
 
     @property
     def policy(self) -> BayesianIndex:
@@ -59,13 +62,13 @@ class Knowledge:
         """Forecasts for all pages."""
         return Forecaster.of(self.policy, self.pages, self.rate)
 
-    def forecast(self, horizon: float, now: float) -> Forecast:
+    def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
         return self.forecaster.forecast(
             self.rate,
             horizon,
             generator=np.random.default_rng(_SEED),
-            chances=self.policy.chances([page.id for page in self.pages], now),
+            chances=self.policy.chances([page.id for page in self.pages], self.now),
             spread=self.spread(horizon),
         )
 
@@ -131,4 +134,5 @@ def read_knowledge(db: Path) -> Knowledge:
         outcomes = store.outcomes()
     if learned is not None:
         scheduler.policy.load_state_dict(learned)
-    return Knowledge(tuple(records), settings, scheduler, outcomes)
+    now = max(time.time(), scheduler.saved_at)
+    return Knowledge(tuple(records), settings, scheduler, outcomes, now)

@@ -1,6 +1,5 @@
 """What `pollwise status` tells of a database, which may be at work meanwhile."""
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,8 +124,7 @@ def _outlook(db: Path) -> Outlook:
     from pollwise.insight.knowledge import read_knowledge
 
     known = read_knowledge(db)
-    now = time.time()
     return Outlook(
-        day=PeriodOutlook.of(known.forecast(_DAY, now)),
-        week=PeriodOutlook.of(known.forecast(7 * _DAY, now)),
+        day=PeriodOutlook.of(known.forecast(_DAY)),
+        week=PeriodOutlook.of(known.forecast(7 * _DAY)),
     )

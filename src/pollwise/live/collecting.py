@@ -18,7 +18,8 @@ from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import InputError
-from pollwise.live.loop import Progress, WallClock, Watched
+from pollwise.live.clock import LiveClock
+from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Session, run_until_stopped
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
@@ -65,11 +66,12 @@ def collect_pages(
     settings: CollectSettings,
     db: Path,
     make_display: MakeDisplay,
+    say: Callable[[str], None],
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic, which `settings` lack; without any, it
-    is that of the database. The answer is what the response processor did.
+    is that of the database. The answer is what the response processor did. `say`: see `Session`.
     `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
     run.
     """
@@ -81,11 +83,11 @@ def collect_pages(
             f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
             " begin with (--seed)"
         )
-    clock = WallClock()
+    clock = LiveClock()
     with Store.open(db) as store:
         agreed = _agreed(store, told, db)
         store.add_pages(pages, now=clock())
-        session = Session(store, agreed, clock=clock)
+        session = Session(store, agreed, clock=clock, say=say)
         with make_display(agreed.subject) as display:
             return run_until_stopped(
                 lambda stop: _collect(session, agreed, link_filter, display, stop)
@@ -203,7 +205,7 @@ def _text_of(example: str) -> str:
 
 
 async def _fetched(url: str) -> tuple[bytes, str | None, str]:
-    async with HttpFetcher(clock=WallClock()) as fetcher:
+    async with HttpFetcher(clock=LiveClock()) as fetcher:
         result = await fetcher.fetch(url, PageMemory())
     if result.error is not None or result.status != 200:
         why = result.error or f"status {result.status}"

@@ -24,12 +24,13 @@ from pollwise.metrics import Changes, Polls, score
 from pollwise.objectives import Detection
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting
+from pollwise.policies.rehearsal import rehearsal
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer, VirtualClock
-from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
+from pollwise.types import Budget, Outcome, Page, PageMemory
 from pollwise.web.poller import Notice, Poller, PollReport
 from pollwise.web.urls import scope_of
 
@@ -148,7 +149,7 @@ async def run_demo(
     speed = (timelapse.end - timelapse.start) / seconds
     watchers = {name: Watcher(name) for name in _POLICIES}
     report("compiling (first run only)")
-    await _warm_up()
+    await _rehearse()
     clock = _DemoClock(timelapse.start, speed)
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
@@ -157,7 +158,15 @@ async def run_demo(
         ends = asyncio.get_running_loop().call_later(seconds, stop.set)
         stack.callback(ends.cancel)
         await _together(
-            _watch(watcher, server, clock, stop, folder, lambda: on_progress(clock(), watchers))
+            _watch(
+                watcher,
+                server,
+                clock,
+                stop,
+                folder,
+                on_turn=lambda: on_progress(clock(), watchers),
+                say=report,
+            )
             for watcher in watchers.values()
         )
         requests = server.requests
@@ -178,17 +187,11 @@ def _policy(name: str) -> Policy:
     return WATCHING.choose(name).make(setting)
 
 
-async def _warm_up() -> None:
+async def _rehearse() -> None:
     """Compile what the policies need before the clock runs."""
     for policy in map(_policy, _POLICIES):
-        policy.add([Page(0), Page(1)])
-        for now in range(4):
-            chosen = policy.select(float(now), 2).page_ids.tolist()
-            policy.defer(chosen[1:], now + 0.5)
-            policy.observe([Observation(page, float(now), Outcome.CHANGED) for page in chosen[:1]])
+        for _ in rehearsal(policy):
             await asyncio.sleep(0)  # a moment for Ctrl-C
-        policy.load_state_dict(policy.state_dict())
-        policy.discard([0])
 
 
 async def _together(watches: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -208,7 +211,9 @@ async def _watch(
     clock: _DemoClock,
     stop: asyncio.Event,
     folder: Path,
+    *,
     on_turn: Callable[[], None],
+    say: Callable[[str], None],
 ) -> None:
     new = [NewPage(url, scope_of(url)) for url in server.urls.values()]
     copies: set[int] = set()
@@ -230,7 +235,7 @@ async def _watch(
             retry_after=_DAY,
         )
         settings = WatchSettings(budget=f"{_POLLS_PER_DAY:g}/day")
-        session = Session(store, settings, clock=clock, scheduler=scheduler)
+        session = Session(store, settings, clock=clock, say=say, scheduler=scheduler)
         # A robots.txt holds for a real day, not one of the time-lapse.
         async with web_poller(
             clock, robots_txt_clock=time.monotonic, user_agent=watcher.user_agent

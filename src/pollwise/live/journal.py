@@ -15,7 +15,8 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from pollwise.events import Command, Event
-from pollwise.live.loop import Clock, Progress
+from pollwise.live.clock import Clock
+from pollwise.live.loop import Progress
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreJournal

@@ -5,10 +5,8 @@ a `Clock`, so it runs just as well in a test, where the time is made up and page
 """
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 from pollwise.events import (
     Added,
@@ -23,41 +21,15 @@ from pollwise.events import (
     Together,
     WakeAt,
 )
+from pollwise.live.clock import Clock
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import Discoveries
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.poller import Poller, PollReport
 
-__all__ = ["Clock", "Progress", "WallClock", "Watched", "run"]
+__all__ = ["Progress", "Watched", "run"]
 
 _NOTHING = PageMemory()  # one for the million pages of a fringe
-
-
-class Clock(Protocol):
-    """Tells the time and waits."""
-
-    def __call__(self) -> float:
-        """The time in UTC seconds since 1970."""
-
-    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
-        """Return when one of the tasks is done, or at the time `until` (UTC seconds)."""
-
-
-class WallClock:
-    """The time of this machine."""
-
-    def __call__(self) -> float:
-        """The time in UTC seconds since 1970."""
-        return time.time()
-
-    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
-        """Return when one of the tasks is done, or at the time `until` (UTC seconds)."""
-        # At least an hourly look at the clock, should somebody set it.
-        await asyncio.wait(
-            tasks,
-            timeout=min(max(until - self(), 0.0), 3600.0),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,13 @@ from typing import Any, TypeVar
 import uvloop
 
 from pollwise.insight.knowledge import learned_by
+from pollwise.kernel_cache import has_code
+from pollwise.live.clock import Clock
 from pollwise.live.journal import InitialState, Journal
-from pollwise.live.loop import Clock, Progress, Watched, run
+from pollwise.live.loop import Progress, Watched, run
+from pollwise.policies.arrays import not_after
 from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.rehearsal import rehearsal
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings
 from pollwise.store import Store
@@ -35,8 +39,9 @@ T = TypeVar("T")
 class Session:
     """A run over a store that has all its pages already.
 
-    `scheduler`, with its policy, must be new; None: the one that the settings make. What another
-    kind of policy, or an earlier version of this one, learned is forgotten: it `learns_anew`.
+    `scheduler`, with its policy, must be new; None: the one that the settings make. `say` is told
+    what people should know, in words: that it has to compile, or that what another kind of policy,
+    or an earlier version of this one, learned is forgotten.
     """
 
     def __init__(
@@ -45,15 +50,18 @@ class Session:
         settings: Settings,
         *,
         clock: Clock,
+        say: Callable[[str], None],
         scheduler: Scheduler | None = None,
     ) -> None:
         self.store = store
         self.settings = settings
         self.clock = clock
+        self._say = say
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
-        self._learned = learned_by(store, self.scheduler.policy)
-        self.learns_anew = self._learned is None and store.has_learned()
-        if self.learns_anew:
+        learned = learned_by(store, self.scheduler.policy)
+        self._learned = None if learned is None else not_after(learned, clock())
+        if learned is None and store.has_learned():
+            say(f"what {store.path} has learned is of an earlier version: learning anew")
             store.forget_learned()
 
     @cached_property
@@ -75,6 +83,7 @@ class Session:
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. A `StoreError` ends the run.
         """
+        await self._rehearse(stop)
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
@@ -101,6 +110,16 @@ class Session:
                 stop=stop,
                 staff=staff,
             )
+
+    async def _rehearse(self, stop: asyncio.Event) -> None:
+        """Compile before the first poll: polls under way would run out of time meanwhile, and their
+        answers would wait to be written down."""
+        if not has_code():
+            self._say("compiling (first run only, about a minute)")
+        for _ in rehearsal(self.settings.policy(len(self.records))):
+            await asyncio.sleep(0)  # a moment for Ctrl-C
+            if stop.is_set():
+                return
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:
         """Tell a policy that collects what was collected; whether there was anything.

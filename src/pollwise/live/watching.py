@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pollwise.errors import InputError
-from pollwise.live.loop import Progress, WallClock, Watched
+from pollwise.live.clock import LiveClock
+from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Session, run_until_stopped, web_poller
 from pollwise.settings import WatchSettings, is_collection
 from pollwise.store import Store
@@ -38,15 +39,15 @@ def watch_pages(
 ) -> None:
     """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `say` is told if it must learn anew. `InputError` and `StoreError` come before anything is
-    changed; later, a `StoreError` ends the run.
+    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
+    `StoreError` ends the run.
     """
     if not pages and not db.exists():
         raise InputError(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
-    clock = WallClock()
+    clock = LiveClock()
     with Store.open(db) as store:
         if is_collection(store):
             raise InputError(
@@ -57,9 +58,7 @@ def watch_pages(
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
-        session = Session(store, settings, clock=clock)
-        if session.learns_anew:
-            say(f"what {db} has learned is of an earlier version: learning anew")
+        session = Session(store, settings, clock=clock, say=say)
         with make_display(count) as display:
 
             async def watch(stop: asyncio.Event) -> None:

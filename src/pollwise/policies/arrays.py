@@ -26,6 +26,7 @@ __all__ = [
     "enlarged",
     "known_rows",
     "new_ids",
+    "not_after",
     "observed",
     "seen_at",
     "tells",
@@ -189,6 +190,14 @@ def check_state(given: StateDict, expected: StateDict) -> None:
                 f"the learned array {name!r} is {given[name].dtype} {given[name].shape}, expected"
                 f" {array.dtype} {shape}; load it into a policy of the same kind and version"
             )
+
+
+def not_after(state: StateDict, now: float) -> StateDict:
+    """The learned state with no time later than `now`, when the clock that gave it was ahead."""
+    return {
+        name: np.minimum(array, now) if name.endswith("_at") else array
+        for name, array in state.items()
+    }
 
 
 def check_sound(owner: str, sound: Mapping[str, Any]) -> None:

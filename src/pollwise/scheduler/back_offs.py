@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections.abc import Container, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from pollwise.types import Observation, Outcome
@@ -91,6 +91,18 @@ class BackOffs:
     def load(self, rows: Sequence[Sequence[Any]]) -> None:
         """Put the rows of `state` back; errors of many kinds where they are none."""
         self._by_page = dict(_restored(*row) for row in rows)
+        self._rest()
+
+    def set_back(self, seconds: float) -> None:
+        """Set all times that were put back by so much."""
+        for page_id, own in self._by_page.items():
+            failure = replace(own.failure, polled_at=own.failure.polled_at - seconds)
+            self._by_page[page_id] = _BackOff(
+                failure, own.started_at - seconds, own.pause, own.until - seconds
+            )
+        self._rest()
+
+    def _rest(self) -> None:
         self._resting = [(back_off.until, page_id) for page_id, back_off in self._by_page.items()]
         heapq.heapify(self._resting)
 

@@ -126,6 +126,12 @@ class Hosts:
         """Put the hosts back that `hosts_of` read."""
         self._hosts = hosts
 
+    def set_back(self, seconds: float) -> None:
+        """Set all times that were put back by so much."""
+        self._hosts = {
+            scope: politeness.set_back(host, seconds) for scope, host in self._hosts.items()
+        }
+
     def _note(self, scope: str, host: Host, now: float) -> None:
         if scope:
             self._hosts[scope] = host

@@ -17,6 +17,7 @@ __all__ = [
     "poll_begun",
     "poll_ended",
     "poll_lost",
+    "set_back",
     "turned_away",
 ]
 
@@ -110,6 +111,13 @@ def blocked(host: Host, until: float) -> Host:
 def paced(host: Host, delay: float) -> Host:
     """The host with the delay in seconds that it asks for now."""
     return replace(host, pace=delay)
+
+
+def set_back(host: Host, seconds: float) -> Host:
+    """The host, to which no poll is under way, with all its times so much earlier."""
+    return replace(
+        host, blocked_until=host.blocked_until - seconds, ended_at=host.ended_at - seconds
+    )
 
 
 def _delay(host: Host, crawl_delay: float) -> float:

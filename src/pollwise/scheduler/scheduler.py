@@ -10,7 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pollwise.checks import require
 from pollwise.errors import InputError, StateError
@@ -121,6 +121,8 @@ class Scheduler:
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._lease = lease
         self._now = -math.inf
+        self.saved_at = -math.inf
+        """When the loaded state was saved; -inf: none was loaded."""
         self._pages: dict[int, _Terms] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
@@ -151,7 +153,7 @@ class Scheduler:
         """
         _check(event)
         if self._now == -math.inf:
-            self._cell_rate.begin(event.now)
+            self.begin(event.now)
         self._now = now = max(self._now, event.now)
         for one in event.events if isinstance(event, Together) else (event,):
             self._note(one, now)
@@ -161,15 +163,30 @@ class Scheduler:
         polls, ask_at = self._start_polls(now)
         return [*polls, WakeAt(min(ask_at, self._first_expiry(), self._back_offs.first_end))]
 
+    def begin(self, now: float) -> None:
+        """Let the run begin at `now`, at the latest with the first event.
+
+        Nothing was saved up before. If what was loaded was saved later than now, by a clock that
+        was ahead, all of it is set back, as if no time had passed since.
+        """
+        self._now = now
+        ahead = self.saved_at - now
+        if ahead > 0:
+            self._cell_rate.next_at -= ahead
+            self._hosts.set_back(ahead)
+            self._back_offs.set_back(ahead)
+        self._cell_rate.begin(now)
+
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts and back-offs.
 
         Leases and pages are not part of it. Takes time in proportion to the hosts.
         """
-        next_at = self._cell_rate.next_at
+        next_at, now = self._cell_rate.next_at, max(self._now, self.saved_at)
         return json.dumps(
             {
                 "rate": self.budget.rate,
+                "now": now if math.isfinite(now) else None,
                 "next_at": next_at if math.isfinite(next_at) else None,
                 "hosts": self._hosts.state(self._now),
                 "back_offs": self._back_offs.state(),
@@ -197,21 +214,25 @@ class Scheduler:
     def load_state(self, text: str) -> None:
         """Put `state` back, before the first event; `StateError` if `text` is no state.
 
-        The position in the budget is only kept if the budget has the same rate.
+        The position in the budget is only kept if the budget has the same rate. See also `begin`.
         """
         try:
             state = json.loads(text)
-            fits = state["rate"] == self.budget.rate and state["next_at"] is not None
-            next_at = float(state["next_at"]) if fits else -math.inf
-            hosts = hosts_of(state["hosts"])
+            next_at = _time(state["next_at"])
+            # States of earlier versions do not say when they were saved; about when it was the turn
+            # of the next poll.
+            saved_at = _time(state.get("now", next_at))
+            rate, hosts = state["rate"], hosts_of(state["hosts"])
             self._back_offs.load(state["back_offs"])
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
                 " load what Scheduler.state() gave, or start without it"
             ) from error
         self._hosts.load(hosts)
-        self._cell_rate.next_at = next_at
+        if rate == self.budget.rate:
+            self._cell_rate.next_at = next_at
+        self.saved_at = saved_at
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
@@ -350,6 +371,14 @@ class Scheduler:
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf
+
+
+def _time(value: Any) -> float:
+    """A time of a saved state; None: there is none yet. `ValueError` for what is no time."""
+    time = -math.inf if value is None else float(value)
+    if not time < math.inf:
+        raise ValueError(f"{value} is no time")
+    return time
 
 
 def _check(event: Event) -> None:

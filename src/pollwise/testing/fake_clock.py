@@ -9,7 +9,7 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A `pollwise.live.loop.Clock` that jumps to the time waited for, at once.
+    """A `pollwise.live.clock.Clock` that jumps to the time waited for, at once.
 
     Tasks come first: while one is about to end, no time passes.
 

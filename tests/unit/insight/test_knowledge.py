@@ -1,5 +1,6 @@
 """What a database knows: how wild the past was, and what is to be expected."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +41,9 @@ def test_clustered_changes_widen_the_forecast(tmp_path):
     widths = []
     for name, changed in (("calm", calm), ("wild", wild)):
         watched(tmp_path / name, changed)
-        known = read_knowledge(tmp_path / name)
+        known = dataclasses.replace(read_knowledge(tmp_path / name), now=48 * DAY)
         assert known.rate == pytest.approx(PAGES / DAY)
-        forecast = known.forecast(7 * DAY, now=48 * DAY).found_per_day
+        forecast = known.forecast(7 * DAY).found_per_day
         assert 0.5 < forecast.mean < 8.0
         widths.append((forecast.high - forecast.low) / forecast.mean)
     assert widths[1] > 1.5 * widths[0]

@@ -77,8 +77,8 @@ async def run(store: Store, begin: float, seconds: float, on_progress=lambda *_:
     clock, stop = FakeClock(begin), asyncio.Event()
     clock.stop_at(begin + seconds, stop)
     web = Web(clock)
-    session = Session(store, SETTINGS, clock=clock, scheduler=new_scheduler())
-    await asyncio.wait_for(session.run(web, stop, on_progress=on_progress), timeout=30)
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=new_scheduler())
+    await asyncio.wait_for(session.run(web, stop, on_progress=on_progress), timeout=250)
     return web
 
 
@@ -225,8 +225,8 @@ async def collect(store: Store, begin: float, seconds: float) -> tuple[Recorder,
     clock.stop_at(begin + seconds, stop)
     web = Collection(clock)
     scheduler = Scheduler(policy, Budget(0.5), crawl_delay=3.0, retry_after=50.0)
-    session = Session(store, SETTINGS, clock=clock, scheduler=scheduler)
-    await asyncio.wait_for(session.run(web, stop, on_progress=lambda *_: None), timeout=30)
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=scheduler)
+    await asyncio.wait_for(session.run(web, stop, on_progress=lambda *_: None), timeout=250)
     return policy, web
 
 

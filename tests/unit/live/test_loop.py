@@ -7,7 +7,7 @@ import pytest
 
 from pollwise.errors import StoreError
 from pollwise.events import HostBlocked, HostPaced, Polled, Tick
-from pollwise.live.loop import Progress, WallClock, Watched, run
+from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import PollResult
@@ -206,14 +206,3 @@ async def test_being_cancelled_drops_the_polls():
     with pytest.raises(asyncio.CancelledError):
         await serving
     assert setting.web.dropped == [0]
-
-
-async def test_the_wall_clock_waits_for_the_first_of_tasks_and_time():
-    clock = WallClock()
-    done, never = asyncio.ensure_future(asyncio.sleep(0)), asyncio.Future()
-    await clock.wait([done, never], until=clock() + 1e9)
-    assert done.done()
-    begin = clock()
-    await clock.wait([never], until=begin + 0.01)
-    await clock.wait([never], until=begin - 99.0)
-    assert not never.done()

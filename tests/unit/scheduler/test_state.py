@@ -60,6 +60,38 @@ class TestState:
         assert times_of(world, 0) == [31.0, pytest.approx(61.0, abs=0.02)]
         assert times_of(world, 1)[0] == 50.0
 
+    def test_what_a_clock_saved_that_was_ahead_is_set_back(self):
+        """As if no time had passed since."""
+        ahead = 30 * 86400.0
+        before = scheduler(rate=0.01)
+        before.handle(Added(ahead, (*pages(2), Page(2, scope="h"))))
+        before.handle(polled(ahead + 1.0, 0, FAILED))
+        before.handle(HostBlocked(ahead + 2.0, "h", ahead + 302.0))
+        after = scheduler(rate=0.01)
+        after.restore((*pages(2), Page(2, scope="h")), before.state())
+        assert started(after.handle(Tick(0.0))) == []
+        assert after.rests_until(0) == pytest.approx(59.0, abs=7.0)
+        assert after.host_free_at("h", 0.0) == 300.0
+        assert len(started(after.handle(Tick(98.0)))) == 1
+
+    def test_what_an_earlier_version_saved_is_set_back_as_well(self):
+        before = scheduler(rate=0.01)
+        before.handle(Added(1e9, pages(1)))
+        state = json.loads(before.state())
+        del state["now"]
+        after = scheduler(rate=0.01)
+        after.load_state(json.dumps(state))
+        assert started(after.handle(Added(5.0, pages(1)))) == [0]
+
+    def test_a_run_that_begins_later_sets_nothing_back(self):
+        before = scheduler(rate=0.01)
+        before.handle(Added(0.0, pages(1)))
+        before.handle(polled(0.0, 0, FAILED))
+        after = scheduler(rate=0.01)
+        after.restore(pages(1), before.state())
+        after.begin(10.0)
+        assert after.rests_until(0) == before.rests_until(0)
+
     def test_hosts_that_are_free_are_not_kept(self):
         some = scheduler(rate=100.0)
         some.handle(Added(0.0, pages(1, scope="h")))
@@ -114,6 +146,10 @@ class TestState:
             "{}",
             "7",
             '{"rate": 1.0, "next_at": "soon", "hosts": [], "back_offs": []}',
+            '{"rate": 1.0, "next_at": NaN, "hosts": [], "back_offs": []}',
+            '{"rate": 1.0, "now": 1e999, "next_at": 0.0, "hosts": [], "back_offs": []}',
+            '{"rate": 1.0, "now": [1], "next_at": 0.0, "hosts": [], "back_offs": []}',
+            "[]",
             '{"rate": 1.0, "next_at": 0.0, "hosts": [["h", 1.0]], "back_offs": []}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[0, 1.0, 9], 1, 60, 70]]}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[[]], 1, 60, 70]]}',

@@ -208,7 +208,10 @@ class Revisits:
         looks = state["looks"].tolist()
         self._begun_at, self._changes, self._exposure, self._seen, self._expected = looks
         # A page that was not relevant when the state was taken has nothing to put back.
-        told = np.flatnonzero(state["page.seen_at"]).tolist()
+        seen_at = state["page.seen_at"]
+        told = np.flatnonzero(seen_at).tolist()
+        if told:  # it began no later than that, should the clock have been ahead
+            self._begun_at = min(self._begun_at, float(np.nanmax(seen_at[told])))
         rows = [n for n in told if page_ids[n] in self._number]
         learned = {
             name: array[rows] if name.startswith("page.") else array

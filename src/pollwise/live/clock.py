@@ -1,0 +1,114 @@
+"""The time of a run.
+
+The machine's clock may be wrong and set right at any moment, forwards or backwards. A run looks at
+it once, at its start; from then on it counts seconds by a clock that nobody sets. So its time never
+falls, and no deadline moves when the machine's clock is set.
+"""
+
+import asyncio
+import select
+import threading
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Any, Protocol
+
+__all__ = ["Clock", "LiveClock"]
+
+_LONGEST_WAIT = 300.0
+"""Seconds after which a wait ends in any case: a machine may sleep meanwhile, which the timers of
+the event loop do not count."""
+_BEAT = 10.0
+"""Seconds after which a wait looks at the clock, whatever has become of those timers."""
+
+
+class Clock(Protocol):
+    """Tells the time and waits."""
+
+    def __call__(self) -> float:
+        """The time in UTC seconds since 1970; it never falls."""
+
+    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
+        """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""
+
+
+def _seconds_since_boot() -> float:
+    """Seconds that also count while the machine sleeps, where the system has such a clock."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class LiveClock:
+    """The time of this machine at the start of the run, and the seconds since.
+
+    `machine_clock` gives UTC seconds, `seconds` the seconds since any moment.
+    """
+
+    def __init__(
+        self,
+        machine_clock: Callable[[], float] = time.time,
+        seconds: Callable[[], float] = _seconds_since_boot,
+    ) -> None:
+        self._machine_clock = machine_clock
+        self._seconds = seconds
+        self._now = machine_clock()
+        self._counted = seconds()
+        self._pulse = _Pulse()
+
+    def __call__(self) -> float:
+        """The time in UTC seconds since 1970; it never falls."""
+        counted = self._seconds()
+        self._now += max(counted - self._counted, 0.0)
+        self._counted = counted
+        return self._now
+
+    @property
+    def moved(self) -> float:
+        """By how many seconds the machine's clock was set forwards (below 0: backwards) since."""
+        now = self()
+        return self._machine_clock() - now
+
+    async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
+        """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""
+        end = min(until, self() + _LONGEST_WAIT)
+        done: set[asyncio.Future[Any]] = set()
+        while not done:
+            beat = self._pulse.next()
+            done, _ = await asyncio.wait(
+                [*tasks, beat],
+                timeout=max(end - self(), 0.0),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            done.discard(beat)
+            if self() >= end:
+                return
+
+
+class _Pulse:
+    """Wakes an event loop every few seconds, by a thread.
+
+    The timers of the loop stand still where the clock that they go by is set back, as it happens to
+    virtual machines that are moved.
+    """
+
+    def __init__(self) -> None:
+        self._next: asyncio.Future[None] | None = None
+
+    def next(self) -> asyncio.Future[None]:
+        """What is done at the next beat."""
+        if self._next is None:
+            loop = asyncio.get_running_loop()
+            self._next = loop.create_future()
+            threading.Thread(target=self._go_on, args=(loop,), daemon=True, name="pulse").start()
+        elif self._next.done():
+            self._next = asyncio.get_running_loop().create_future()
+        return self._next
+
+    def _go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            while True:
+                select.select([], [], [], _BEAT)
+                loop.call_soon_threadsafe(self._beat)
+
+    def _beat(self) -> None:
+        if self._next is not None and not self._next.done():
+            self._next.set_result(None)

@@ -1,0 +1,59 @@
+"""The time of a run is that of its start and the seconds since, whatever is done to clocks."""
+
+import asyncio
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.live import clock as clock_module
+from pollwise.live.clock import LiveClock
+
+_STEPS = st.lists(st.tuples(st.floats(-1e7, 1e7), st.floats(-1e6, 1e6)), max_size=20)
+
+
+@given(_STEPS)
+def test_setting_the_machines_clock_moves_nothing(steps: list[tuple[float, float]]):
+    machine, counted = 1e9, 500.0
+    clock = LiveClock(lambda: machine, lambda: counted)
+    assert clock() == 1e9
+    passed, latest = 0.0, counted
+    for jump, seconds in steps:
+        machine += jump
+        counted += seconds
+        passed += max(counted - latest, 0.0)
+        latest = counted
+        assert clock() - 1e9 == passed or abs(clock() - 1e9 - passed) < 1e-3
+
+
+def test_it_tells_by_how_much_the_machines_clock_was_set():
+    machine, counted = 1e9, 500.0
+    clock = LiveClock(lambda: machine, lambda: counted)
+    machine, counted = machine + 10.0, counted + 10.0
+    assert clock.moved == 0.0
+    machine += 30 * 86400.0
+    assert clock.moved == 30 * 86400.0
+    assert clock() == 1e9 + 10.0
+
+
+async def test_it_waits_for_the_first_of_tasks_and_time():
+    clock = LiveClock()
+    done, never = asyncio.ensure_future(asyncio.sleep(0)), asyncio.Future[None]()
+    await clock.wait([done, never], until=clock() + 1e9)
+    assert done.done()
+    begin = clock()
+    await clock.wait([never], until=begin + 0.01)
+    assert clock() >= begin + 0.01
+    await clock.wait([never], until=begin - 99.0)
+    await clock.wait([], until=begin + 0.02)
+    assert not never.done()
+
+
+async def test_a_wait_ends_though_the_timers_of_the_loop_stand_still(monkeypatch):
+    monkeypatch.setattr(clock_module, "_BEAT", 0.05)
+    asleep = 0.0
+    clock = LiveClock(time.time, lambda: time.monotonic() + asleep)
+    waiting = asyncio.ensure_future(clock.wait([asyncio.Future()], until=clock() + 250.0))
+    await asyncio.sleep(0.01)
+    asleep = 1000.0
+    await asyncio.wait_for(waiting, timeout=20.0)
