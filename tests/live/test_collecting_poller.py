@@ -206,6 +206,20 @@ async def test_the_staff_follows_what_was_measured(site, poll):
     assert poll.poller.staff() >= 1
 
 
+async def test_polls_that_take_far_too_long_hold_up_no_others(site, poll):
+    """Each of them is made up for by one more; and they do not spoil the measured time."""
+    poller = poll.poller
+    poller._collection._hosts = {str(n) for n in range(1000)}
+    first = poller.staff()
+    now = poller._clock()
+    poller._begun = {n: now - 60.0 for n in range(first)}
+    assert poller.staff() == 2 * first
+    poller._begun = {}
+    poller._ended = [(now, 60.0)] * 8
+    poller.staff()
+    assert poller._controller.latency < 5.0
+
+
 async def test_markup_that_says_another_thing_to_robots_is_read(site, poll):
     site.says("/a", WHALES, Content_Type="text/html")
     report = await poll("/a")

@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from pollwise.collecting.document_collection import DocumentCollection
 from pollwise.collecting.fetcher_controller import FetcherController
@@ -36,6 +37,9 @@ _MOST_SITEMAPS = 5
 """Sitemaps that are read of one origin, including those named in its sitemap indexes."""
 _MOST_ENTRIES = 10_000
 """Pages taken from the sitemaps of one origin at a time; a site may list millions."""
+_LEAST_PATIENCE, _PATIENCE = 1.0, 4.0
+"""In seconds, and in mean times of a poll: what takes longer counts no more as under way, so that
+hosts that do not answer never hold up those that do."""
 _LONGEST_PAUSE = 30.0
 """Seconds that a poll sleeps between two requests at most. It counts as under way meanwhile, and
 slow hosts must not take up all polls that may be."""
@@ -72,16 +76,20 @@ class CollectingPoller:
         self._load: ProcessorLoad | None = None
         # Polls that have ended: when, and how long they took without queue and processor.
         self._ended: list[tuple[float, float]] = []
+        # When the polls that are being fetched were begun, by page, the earliest first.
+        self._begun: dict[int, float] = {}
 
     def staff(self) -> int:
         """How many polls may be under way now; ask when the scheduler learns which have ended."""
         now = self._clock()
+        patience = max(_LEAST_PATIENCE, _PATIENCE * self._controller.latency)
         for ended_at, seconds in self._ended:
-            # A poll holds its place until the scheduler is told of it.
-            self._controller.fetched(seconds + now - ended_at)
+            # A poll holds its place until the scheduler is told of it, or patience ends.
+            self._controller.fetched(min(seconds + now - ended_at, patience))
         self._ended.clear()
         self._tell_idleness()
-        return self._controller.staff(self._collection.hosts)
+        slow = sum(1 for _ in takewhile(lambda at: at < now - patience, self._begun.values()))
+        return self._controller.staff(self._collection.hosts, slow)
 
     def _tell_idleness(self) -> None:
         load, before = self._processor.load, self._load
@@ -94,9 +102,12 @@ class CollectingPoller:
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
-        begun_at = self._clock()
-        visit = await self._first_contact(page, memory)
-        report = visit.ended or await self._web.poll(page, memory)
+        begun_at = self._begun[page.id] = self._clock()
+        try:
+            visit = await self._first_contact(page, memory)
+            report = visit.ended or await self._web.poll(page, memory)
+        finally:
+            del self._begun[page.id]
         fetched_at = self._clock()
         content = report.result.version or report.reread
         digest = None if content is None else await self._digest(page, content, report.robots_tag)

@@ -79,11 +79,16 @@ class FetcherController:
         elif not self._capped:
             self._safety = min(self._safety * _RAISE, _MOST_SAFETY)
 
-    def staff(self, hosts_ready: int) -> int:
+    @property
+    def latency(self) -> float:
+        """How long polls take on average, in seconds; 0: none has ended."""
+        return 0.0 if math.isnan(self._latency.mean) else self._latency.mean
+
+    def staff(self, hosts_ready: int, slow: int = 0) -> int:
         """The number of polls that may be under way, at least 1.
 
         `hosts_ready`: the number of hosts with pages to poll, which bounds it as each host gets one
-        poll at a time.
+        poll at a time. `slow`: the polls under way that have taken far too long; they come on top.
         """
         fetchers = self._latency.mean / max(self._processing_time.mean, 1e-9) * self._workers
         if math.isnan(fetchers):
@@ -91,8 +96,8 @@ class FetcherController:
         else:
             fetchers = min(fetchers, self._most_polls)
             wanted = math.ceil(fetchers + self._safety * math.sqrt(fetchers) + self._workers)
-        self._capped = wanted > hosts_ready
-        return max(1, min(wanted, hosts_ready, self._most_polls))
+        self._capped = wanted + slow > hosts_ready
+        return max(1, min(wanted + slow, hosts_ready, self._most_polls))
 
 
 class _Average:

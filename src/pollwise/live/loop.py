@@ -29,6 +29,8 @@ from pollwise.web.poller import Poller, PollReport
 
 __all__ = ["Progress", "Watched", "run"]
 
+_STAFF_PERIOD = 1.0
+"""Seconds after which the staff is asked for again, though nothing has happened."""
 _NOTHING = PageMemory()  # one for the million pages of a fringe
 
 
@@ -87,7 +89,11 @@ async def run(
             for event in turn.events:
                 wake_at = under_way.obey(scheduler.handle(event))
             await record(turn)
-            await clock.wait([*under_way.polls, stopping], wake_at)
+            while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
+                if staff is not None and staff() != staffed:
+                    break
+                look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
+                await clock.wait([*under_way.polls, stopping], look_at)
             reports = under_way.ended()
             first_copies = _remember(watched, reports)
             turn = Progress(_told(reports, clock()), reports, first_copies)
@@ -121,6 +127,10 @@ class _UnderWay:
                 case WakeAt(time):
                     wake_at = time
         return wake_at
+
+    def have_ended(self) -> bool:
+        """Whether any poll has ended."""
+        return any(poll.done() for poll in self.polls)
 
     def ended(self) -> tuple[PollReport, ...]:
         """Take out the polls that have ended; their reports."""

@@ -28,6 +28,10 @@ def test_hosts_and_the_bound_cap_it():
     assert told(1.0, 0.01).staff(0) == 1
     assert told(1.0, 0.01, most_polls=50).staff(10_000) == 50
     assert told(1e9, 1e-12).staff(10_000) == 1000
+    assert told(1.0, 0.01).staff(10_000, slow=30) == 100 + 2 * 10 + 1 + 30
+    assert told(1.0, 0.01, most_polls=50).staff(10_000, slow=30) == 50
+    assert told(1.0, 0.01).latency == 1.0
+    assert FetcherController().latency == 0.0
 
 
 def test_it_starts_small_and_needs_no_measurement():

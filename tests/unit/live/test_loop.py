@@ -58,6 +58,7 @@ class Setting:
         self.pages = (Page(0), Page(1))
         self.watched = {page.id: Watched(page, PageMemory()) for page in self.pages}
         self.stop = asyncio.Event()
+        self.staff: Callable[[], int] | None = None
         self.recorded: list[Progress] = []
 
     async def record(self, progress: Progress) -> None:
@@ -75,6 +76,7 @@ class Setting:
             clock=self.clock,
             record=self.record,
             stop=self.stop,
+            staff=self.staff,
         )
         await asyncio.wait_for(serving, timeout=30)
 
@@ -103,6 +105,16 @@ async def test_what_is_recorded_and_in_which_order():
     )
     assert third.first_copies == frozenset()
     assert end == Progress((), ())
+
+
+async def test_more_staff_is_used_though_no_poll_ends():
+    setting = Setting(_0=lambda *_: None, _1=lambda *_: None)
+    setting.staff = lambda: 1 if setting.clock() < 110.0 else 2
+    await setting.serve(seconds=100)
+    assert [page_id for _, page_id, _ in setting.web.asked] == [0, 1]
+    assert setting.web.asked[1][0] == pytest.approx(110.0, abs=1.0)
+    # The time in between has left nothing to record.
+    assert len(setting.recorded) < 10
 
 
 async def test_pages_are_polled_with_what_is_remembered_of_them():

@@ -149,7 +149,6 @@ class TestState:
             '{"rate": 1.0, "next_at": NaN, "hosts": [], "back_offs": []}',
             '{"rate": 1.0, "now": 1e999, "next_at": 0.0, "hosts": [], "back_offs": []}',
             '{"rate": 1.0, "now": [1], "next_at": 0.0, "hosts": [], "back_offs": []}',
-            "[]",
             '{"rate": 1.0, "next_at": 0.0, "hosts": [["h", 1.0]], "back_offs": []}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[0, 1.0, 9], 1, 60, 70]]}',
             '{"rate": 1.0, "next_at": 0.0, "hosts": [], "back_offs": [[[[]], 1, 60, 70]]}',
