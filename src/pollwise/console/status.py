@@ -3,11 +3,14 @@
 from rich.table import Table
 
 from pollwise.console.streams import stdout
-from pollwise.console.tables import folded, interval, moment, pairs
+from pollwise.console.tables import count, folded, interval, moment, pairs
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.status import PeriodOutlook, Status
+from pollwise.store.records import ClockSetBack
 
 __all__ = ["print_status"]
+
+_UNITS = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 
 def print_status(status: Status) -> None:
@@ -42,6 +45,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("objective", status.objective or "-"),
         ("last start (UTC)", moment(status.started_at)),
     ]
+    if status.clock_set_back is not None:
+        rows.append(("clock", _clock(status.clock_set_back)))
     if status.forecast is not None:
         rows += [
             ("the coming day", _outlook(status.forecast.day)),
@@ -50,6 +55,17 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows
+
+
+def _clock(told: ClockSetBack) -> str:
+    size, unit = next(
+        ((told.ahead / size, unit) for size, unit in _UNITS if told.ahead >= size),
+        (told.ahead, "seconds"),
+    )
+    return (
+        f"was {size:.3g} {unit} ahead until {moment(told.at)} (UTC):"
+        f" times of {count(told.polls, 'poll')} were set back"
+    )
 
 
 def _outlook(period: PeriodOutlook) -> str:

@@ -7,6 +7,7 @@ from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.insight.forecasts import Forecast, Interval
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
+from pollwise.store.records import ClockSetBack
 
 __all__ = [
     "ChangedPage",
@@ -66,7 +67,8 @@ class Status:
     """What a database says of its pages.
 
     `budget`, `objective` and `started_at` (UTC seconds) are those of the latest run, None without
-    one; a collection has no objective. The numbers are those of `Totals`. `last_changes` and
+    one; a collection has no objective. `clock_set_back` is the latest time that stored times were
+    found to be in the future. The numbers are those of `Totals`. `last_changes` and
     `failures` name up to ten pages, the latest and the longest failing ones first. `forecast` is
     None without pages, before the first run, and for a `collection`.
     """
@@ -81,6 +83,7 @@ class Status:
     versions: int
     bytes: int
     failing: int
+    clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
     forecast: Outlook | None
@@ -95,6 +98,7 @@ def read_status(db: Path) -> Status:
         settings = latest_settings(store)
         records = store.pages()
         collection = summarise_collection(store, records)
+        clock_set_back = store.clock_set_back()
     changed = [record for record in records if record.last_changed_at is not None]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
     failing = [record for record in records if record.failures > 0]
@@ -110,6 +114,7 @@ def read_status(db: Path) -> Status:
         versions=totals.versions,
         bytes=totals.bytes,
         failing=totals.failing,
+        clock_set_back=clock_set_back,
         last_changes=tuple(
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
         ),

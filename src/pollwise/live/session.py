@@ -57,6 +57,7 @@ class Session:
         self.settings = settings
         self.clock = clock
         self._say = say
+        store.set_back_times(clock())
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
         learned = learned_by(store, self.scheduler.policy)
         self._learned = None if learned is None else not_after(learned, clock())

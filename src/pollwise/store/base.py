@@ -15,6 +15,7 @@ from typing import Protocol
 from pollwise.events import Event
 from pollwise.store.records import (
     Batch,
+    ClockSetBack,
     Document,
     Fetched,
     Hit,
@@ -84,6 +85,9 @@ class StoreReader(Protocol):
     def state(self, name: str) -> bytes | None:
         """The bytes of this name in the latest batch with some (`Batch.states`); None: none."""
 
+    def clock_set_back(self) -> ClockSetBack | None:
+        """When `set_back_times` last had something to do; None: never."""
+
     def runs(self) -> list[Run]:
         """All runs, oldest first, even if their events were pruned."""
 
@@ -147,6 +151,14 @@ class StoreJournal(Protocol):
         """Stop watching these pages and forget what was learned of them; their versions stay.
 
         Ids that are unknown or removed already are ignored.
+        """
+
+    def set_back_times(self, now: float) -> ClockSetBack | None:
+        """Set stored times after `now` back to just before it, keeping their order; None: no need.
+
+        Call it before a run reads the pages: if the clock was ahead once, polls to come would
+        count as older than those stored. The event log and the states stay as they are. It costs
+        next to nothing unless there are such times.
         """
 
     def start_run(

@@ -8,6 +8,7 @@ from pollwise.types import Links, Observation, Outcome, Page, PageMemory, StateD
 
 __all__ = [
     "Batch",
+    "ClockSetBack",
     "Collected",
     "Discoveries",
     "Discovery",
@@ -141,6 +142,17 @@ class Batch:
     scheduler: str | None = None
     discovered: tuple[Discoveries, ...] = ()
     states: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSetBack:
+    """At the time `at` (UTC seconds) the stored times were found to be up to `ahead` seconds in the
+    future, as the clock had been ahead: those of `polls` kept polls were set back.
+    """
+
+    at: float
+    ahead: float
+    polls: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import math
 from pollwise.console.status import print_status
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.status import ChangedPage, FailingPage, Outlook, PeriodOutlook, Status
+from pollwise.store.records import ClockSetBack
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
 EXPECTED = Interval(1.0, 0.5, 1.0)
@@ -20,6 +21,7 @@ STATUS = Status(
     versions=0,
     bytes=1_000_000,
     failing=1,
+    clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
     collection=None,
@@ -35,6 +37,8 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
         print_status(STATUS)
     assert "x" * 30 + "…" not in terminal.plain
     assert max(map(len, terminal.plain.splitlines())) <= 80
+    shown = " ".join(terminal.plain.replace("│", " ").split())
+    assert "was 30 days ahead until 1970-01-01 00:00:00 (UTC): times of 2 polls were set" in shown
     assert "12,345 (1 failing)" in terminal.plain
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain

@@ -309,3 +309,65 @@ ON CONFLICT (name) DO UPDATE SET data = excluded.data;
 -- name: state
 -- The bytes kept by a name.
 SELECT data FROM states WHERE name = :name;
+
+-- name: latest_time
+-- The latest time of this machine's clock in any row.
+SELECT latest_at FROM ledger;
+
+-- name: note_time
+-- A row has this time.
+UPDATE ledger SET latest_at = :at WHERE latest_at < :at;
+
+-- name: pages_after
+-- Pages with a time after now, removed ones too. It reads whole tables.
+SELECT id FROM pages
+WHERE added_at > :now OR polled_at > :now OR seen_at > :now OR last_changed_at > :now
+UNION SELECT page_id FROM polls WHERE polled_at > :now OR last_changed_at > :now
+UNION SELECT page_id FROM versions WHERE seen_at > :now;
+
+-- name: times_of_page
+-- All times of this machine's clock in the polls and versions of a page.
+SELECT polled_at FROM polls WHERE page_id = :page_id
+UNION SELECT seen_at FROM versions WHERE page_id = :page_id
+UNION SELECT polled_at FROM pages WHERE id = :page_id AND polled_at IS NOT NULL
+UNION SELECT seen_at FROM pages WHERE id = :page_id AND seen_at IS NOT NULL;
+
+-- name: set_back_poll
+-- Set the time of a poll back.
+UPDATE polls SET polled_at = :after WHERE page_id = :page_id AND polled_at = :before;
+
+-- name: set_back_version
+-- Set the time of a version back.
+UPDATE versions SET seen_at = :after WHERE page_id = :page_id AND seen_at = :before;
+
+-- name: set_back_page
+-- Set the times of a page back that are those of a poll.
+UPDATE pages SET
+    polled_at = CASE polled_at WHEN :before THEN :after ELSE polled_at END,
+    seen_at = CASE seen_at WHEN :before THEN :after ELSE seen_at END,
+    last_changed_at = CASE last_changed_at WHEN :before THEN :after ELSE last_changed_at END
+WHERE id = :page_id;
+
+-- name: set_back_told
+-- Set the other times of a page back.
+UPDATE pages SET
+    added_at = MIN(added_at, :now),
+    last_changed_at = MIN(last_changed_at, :now)
+WHERE id = :page_id;
+
+-- name: set_back_told_by_polls
+-- Set back the times of changes that polls of a page told.
+UPDATE polls SET last_changed_at = :now WHERE page_id = :page_id AND last_changed_at > :now;
+
+-- name: set_back_runs
+-- Set the begins of runs back.
+UPDATE runs SET started_at = :now WHERE started_at > :now;
+
+-- name: note_set_back
+-- Note that times were set back.
+UPDATE ledger
+SET latest_at = :at, set_back_at = :at, set_back_by = :by, set_back_polls = :polls;
+
+-- name: clock_set_back
+-- When times were last set back, by how much, and how many polls.
+SELECT set_back_at, set_back_by, set_back_polls FROM ledger WHERE set_back_at IS NOT NULL;

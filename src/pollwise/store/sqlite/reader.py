@@ -7,7 +7,16 @@ from pathlib import Path
 
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
-from pollwise.store.records import Document, Fetched, Hit, PageRecord, Run, StoredVersion, Totals
+from pollwise.store.records import (
+    ClockSetBack,
+    Document,
+    Fetched,
+    Hit,
+    PageRecord,
+    Run,
+    StoredVersion,
+    Totals,
+)
 from pollwise.store.sqlite.bodies import unpack_body
 from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
 from pollwise.store.sqlite.connection import Connection
@@ -85,6 +94,10 @@ class SqliteReader:
     def state(self, name: str) -> bytes | None:
         rows = self._connection.rows("state", name=name)
         return rows[0][0] if rows else None
+
+    def clock_set_back(self) -> ClockSetBack | None:
+        rows = self._connection.rows("clock_set_back")
+        return ClockSetBack(*rows[0]) if rows else None
 
     def runs(self) -> list[Run]:
         rows = self._connection.rows("runs")

@@ -6,6 +6,7 @@ all.
 """
 
 import json
+import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import Batch, NewPage
+from pollwise.store.records import Batch, ClockSetBack, NewPage
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
@@ -29,6 +30,7 @@ from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
 from pollwise.store.sqlite.rows import page_record, page_values
+from pollwise.store.sqlite.times import note_time, set_back
 from pollwise.types import Page
 
 __all__ = ["Store"]
@@ -92,6 +94,7 @@ class Store(SqliteReader):
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
         added = []
         with self._connection.transaction() as connection:
+            note_time(connection, now)
             next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
             for new in pages:
                 values = page_values(new, now)
@@ -111,6 +114,10 @@ class Store(SqliteReader):
                 connection.execute(SQL["forget_page"], {"id": page_id})
                 settle(connection, self.path, page_id)
 
+    def set_back_times(self, now: float) -> ClockSetBack | None:
+        with self._connection.transaction() as connection:
+            return set_back(connection, now)
+
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
@@ -120,6 +127,7 @@ class Store(SqliteReader):
             "initial_state": initial_state,
         }
         with self._connection.transaction() as connection:
+            note_time(connection, now)
             run_id = connection.execute(SQL["insert_run"], values).lastrowid
         assert run_id is not None  # it was an INSERT
         self._run_id = run_id
@@ -127,6 +135,7 @@ class Store(SqliteReader):
 
     def commit(self, batch: Batch) -> None:
         with self._connection.transaction() as connection:
+            note_time(connection, _latest_time(batch))
             save_new_pages(connection, [new for d in batch.discovered for new in d.new_pages])
             for poll in batch.polls:
                 save_poll(connection, self.path, poll)
@@ -160,3 +169,11 @@ class Store(SqliteReader):
             connection.execute(SQL["clear_learned_pages"])
             connection.execute(SQL["clear_learned_layouts"])
             connection.execute(SQL["clear_learned_shared"])
+
+
+def _latest_time(batch: Batch) -> float:
+    """The latest time of this machine's clock in the rows of a batch."""
+    found = [new.found_at for d in batch.discovered for new in d.new_pages]
+    polled = [poll.observation.polled_at for poll in batch.polls]
+    seen = [poll.version.seen_at for poll in batch.polls if poll.version is not None]
+    return max([*found, *polled, *seen], default=-math.inf)
