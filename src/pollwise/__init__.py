@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pollwise.errors import InputError as InputError
     from pollwise.errors import PollwiseError as PollwiseError
     from pollwise.errors import StateError as StateError
+    from pollwise.errors import StoreBusyError as StoreBusyError
     from pollwise.errors import StoreError as StoreError
     from pollwise.errors import StoreVersionError as StoreVersionError
     from pollwise.errors import TraceError as TraceError
@@ -108,7 +109,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "pollwise.errors": (
-        "InputError PollwiseError StateError StoreError StoreVersionError TraceError"
+        "InputError PollwiseError StateError StoreBusyError StoreError StoreVersionError TraceError"
     ),
     "pollwise.events": (
         "Added Command Event HostBlocked HostPaced Linked Poll Polled Removed Rescored"

@@ -6,6 +6,7 @@
     ├── InputError (ValueError)        an argument or an input line that cannot be used
     │   └── TraceError                 a recorded history that cannot be replayed
     ├── StoreError (OSError)           the database file cannot be read or written
+    │   ├── StoreBusyError            ... another program holds its lock; trying again may help
     │   └── StoreVersionError          ... was written by another version of pollwise
     └── StateError (ValueError)        learned state that does not fit the policy it is loaded into
 
@@ -17,6 +18,7 @@ __all__ = [
     "InputError",
     "PollwiseError",
     "StateError",
+    "StoreBusyError",
     "StoreError",
     "StoreVersionError",
     "TraceError",
@@ -37,6 +39,10 @@ class TraceError(InputError):
 
 class StoreError(PollwiseError, OSError):
     """The database cannot be opened, read or written."""
+
+
+class StoreBusyError(StoreError):
+    """Another program kept the database locked; the same call can be made again."""
 
 
 class StoreVersionError(StoreError):

@@ -1,10 +1,10 @@
 """The contract of a store: what is written of runs, and what can be read of it.
 
 Every call raises `StoreError`, one line that names place, cause and remedy, if the store cannot be
-read or written; what was not committed is then lost, and the store can still be used. Each call
-sees one consistent state. A store may be used from any thread, by one thread at a time: let one
-thread make all calls of a writer, and give readers stores of their own. Times are UTC seconds since
-1970.
+read or written; what was not committed is then lost, and the store can still be used. If it is a
+`StoreBusyError`, the same call can be made again. Each call sees one consistent state. A store may
+be used from any thread, by one thread at a time: let one thread make all calls of a writer, and
+give readers stores of their own. Times are UTC seconds since 1970.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ ours is whole.
 """
 
 import errno
-import fcntl
 import os
 import sqlite3
 import stat
@@ -14,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from pollwise.errors import StoreError, StoreVersionError
+from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
+from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.queries import migrations
 
 __all__ = [
@@ -50,6 +50,8 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 def reported(path: Path) -> Iterator[None]:
     """Turns errors of file, disk and operating system into a `StoreError` of one line.
 
+    It is a `StoreBusyError` if another program did not give up its lock within ten seconds.
+
     Other errors of SQLite are bugs of ours and pass.
     """
     try:
@@ -68,7 +70,8 @@ def reported(path: Path) -> Iterator[None]:
         cause = _SQLITE_CAUSES.get(code & 0xFF)  # the low byte is the primary code
         if cause is None:
             raise
-        raise StoreError(f"{path} {cause} ({error})") from error
+        kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
+        raise kind(f"{path} {cause} ({error})") from error
     except OSError as error:
         if error.errno in _FULL_DISK:
             mend = "free some space"
@@ -79,40 +82,23 @@ def reported(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be used: {error.strerror}; {mend}") from error
 
 
-def lock_for_writing(path: Path) -> int:
-    """The descriptor of the lock that makes this process the only writer until it is closed.
+def lock_for_writing(path: Path) -> FileUse:
+    """Become the only writer of the database, which is made if there is none, until `release`.
 
-    It is an operating system's lock of a file beside the database (`.lock`), so it ends with the
-    process. The file stays and names the latest holder. `StoreError` if another writer holds the
-    lock, or the file cannot be made.
+    `StoreError` if there is another writer, or the file cannot be made or written.
     """
-    # Not on the database itself: closing a descriptor of it would release SQLite's own locks.
-    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    except BlockingIOError as error:
-        holder = os.pread(descriptor, 20, 0).decode(errors="replace")
-        os.close(descriptor)
-        raise StoreError(
-            f"{path} is in use by process {holder or '(unknown)'}, which writes to it:"
-            " stop that process, or choose another file"
-        ) from error
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+    while True:
+        use = _lock_existing(path) or _make(path)
+        if use is not None:
+            return use
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """A connection to the database, which is created or migrated first; the lock must be held.
+    """A connection to the database, which is migrated first; the lock must be held.
 
     `StoreError` if the file is not ours or cannot be written, `StoreVersionError` if a later
     version of pollwise wrote it.
     """
-    if not path.exists() or not path.stat().st_size:
-        _create(path)
     _check_version(path)
     connection = _connect(path, "rw")
     try:
@@ -161,6 +147,12 @@ def check_usable(path: Path) -> None:
         raise StoreError(f"{path} is {what}: name a database file")
     if status.st_size and _application_id(path) != APPLICATION_ID:
         raise StoreError(f"{path} is a database of another program: choose another file")
+    if status.st_nlink > 1:
+        # What is newest is in the -wal file beside one name, and would be missed by another.
+        raise StoreError(
+            f"{path} has {status.st_nlink} names (hard links), and SQLite would mix up their data:"
+            " remove the other names, or make each a copy"
+        )
 
 
 def _application_id(path: Path) -> int:
@@ -188,21 +180,54 @@ def _check_version(path: Path) -> int:
     return version
 
 
-def _create(path: Path) -> None:
-    draft = path.with_name(path.name + ".new")
-    _delete(draft)
+def _lock_existing(path: Path) -> FileUse | None:
+    """The lock of the database at the path; None if there is none, or it was replaced just now."""
     try:
-        with closing(_connect(draft, "rwc")) as connection:
-            _tune(connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            _migrate(connection)
-        # SQLite would apply the -wal file of a database that was deleted after a crash.
-        for suffix in ("-wal", "-shm", "-journal"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        os.replace(draft, path)
-    except (sqlite3.Error, OSError):
+        if not path.stat().st_size:
+            return None
+        use = FileUse.writing(path, named=path)
+    except FileNotFoundError:
+        return None
+    if use.is_of(path):
+        return use
+    use.release()
+    return None
+
+
+def _make(path: Path) -> FileUse | None:
+    """A new database and its lock; None if another process was quicker.
+
+    The lock is that of the draft, which takes it along to its place.
+    """
+    draft = path.with_name(path.name + ".new")
+    use = FileUse.writing(draft, named=path, create=True)
+    try:
+        if use.is_of(draft):
+            if not path.exists() or not path.stat().st_size:
+                _create(path, draft)
+                return use
+            _delete(draft)
+    except BaseException:
         _delete(draft)
+        use.release()
         raise
+    use.release()
+    return None
+
+
+def _create(path: Path, draft: Path) -> None:
+    """Make a database of the draft and put it in its place; both locked."""
+    os.truncate(draft, 0)
+    for leftover in _beside(draft):
+        leftover.unlink(missing_ok=True)
+    with closing(_connect(draft, "rw")) as connection:
+        _tune(connection)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _migrate(connection)
+    # SQLite would apply the -wal file of a database that was deleted after a crash.
+    for leftover in _beside(path):
+        leftover.unlink(missing_ok=True)
+    os.replace(draft, path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -210,9 +235,14 @@ def _create(path: Path) -> None:
         os.close(folder)
 
 
+def _beside(path: Path) -> list[Path]:
+    """The files that SQLite may keep beside a database."""
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
+
+
 def _delete(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for part in (path, *_beside(path)):
+        part.unlink(missing_ok=True)
 
 
 def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:

@@ -26,6 +26,7 @@ from pollwise.store.sqlite.database import (
     reported,
 )
 from pollwise.store.sqlite.learned import save_learned
+from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
@@ -44,28 +45,30 @@ class Store(SqliteReader):
     `pollwise.store.base` say what the methods do.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, use: FileUse) -> None:
         super().__init__(Connection(path, connection))
-        self._lock = lock
+        self._use: FileUse | None = use
         self._run_id: int | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """The only writer of this file, which is created or converted if need be.
 
-        `StoreError` if another process has it open for writing, if it is the file of another
-        program (which is not changed) or if it cannot be written; `StoreVersionError` if a later
-        version of pollwise wrote it.
+        `StoreError` if another store, here or in another process, has it open for writing, if it is
+        the file of another program (which is not changed) or if it cannot be written;
+        `StoreVersionError` if a later version of pollwise wrote it.
         """
         place = Path(os.path.realpath(path))
         with reported(place):
             check_usable(place)
-            lock = lock_for_writing(place)
+            use = lock_for_writing(place)
             try:
-                return cls(place, open_for_writing(place), lock)
+                connection = open_for_writing(place)
             except BaseException:
-                os.close(lock)
+                use.release()
                 raise
+            use.confirm()
+            return cls(place, connection, use)
 
     @classmethod
     def open_readonly(cls, path: str | os.PathLike[str]) -> Self:
@@ -76,14 +79,15 @@ class Store(SqliteReader):
         """
         place = Path(os.path.realpath(path))
         with reported(place):
-            return cls(place, open_for_reading(place), None)
+            connection = open_for_reading(place)
+            return cls(place, connection, FileUse.reading(place))
 
     def close(self) -> None:
         """End the use of the file; closing twice is no error."""
         self._connection.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._use is not None:
+            self._use.release()
+            self._use = None
 
     def __enter__(self) -> Self:
         return self

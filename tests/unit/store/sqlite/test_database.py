@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pollwise.errors import StoreError, StoreVersionError
+from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
+from pollwise.events import Tick
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.store.sqlite import database
 from pollwise.store.sqlite.database import (
     APPLICATION_ID,
@@ -25,9 +27,15 @@ from pollwise.store.sqlite.database import (
     reported,
 )
 from pollwise.store.sqlite.queries import migrations
+from pollwise.types import Observation, Outcome, PageMemory
 
 Opener = Callable[[Path], Store]
 
+BATCH = Batch(
+    events=(Tick(1.0),),
+    polls=(PollResult(Observation(1, 1.0, Outcome.UNCHANGED), PageMemory()),),
+    learned={"page_ids": np.array([1]), "page.rate": np.array([0.5])},
+)
 NEXT_FORMAT = len(migrations()) + 1
 
 
@@ -71,9 +79,8 @@ def set_pragma(path: Path, name: str, value: int) -> None:
 
 
 def files(path: Path) -> dict[str, bytes]:
-    """The files at and beside a path, but for those that any SQLite connection may leave."""
-    kept = {path.name + suffix for suffix in (".lock", "-shm")}
-    return {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name not in kept}
+    """The files at and beside a path, but for the one that any SQLite connection may leave."""
+    return {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != f"{path.name}-shm"}
 
 
 def assert_one_line(error: BaseException, path: Path, *parts: str) -> None:
@@ -261,11 +268,63 @@ def test_the_lock_holds_also_through_a_symbolic_link(ours: Path) -> None:
             Store.open(ours)
 
 
+def test_the_lock_is_of_the_file_under_whatever_name(ours: Path) -> None:
+    """As in a bind mount, where the same file has another folder."""
+    with Store.open(ours):
+        other = ours.rename(ours.with_name("other.db"))
+        with pytest.raises(StoreError) as caught:
+            Store.open(other)
+        other.rename(ours)
+    assert_one_line(caught.value, other, f"in use by process {os.getpid()}")
+
+
+@pytest.mark.parametrize("open_store", [Store.open, Store.open_readonly])
+def test_a_file_with_several_names_is_refused(ours: Path, open_store: Opener) -> None:
+    other = ours.with_name("other.db")
+    other.hardlink_to(ours)
+    for name in (ours, other):
+        with pytest.raises(StoreError) as caught:
+            open_store(name)
+        assert_one_line(caught.value, name, "has 2 names (hard links)", "remove the other names")
+    other.unlink()
+    open_store(ours).close()
+
+
+def test_no_file_is_left_beside_the_database(path: Path) -> None:
+    with Store.open(path), Store.open_readonly(path), pytest.raises(StoreError, match="in use"):
+        Store.open(path)
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells all locks")
+def test_sqlite_keeps_its_locks_when_a_writer_closes_before_a_reader(ours: Path) -> None:
+    """Closing any descriptor of a file ends all POSIX locks that the process has on it."""
+    writer = Store.open(ours)
+    with Store.open_readonly(ours) as reader:
+        reader.pages()
+        assert (held := sqlite_locks(ours)) > 0
+        writer.close()
+        assert sqlite_locks(ours) == held
+        with Store.open(ours):
+            pass
+        assert sqlite_locks(ours) == held
+    assert sqlite_locks(ours) == 0
+
+
+def sqlite_locks(path: Path) -> int:
+    """The number of POSIX locks that this process has on the bytes that SQLite locks."""
+    inode = path.stat().st_ino
+    rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return sum(
+        row[1] == "POSIX" and row[5].endswith(f":{inode}") and int(row[6]) < 2**32 for row in rows
+    )
+
+
 def test_a_refused_opening_gives_the_lock_back(ours: Path) -> None:
     set_pragma(ours, "user_version", NEXT_FORMAT)
     with pytest.raises(StoreVersionError):
         Store.open(ours)
-    os.close(lock_for_writing(ours))
+    lock_for_writing(ours).release()
 
 
 def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
@@ -294,7 +353,6 @@ def test_a_read_only_file_is_refused_by_a_writer(open_folder: Path) -> None:
     Store.open(path).close()
     path.chmod(0o444)
     open_folder.chmod(0o777)
-    path.with_name(path.name + ".lock").unlink()
     with unprivileged(), pytest.raises(StoreError) as caught:
         Store.open(path)
     assert_one_line(caught.value, path, "cannot be written", "check the permissions")
@@ -306,6 +364,31 @@ def test_a_full_disk_is_told_from_other_errors(path: Path) -> None:
         with pytest.raises(StoreError) as caught, reported(path):
             connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
     assert_one_line(caught.value, path, "the disk is full: free some space")
+
+
+def test_a_call_that_found_the_database_locked_can_be_made_again(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.01)
+    new = [NewPage("https://b.example/")]
+    with Store.open(ours) as store, closing(sqlite3.connect(ours)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for call in (
+            lambda: store.add_pages(new, now=1.0),
+            lambda: store.start_run(1.0, {}, None),
+            lambda: store.commit(BATCH),
+        ):
+            with pytest.raises(StoreBusyError) as caught:
+                call()
+            assert_one_line(caught.value, ours, "is locked by another program")
+        assert len(store.pages()) == 1
+        other.execute("ROLLBACK")
+        [page] = store.add_pages(new, now=1.0)
+        assert page.id == 1
+        store.start_run(1.0, {}, None)
+        store.commit(BATCH)
+        assert store.pages()[1].polls == 1
+        assert list(store.events(1)) == list(BATCH.events)
 
 
 def test_a_database_that_another_program_writes_to_is_told(ours: Path) -> None:

@@ -1,0 +1,172 @@
+"""The lock that makes one process the only writer of a database file.
+
+It is on the file itself, whatever name it is reached by, and ends with the process. SQLite's own
+locks of a file end as soon as its process closes any descriptor of that file. So a descriptor for
+the lock stays open until the last store of this file in this process is closed.
+"""
+
+import fcntl
+import os
+import struct
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from pollwise.errors import StoreError
+
+__all__ = ["FileUse"]
+
+# Bytes far behind those that SQLite locks, and behind the end of any file.
+_WRITER = 1 << 61
+_NAME = _WRITER + 1
+_FLOCK = "hhqqi4x"
+"""The C structure `flock` of Linux: type, whence, start, length, process."""
+
+_Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    """A file that stores of this process have open; several descriptors only by a rare race."""
+
+    stores: int = 0
+    writer: bool = False
+    descriptors: list[int] = field(default_factory=list)
+
+
+_open_files: dict[_Key, _OpenFile] = {}
+"""By device and inode."""
+_guard = threading.Lock()
+
+
+class FileUse:
+    """The use of a file by one store of this process, from its making until `release`."""
+
+    def __init__(self, key: _Key, *, writes: bool) -> None:
+        self._key = key
+        self._writes = writes
+
+    @classmethod
+    def reading(cls, path: Path) -> Self:
+        """Note that a store reads this file; nobody is kept from writing to it."""
+        with _guard:
+            key = _key(os.stat(path))
+            _open_files.setdefault(key, _OpenFile()).stores += 1
+        return cls(key, writes=False)
+
+    @classmethod
+    def writing(cls, path: Path, *, named: Path, create: bool = False) -> Self:
+        """Become the only writer of the file at `path`, which is made if need be with `create`.
+
+        `StoreError`, which calls the file `named`, if there is another writer or the file cannot be
+        written. `FileNotFoundError` if it is not there.
+        """
+        with _guard:
+            key, opened = _opened(path, named, os.O_CREAT if create else 0)
+            try:
+                if opened.writer:
+                    _refuse(named, str(os.getpid()))
+                _lock(opened.descriptors[0], named)
+            except BaseException:
+                _close_unused(key)
+                raise
+            opened.writer = True
+            opened.stores += 1
+        return cls(key, writes=True)
+
+    def confirm(self) -> None:
+        """Tell other processes who holds the lock; call it once SQLite has the file open for good.
+
+        Until then, the connections that SQLite closes end the ordinary locks of this process.
+        """
+        descriptor = _open_files[self._key].descriptors[0]
+        if sys.platform != "linux":
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _WRITER)
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _NAME)
+
+    def is_of(self, path: Path) -> bool:
+        """Whether the file is the one that is now at this path."""
+        try:
+            return _key(os.stat(path)) == self._key
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """End the use, after the connection of the store was closed."""
+        with _guard:
+            opened = _open_files[self._key]
+            opened.stores -= 1
+            if self._writes:
+                opened.writer = False
+                _unlock(opened.descriptors[0])
+            _close_unused(self._key)
+
+
+def _key(status: os.stat_result) -> _Key:
+    return status.st_dev, status.st_ino
+
+
+def _opened(path: Path, named: Path, flags: int) -> tuple[_Key, _OpenFile]:
+    """The file with a descriptor: the one that there is, or a new one."""
+    if os.path.exists(path):
+        key = _key(os.stat(path))
+        known = _open_files.get(key)
+        if known is not None and known.descriptors:
+            return key, known
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o644)
+    except PermissionError as error:
+        raise StoreError(
+            f"{named} cannot be written ({error.strerror}): check the permissions of the file and"
+            " its folder"
+        ) from error
+    key = _key(os.fstat(descriptor))
+    opened = _open_files.setdefault(key, _OpenFile())
+    opened.descriptors.append(descriptor)
+    return key, opened
+
+
+def _close_unused(key: _Key) -> None:
+    opened = _open_files[key]
+    if opened.stores == 0:
+        del _open_files[key]
+        for descriptor in opened.descriptors:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, named: Path) -> None:
+    try:
+        if sys.platform == "linux":
+            # Of the open file: unlike an ordinary lock, it does not end when SQLite closes its own.
+            wanted = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _WRITER, 1, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _WRITER)
+    except (BlockingIOError, PermissionError):  # POSIX allows both
+        _refuse(named, _holder(descriptor))
+
+
+def _unlock(descriptor: int) -> None:
+    if sys.platform == "linux":
+        free = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, _WRITER, 1, 0)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, free)
+    fcntl.lockf(descriptor, fcntl.LOCK_UN, 2, _WRITER)
+
+
+def _holder(descriptor: int) -> str:
+    """The process that has confirmed its lock, as far as this one can see it."""
+    if sys.platform == "linux":
+        asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _NAME, 1, 0)
+        kind, *_, process = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        if kind != fcntl.F_UNLCK and process > 0:
+            return str(process)
+    return "(unknown)"
+
+
+def _refuse(named: Path, holder: str) -> None:
+    raise StoreError(
+        f"{named} is in use by process {holder}, which writes to it:"
+        " stop that process, or choose another file"
+    )
