@@ -1,7 +1,6 @@
 """Answers on stdout: one JSON document for programs, a table for people; notices on stderr."""
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from pollwise.insight.documents import document
@@ -12,11 +11,13 @@ if TYPE_CHECKING:
 
 def notify(text: str) -> None:
     """Print a line that says whose it is."""
-    print(f"pollwise: {text}", file=sys.stderr, flush=True)
+    from pollwise.console.streams import stderr
+
+    stderr().print(f"pollwise: {text}", soft_wrap=True)
 
 
 def print_json(answer: Any) -> None:
-    """Print an answer as one document; see `document`."""
+    """Print an answer as one document in ASCII, as strange text is escaped; see `document`."""
     print(json.dumps(document(answer), indent=2, allow_nan=False))
 
 

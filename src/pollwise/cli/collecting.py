@@ -2,7 +2,6 @@
 
 import gc
 import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -121,7 +120,7 @@ def serve(
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     from pollwise.search.serving import serve_collection
 
-    serve_collection(db, host=host, port=port, peers=peers or [])
+    serve_collection(db, host=host, port=port, peers=peers or [], tell=notify)
 
 
 def export(
@@ -139,6 +138,7 @@ def export(
     """Write the pages that were seen into a file for other programs."""
     import time
 
+    from pollwise.console.streams import stderr
     from pollwise.export import export_collection
 
     count = export_collection(
@@ -149,4 +149,4 @@ def export(
         min_relevance=min_relevance,
         force=force,
     )
-    print(f"pages written to {file}: {count:,d}", file=sys.stderr)
+    stderr().print(f"pages written to {file}: {count:,d}", soft_wrap=True)

@@ -149,7 +149,7 @@ def reproduce(
 ) -> None:
     """Run the experiment behind a published table or figure, on all cores."""
     from pollwise.console.experiments import print_experiments, print_reproduction
-    from pollwise.console.streams import progress_line
+    from pollwise.console.streams import progress_line, stdout
     from pollwise.experiments.registry import experiments
     from pollwise.experiments.report import recorded, reproduce_all
     from pollwise.experiments.reproduction import reproduce as run
@@ -164,7 +164,7 @@ def reproduce(
         if as_json:
             print_json({"results": [each.document() for each in done]})
         else:
-            print(f"The page is {figures / 'reproduction.md'}")
+            stdout().print(f"The page is {figures / 'reproduction.md'}", soft_wrap=True)
         return
     if name is None:
         if trials is not None or no_figure:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Column, Table
+
+from pollwise.console.streams import stdout
 
 __all__ = ["predictor", "print_calibration"]
 
@@ -15,7 +16,7 @@ _FIGURES = {"found_per_day": "changes found a day", "freshness": "freshness", "d
 
 def print_calibration(entries: Sequence[Entry]) -> None:
     """Print a table for each entry of `calibrate_policies`."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = stdout()
     for entry in entries:
         heads = ("tenth of the polls", "polls", "predicted", "found changed", "difference")
         table = Table(

@@ -76,7 +76,8 @@ class RunDisplay(Display):
 
     def _tell(self, polled_at: float, news: str, url: str) -> None:
         """A line of news of a page, from a poll of it at `polled_at` (UTC seconds)."""
-        self._console.print(f"{moment(polled_at)}  {news}  {url}", soft_wrap=True)
+        line = f"{moment(polled_at)}  {news}  {url}".replace("\n", " ")
+        self._console.print(line, soft_wrap=True)
 
     def _picture(self) -> Spinner:
         self._spinner.update(text=Text(self._line()))

@@ -21,9 +21,10 @@ def print_experiments(
     experiments: Mapping[str, Experiment], recorded: Mapping[str, dict[str, Any]]
 ) -> None:
     """Two lines for each experiment: what it is, and how it came out when last recorded."""
+    console = stdout()
     for name, experiment in experiments.items():
-        print(f"{name}  {experiment.title} ({experiment.source})")
-        print(f"    {_outcome(recorded.get(name))}")
+        console.print(f"{name}  {experiment.title} ({experiment.source})", soft_wrap=True)
+        console.print(f"    {_outcome(recorded.get(name))}", soft_wrap=True)
 
 
 def _outcome(summary: dict[str, Any] | None) -> str:

@@ -1,11 +1,11 @@
 """What people see of a replay: a row for each policy, and the differences from the first."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Column, Table
+
+from pollwise.console.streams import stdout
 
 __all__ = ["print_replay"]
 
@@ -39,8 +39,8 @@ def print_replay(results: Sequence[Figures]) -> None:
     for result in results:
         numbers = (format(result[weighted + key], form) for key, (_, form) in shown.items())
         table.add_row(*(result[key] or "-" for key in keys), f"{int(result['polls']):,d}", *numbers)
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not sys.stdout.isatty():
+    console = stdout()
+    if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
     console.print(table)
     compared = [result for result in results if "against" in result]

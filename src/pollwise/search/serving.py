@@ -2,9 +2,8 @@
 
 import signal
 import socket
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -23,12 +22,14 @@ _MOST_CONNECTIONS = 1000
 _SECONDS_TO_FINISH = 5
 
 
-def serve_collection(db: Path, *, host: str, port: int, peers: Sequence[str]) -> None:
+def serve_collection(
+    db: Path, *, host: str, port: int, peers: Sequence[str], tell: Callable[[str], None]
+) -> None:
     """Answer searches of the collection in `db` until SIGINT or SIGTERM; `port` 0: any free one.
 
-    The database is only read: `pollwise collect` may be at work on it. `InputError` if the address
-    cannot be listened on, a peer has no usable URL or there is no collection; `StoreError` if the
-    database cannot be read.
+    `tell` gets a line for the user once connections are taken. The database is only read: `pollwise
+    collect` may be at work on it. `InputError` if the address cannot be listened on, a peer has no
+    usable URL or there is no collection; `StoreError` if the database cannot be read.
     """
     known = list(dict.fromkeys(map(_peer_url, peers)))
     with QueryProcessor(db) as processor, _listening(host, port) as listener:
@@ -36,11 +37,9 @@ def serve_collection(db: Path, *, host: str, port: int, peers: Sequence[str]) ->
         if address in known:
             raise InputError(f"--peers {address} is this engine itself: leave it out")
         about = processor.description
-        print(
-            f"pollwise: {about.documents:,d} documents of {db} at {address}, peers: {len(known)};"
-            " Ctrl-C ends it",
-            file=sys.stderr,
-            flush=True,
+        tell(
+            f"{about.documents:,d} documents of {db} at {address}, peers: {len(known)};"
+            " Ctrl-C ends it"
         )
         uvloop.run(_serve(processor, EngineDirectory(known, clock=time.time), listener))
 

@@ -22,7 +22,7 @@ def db(tmp_path: Path) -> Path:
 
 def test_a_missing_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none\.db does not exist: start .*'pollwise collect'"):
-        serve_collection(tmp_path / "none.db", host="127.0.0.1", port=0, peers=[])
+        serve_collection(tmp_path / "none.db", host="127.0.0.1", port=0, peers=[], tell=print)
 
 
 def test_a_database_without_a_collection(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_database_without_a_collection(tmp_path: Path) -> None:
     with Store.open(path) as store:
         store.start_run(0.0, {"budget": "1/hour"}, b"")
     with pytest.raises(InputError, match=r"watched\.db holds no collection: make one with"):
-        serve_collection(path, host="127.0.0.1", port=0, peers=[])
+        serve_collection(path, host="127.0.0.1", port=0, peers=[], tell=print)
 
 
 def test_a_port_in_use(db: Path) -> None:
@@ -38,13 +38,13 @@ def test_a_port_in_use(db: Path) -> None:
         port = other.getsockname()[1]
         line = f"127.0.0.1:{port} cannot be listened on .Address already in use.; give another"
         with pytest.raises(InputError, match=line):
-            serve_collection(db, host="127.0.0.1", port=port, peers=[])
+            serve_collection(db, host="127.0.0.1", port=port, peers=[], tell=print)
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 80, "\ud800", "192.0.2.1", "a\0b"])
 def test_a_host_that_is_not_ours(db: Path, host: str) -> None:
     with pytest.raises(InputError, match=r":8900 cannot be listened on \(.+\); give another"):
-        serve_collection(db, host=host, port=8900, peers=[])
+        serve_collection(db, host=host, port=8900, peers=[], tell=print)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,13 @@ def test_a_host_that_is_not_ours(db: Path, host: str) -> None:
 )
 def test_a_peer_without_a_usable_url(db: Path, peer: str, line: str) -> None:
     with pytest.raises(InputError, match=line):
-        serve_collection(db, host="127.0.0.1", port=0, peers=[peer])
+        serve_collection(db, host="127.0.0.1", port=0, peers=[peer], tell=print)
 
 
 def test_an_engine_that_is_its_own_peer(db: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
     with pytest.raises(InputError, match=f"--peers http://127.0.0.1:{port} is this engine itself"):
-        serve_collection(db, host="127.0.0.1", port=port, peers=[f"http://127.0.0.1:{port}/"])
+        serve_collection(
+            db, host="127.0.0.1", port=port, peers=[f"http://127.0.0.1:{port}/"], tell=print
+        )
