@@ -1,6 +1,10 @@
 """The misbehaving server: what a client sees of each of its paths."""
 
 import asyncio
+import contextlib
+import gzip
+import re
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator
 
@@ -8,7 +12,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from pollwise.testing.webserver import MisbehavingServer
+from pollwise.testing import webserver
+from pollwise.testing.exchanges import rapid_fire
+from pollwise.testing.misbehaviour.pages import HOSTILE_TEXT
+from pollwise.testing.misbehaviour.redirects import BAD_TARGETS
+from pollwise.testing.webserver import SELF_SIGNED, MisbehavingHosts, MisbehavingServer
 
 DATE = "Mon, 05 Feb 2024 10:00:00 GMT"
 
@@ -221,3 +229,194 @@ async def test_it_stops_while_a_client_waits(client: aiohttp.ClientSession) -> N
             await asyncio.sleep(0.001)
     with pytest.raises(aiohttp.ClientError):
         await waiting
+
+
+KINDS = {
+    kind: set(re.findall(r"[\w-]+", re.search(rf"/{kind}/\(\?P<\w+>(.*)\)", each)[1]))
+    for each in webserver._ROUTES
+    for kind in ("html", "robots", "modified")
+    if each.startswith(f"/{kind}/(")
+}
+KINDS["robots"].add("endless")
+KINDS["modified"].add("rubbish")
+WORDS = {"N": "3", "CODE": "418", "SIZE": "zz", "NAME": "br"}
+PLAIN = [
+    path.split("?")[0]
+    for path in re.findall(r"(?<=[\n ])(/[a-z][\w/-]*)(?=[?, \n])", webserver.__doc__)
+    if not re.search("KIND|WHEN|robots.txt", path)
+]
+PATHS = sorted(
+    {re.sub("|".join(WORDS), lambda found: WORDS[found[0]], path) for path in PLAIN}
+    | {f"/{kind}/{one}" for kind, ones in KINDS.items() for one in ones}
+)
+ASKED_MORE = {
+    "/gzip-bomb": "?bytes=1000000",
+    "/gzip-nested": "?bytes=1000000",
+    "/deflate-bomb": "?bytes=1000000",
+    "/redirect-to": "?url=file:///etc/passwd",
+    "/redirect-round": "?origins=http://127.0.1.1:1,http://127.0.1.2:1",
+}
+
+
+def test_the_table_has_every_path() -> None:
+    fitting = {path: [e for e in webserver._ROUTES if re.fullmatch(e, path)] for path in PATHS}
+    assert {path for path, expressions in fitting.items() if len(expressions) != 1} == set()
+    assert {e for expressions in fitting.values() for e in expressions} == set(webserver._ROUTES)
+    for kinds in KINDS.values():
+        assert {kind for kind in kinds if not re.search(rf"\b{kind}\b", webserver.__doc__)} == set()
+
+
+async def test_every_path_misbehaves_without_a_fault_of_the_server(
+    server: MisbehavingServer,
+) -> None:
+    silent = {"/never", "/slow-headers", "/closed", "/reset"}
+    for path in PATHS:
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            async with asyncio.timeout(0.05 if path in silent else 30):
+                answer = await raw(server, path + ASKED_MORE.get(path, ""), limit=1)
+                assert (answer == b"") == (path in silent), path
+    async with asyncio.timeout(10):
+        while len(server.exchanges) < len(PATHS):  # those that the client gave up
+            await asyncio.sleep(0.01)
+
+
+async def test_any_path_can_behave_like_another(
+    server: MisbehavingServer, client: aiohttp.ClientSession
+) -> None:
+    server.set_behaviour("/robots.txt", "/status/503?retry_after=7")
+    async with client.get(server.url("/robots.txt")) as answer:
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
+    server.set_behaviour("/robots.txt", "/robots/deny")
+    async with client.get(server.url("/robots.txt")) as answer:
+        assert await answer.text() == "User-agent: *\nDisallow: /\n"
+    server.set_page("/robots.txt", "a page")
+    async with client.get(server.url("/robots.txt")) as answer:
+        assert await answer.text() == "a page"
+    server.remove_page("/robots.txt")
+    async with client.get(server.url("/robots.txt")) as answer:
+        assert answer.status == 404
+    with pytest.raises(ValueError, match="/nonsense is no path of the misbehaving server"):
+        server.set_behaviour("/a", "/nonsense")
+
+
+async def texts(client: aiohttp.ClientSession, url: str, visits: int = 3, **sent: str) -> list[str]:
+    bodies = []
+    for _ in range(visits):
+        async with client.get(url, headers=sent) as answer:
+            bodies.append(f"{answer.status} {answer.headers.get('ETag')} {await answer.text()}")
+    return bodies
+
+
+async def test_lies_about_changes(server: MisbehavingServer, client: aiohttp.ClientSession) -> None:
+    assert len({*await texts(client, server.url("/clock"))}) == 3
+    stuck = await texts(client, server.url("/etag-stuck"), **{"If-None-Match": '"stuck"'})
+    assert len({*stuck}) == 3
+    assert all(each.startswith('200 "stuck"') for each in stuck)
+    fresh = await texts(client, server.url("/etag-new"))
+    assert len({*fresh}) == 3
+    assert len({each.partition("<")[2] for each in fresh}) == 1
+    assert (await texts(client, server.url("/etag-blind"), 1))[0].startswith("200")
+    blind = await texts(client, server.url("/etag-blind"), 1, **{"If-None-Match": "*"})
+    assert blind == ['304 "blind" ']
+    assert [e[:3] for e in await texts(client, server.url("/flapping"))] == ["200", "503", "200"]
+    storm = await texts(client, server.url("/storm?count=2"))
+    assert [each[:3] for each in storm] == ["429", "429", "200"]
+
+
+async def test_a_retry_after_that_is_a_date(
+    server: MisbehavingServer, client: aiohttp.ClientSession
+) -> None:
+    async with client.get(server.url("/status/429?retry_in=3600")) as answer:
+        assert answer.headers["Retry-After"].endswith("GMT")
+
+
+async def test_redirects_to_where_they_should_not_go(
+    server: MisbehavingServer, client: aiohttp.ClientSession
+) -> None:
+    for number, target in enumerate(BAD_TARGETS):
+        answer = await raw(server, f"/redirect-bad/{number}", 1 << 20)
+        assert f"Location: {target}".rstrip().encode() in answer
+
+
+async def test_redirects_round_hosts() -> None:
+    async with MisbehavingHosts(3) as hosts, aiohttp.ClientSession() as client:
+        origins = ",".join(server.origin for server in hosts.servers)
+        start = hosts.servers[0].url(f"/redirect-round?origins={origins}&at=1")
+        with pytest.raises(aiohttp.TooManyRedirects):
+            await client.get(start)
+        asked = [exchange.host for exchange in hosts.exchanges]
+        assert asked[:4] == ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.1"]
+        assert len(rapid_fire(hosts.exchanges, 60.0)) == len(asked) - 3
+
+
+async def test_many_hosts_in_one_process() -> None:
+    async with MisbehavingHosts(200) as hosts, aiohttp.ClientSession() as client:
+        assert len({server.origin.rpartition(":")[0] for server in hosts.servers}) == 200
+        hosts.servers[199].set_page("/", "the last")
+        async with client.get(hosts.servers[199].url("/")) as answer:
+            assert await answer.text() == "the last"
+        [exchange] = hosts.exchanges
+        assert (exchange.host, exchange.path) == ("127.0.1.200", "/")
+        assert exchange.begun_at <= exchange.ended_at
+
+
+async def test_the_log_tells_when_an_answer_ended(
+    server: MisbehavingServer, client: aiohttp.ClientSession
+) -> None:
+    async with client.get(server.url("/slow-headers?seconds=0.1")) as answer:
+        await answer.read()
+    [exchange] = server.exchanges
+    assert exchange.path == "/slow-headers?seconds=0.1"
+    assert exchange.ended_at - exchange.begun_at >= 0.1
+
+
+async def test_tls_that_nobody_trusts(client: aiohttp.ClientSession) -> None:
+    async with MisbehavingServer(tls=True) as server:
+        server.set_page("/", "secret")
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await client.get(server.url("/"))
+        trusting = ssl.create_default_context(cafile=SELF_SIGNED)
+        async with client.get(server.url("/"), ssl=trusting) as answer:
+            assert await answer.text() == "secret"
+        with pytest.raises(aiohttp.ClientError):
+            await client.get(server.url("/").replace("https:", "http:"))
+
+
+async def test_tls_where_there_is_none(
+    server: MisbehavingServer, client: aiohttp.ClientSession
+) -> None:
+    with pytest.raises(aiohttp.ClientConnectorError):
+        await client.get(server.url("/").replace("http:", "https:"))
+
+
+async def test_resets(server: MisbehavingServer) -> None:
+    for path in ("/reset", "/reset-midway"):
+        with pytest.raises(ConnectionResetError):
+            await raw(server, path)
+
+
+async def test_interim_responses(server: MisbehavingServer, client: aiohttp.ClientSession) -> None:
+    answer = await raw(server, "/interim/5")
+    assert answer.count(b"HTTP/1.1 103") == 5
+    assert b"Hello" in answer
+    assert (await raw(server, "/endless-interim", 1 << 20)).count(b"HTTP/1.1 103") > 1000
+
+
+async def test_a_bomb_in_a_bomb(server: MisbehavingServer, client: aiohttp.ClientSession) -> None:
+    async with client.get(server.url("/gzip-nested?bytes=100000000")) as answer:
+        packed = await answer.read()
+    assert len(packed) < 10_000
+    once = gzip.decompress(packed)
+    assert len(once) < 1_000_000
+    assert zlib.decompressobj(31).decompress(once, 1000) == bytes(1000)
+
+
+async def test_text_for_terminals(server: MisbehavingServer, client: aiohttp.ClientSession) -> None:
+    async with client.get(server.url("/terminal")) as answer:
+        assert HOSTILE_TEXT in await answer.text()
+
+
+async def test_an_endless_stream_unpacks(server: MisbehavingServer) -> None:
+    answer = await raw(server, "/gzip-endless", limit=1 << 16)
+    chunks = re.split(rb"\r\n[0-9a-f]+\r\n", answer.partition(b"\r\n\r\n")[2].partition(b"\r\n")[2])
+    assert len(zlib.decompressobj(31).decompress(b"".join(chunks[:2]))) > 1 << 22

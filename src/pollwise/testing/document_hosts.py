@@ -17,8 +17,7 @@ import mimetypes
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import astuple, dataclass
-from itertools import pairwise
+from dataclasses import astuple
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -26,22 +25,10 @@ from urllib.parse import quote
 import numpy as np
 from aiohttp import web
 
-from pollwise.testing.webserver import listen
+from pollwise.testing.exchanges import Exchange, rapid_fire, read_exchanges
+from pollwise.testing.loopback import listen, loopback_address
 
 __all__ = ["DocumentHosts", "Exchange", "rapid_fire", "read_exchanges"]
-
-_TOLERANCE = 0.005
-"""Seconds by which client and server may disagree on when an answer ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request and its answer; times in seconds of the server's clock."""
-
-    host: str
-    path: str
-    begun_at: float
-    ended_at: float
 
 
 class DocumentHosts:
@@ -72,7 +59,7 @@ class DocumentHosts:
 
     async def __aenter__(self) -> Self:
         for number, folder in enumerate(self._folders):
-            host = f"127.0.{1 + number // 250}.{1 + number % 250}"
+            host = loopback_address(number)
             server = web.Server(self._answering(host, folder), access_log=None)
             runner = web.ServerRunner(server, shutdown_timeout=0.1)
             self._runners.append(runner)
@@ -118,27 +105,6 @@ def _listing(folder: Path, path: str) -> str:
     links = "\n".join(f'<li><a href="{quote(name)}">{html.escape(name)}</a>' for name in names)
     title = html.escape(f"Index of {path}")
     return f"<!DOCTYPE html>\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n{links}\n</ul>\n"
-
-
-def rapid_fire(exchanges: Sequence[Exchange], delay: float) -> list[tuple[Exchange, Exchange]]:
-    """The pairs of successive exchanges with a host less than `delay` seconds apart.
-
-    From the end of one to the begin of the next, so overlapping ones are among them.
-    """
-    by_host: dict[str, list[Exchange]] = {}
-    for exchange in sorted(exchanges, key=lambda exchange: exchange.begun_at):
-        by_host.setdefault(exchange.host, []).append(exchange)
-    return [
-        (first, second)
-        for of_host in by_host.values()
-        for first, second in pairwise(of_host)
-        if second.begun_at - first.ended_at < delay - _TOLERANCE
-    ]
-
-
-def read_exchanges(path: Path) -> list[Exchange]:
-    """The log that the program wrote."""
-    return [Exchange(*row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 
 async def _serve(folders: Sequence[Path], latency: float, crawl_delay: float, log: Path) -> None:

@@ -26,7 +26,7 @@ from aiohttp import web
 
 from pollwise.errors import InputError, PollwiseError, TraceError
 from pollwise.testing.hosts import HOSTS, HostBehaviour, ServedHost
-from pollwise.testing.webserver import listen
+from pollwise.testing.loopback import listen
 
 __all__ = ["Revision", "TimeLapse", "TimeLapseServer", "VirtualClock"]
 

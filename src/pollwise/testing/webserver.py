@@ -1,62 +1,129 @@
 """A web server whose answers are wrong on demand, for tests of code that fetches pages.
 
-`MisbehavingServer` serves the pages that a test has set with `set_page`, and these paths (a
-number in the query may be left out):
+`MisbehavingServer` serves the pages that a test has set with `set_page`, and these paths (what
+follows the question mark may be left out; what is shown there is the default):
 
 ==================================  ==============================================================
-/status/CODE?retry_after=5          this status, with Retry-After if given
+refusals, and lies about changes
+/status/CODE?retry_after=5          this status; Retry-After verbatim, or as the date in so many
+                                    seconds with retry_in=30; by default without
+/storm?count=5&status=429           so many refusals, then a page; retry_after as above
+/flapping?status=503                a page and a refusal in turn
+/clock                              a page with the number of the visit: it changes each time
+/noise                              the same text each time, in other markup
+/etag-new                           a new ETag each time, the same page
+/etag-stuck                         the same ETag each time, another page
+/etag-blind                         another page, but 304 to every request with If-None-Match
+/etag-long?bytes=7000               a long ETag
+/etag-odd                           an ETag that is none, with an escape sequence
+/not-modified                       304, asked or not
+/modified/WHEN                      another page each time, Last-Modified being always now, future,
+                                    old (1995), ancient (year 1), never (year 9999) or rubbish
+/modified-now-and-the-same          the same page each time, Last-Modified always now
+/dated?ahead=31536000               Date and Last-Modified so many seconds from now
+redirects
 /redirect/N                         N redirects, then a page
 /redirect-loop                      a redirect to itself
+/redirect-endless/N                 to N + 1, for ever
+/redirect-to?url=URL&status=302     to any URL (percent-encoded)
+/redirect-round?origins=A,B         for ever round these origins of misbehaving servers
+/redirect-bad/N                     to the N-th of `misbehaviour.redirects.BAD_TARGETS`: file:,
+                                    javascript:, private addresses, nonsense
+/redirect-nowhere                   302 without Location
+the wire
+/closed, /reset                     the connection is closed or reset without an answer
+/cut-off, /reset-midway             the same in the middle of a chunked body
+/never                              no answer at all
 /slow-headers?seconds=60            nothing for so long, then a page
+/drip-headers?seconds=1             headers, a byte every so many seconds
+/endless-headers                    header after header, without end
+/endless-status                     a status line without end
+/endless-trailers                   trailer after trailer
+/long-header?bytes=1048576          one header of that length
+/many-headers?count=10000           so many headers
+/interim/N                          N interim responses (103), then a page
+/endless-interim?seconds=0          interim responses only, twenty every so many seconds
+/length/N                           a body of 100 bytes whose Content-Length says N (any text)
+/two-lengths, /length-and-chunks    two Content-Lengths, or one and chunks
+/chunk-size/SIZE                    a chunk whose size is this text
+/not-http                           an answer that is not HTTP
+bodies
 /slow-body?seconds=1                a page, a byte every so many seconds
-/closed                             the connection is closed without an answer
-/cut-off                            the connection is closed in the middle of a chunked body
-/length/N                           a body of 100 bytes whose Content-Length says N
+/endless-drip?seconds=1             the same, without end
+/endless                            a body without end
 /huge?bytes=1073741824              a body of so many bytes
 /gzip                               a page, well compressed
 /gzip-bomb?bytes=67108864           so many zero bytes, compressed to a thousandth
+/gzip-nested?bytes=268435456        the same, compressed once more
+/gzip-members?count=100000          so many empty members
+/gzip-endless                       zero bytes without end, compressed
 /gzip-broken                        Content-Encoding gzip, body not gzip
 /gzip-cut-off                       the first half of a gzip stream, as if it were the whole
+/deflate-bomb?bytes=67108864        as /gzip-bomb
 /encoding/NAME                      a Content-Encoding that nobody has asked for
-/endless-headers                    header after header, without end
 /not-utf-8                          bytes that are not UTF-8, although charset says so
-/not-http                           an answer that is not HTTP
+pages
+/html/KIND?bytes=1048576            markup that is hard to read: deep, unclosed, quotes, comments,
+                                    declarations, cdata, entities, attributes, formatting, tables,
+                                    scripts, titles, links, bases, nul
+/terminal                           escape sequences and bidi overrides in title, text and links
+/trap/N                             links to two new pages, and so on
+/binary?bytes=65536                 every byte there is, as HTML
+robots.txt
+/robots/KIND                        text: empty, allow, deny, bom, utf-16, crlf, cr, html, binary,
+                                    nul, terminal, sitemaps, rate; up to 500 kB: rules, groups,
+                                    agents, wildcards, wildcard, stars, percent, long-line,
+                                    long-agent; Crawl-delay: delay-10, delay-1e9, delay-1e308,
+                                    delay-nan, delay-negative; and endless
 ==================================  ==============================================================
 
-Every other path answers 404, even /robots.txt.
+Every other path answers 404, even /robots.txt. `set_behaviour("/robots.txt", "/robots/deny")` makes
+a path answer as another one does: so robots.txt can be anything of the above.
+
+`exchanges` is the log: what was asked for when. `MisbehavingHosts` is a number of servers, each on
+a loopback address of its own, with one log.
 """
 
-import asyncio
-import gzip
+import re
+import ssl
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Self
+from pathlib import Path
+from typing import NamedTuple, Self
 
 from aiohttp import web
 from multidict import CIMultiDictProxy
+from yarl import URL
 
-__all__ = ["MisbehavingServer", "cut_off", "listen", "not_modified"]
+from pollwise.testing.exchanges import Exchange
+from pollwise.testing.loopback import listen, loopback_address
+from pollwise.testing.misbehaviour import bodies, lies, pages, redirects, robots, wire
+from pollwise.testing.misbehaviour.cue import Answer, Cue, Routes
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+__all__ = [
+    "SELF_SIGNED",
+    "MisbehavingHosts",
+    "MisbehavingServer",
+    "cut_off",
+    "listen",
+    "not_modified",
+]
 
-_HTML = {"Content-Type": "text/html; charset=utf-8"}
-_PAGE = b"<!DOCTYPE html><title>A page</title><p>Hello from this page."
-_BLOCK = b"spam " * 13_000
+SELF_SIGNED = Path(__file__).with_name("self_signed.pem")
+"""The key and the certificate of a server with `tls`, made for 127.0.0.1; nobody trusts it."""
 
-
-async def listen(runner: web.BaseRunner, host: str) -> int:
-    """Serve on a port of `host` that the operating system chooses, and give its number.
-
-    `OSError` where the machine has no such address.
-    """
-    await runner.setup()
-    await web.TCPSite(runner, host, 0).start()
-    port: int = runner.addresses[0][1]
-    return port
+_ROUTES: Routes = {
+    **lies.ROUTES,
+    **redirects.ROUTES,
+    **wire.ROUTES,
+    **bodies.ROUTES,
+    **pages.ROUTES,
+    **robots.ROUTES,
+}
 
 
 def not_modified(request: web.BaseRequest, etag: str | None, modified_at: datetime | None) -> bool:
@@ -75,14 +142,10 @@ def not_modified(request: web.BaseRequest, etag: str | None, modified_at: dateti
 
 async def cut_off(request: web.BaseRequest) -> web.StreamResponse:
     """A handler: the connection is closed in the middle of a chunked body."""
-    response = await _begin(request)
-    await response.write(_PAGE)
-    _transport(request).close()
-    return response
+    return await wire.close_midway(Cue(request, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _SetPage:
+class _SetPage(NamedTuple):
     body: bytes
     status: int
     headers: Mapping[str, str]
@@ -90,18 +153,25 @@ class _SetPage:
 
 
 class MisbehavingServer:
-    """An HTTP server on a free port of 127.0.0.1, as an asynchronous context manager.
+    """An HTTP server on a free port of `host`, as an asynchronous context manager.
 
-    `requests` counts the requests and `last_headers` has the latest request's headers, both by
-    path with its query. `origin`, such as `http://127.0.0.1:40123`, is known once the server is
-    entered. `set_page` works at any time.
+    With `tls` it speaks TLS, with the certificate of `SELF_SIGNED`; to speak plain HTTP to it, or
+    TLS to one without, is a misbehaviour too. `requests` counts the requests and `last_headers` has
+    the latest request's headers, both by path with its query. `exchanges` has each request with
+    `host`, path, begin and end, once it is answered or given up. `origin`, such as
+    `http://127.0.0.1:40123`, is known once the server is entered. `set_page`, `set_behaviour` and
+    `remove_page` work at any time. `OSError` where the machine has no such address.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, host: str = "127.0.0.1", tls: bool = False) -> None:
+        self.host = host
         self.requests: Counter[str] = Counter()
         self.last_headers: dict[str, CIMultiDictProxy[str]] = {}
+        self.exchanges: list[Exchange] = []
         self.origin = ""
+        self._tls = tls
         self._pages: dict[str, _SetPage] = {}
+        self._behaviours: dict[str, str] = {}
 
     def url(self, path: str) -> str:
         """The URL of a path, which begins with a slash."""
@@ -133,169 +203,98 @@ class MisbehavingServer:
             with suppress(ValueError):  # an invalid date is left to the client
                 modified_at = parsedate_to_datetime(last_modified).replace(tzinfo=UTC)
         data = body.encode() if isinstance(body, str) else body
+        self.remove_page(path)
         self._pages[path] = _SetPage(data, status, sent, modified_at)
 
+    def set_behaviour(self, path: str, like: str) -> None:
+        """Answer `path` (with its query) from now on as the path `like` of the table answers.
+
+        `ValueError` if the table has no such path.
+        """
+        if _answering(URL(like, encoded=True).path) is None:
+            raise ValueError(f"{like} is no path of the misbehaving server; see its module")
+        self.remove_page(path)
+        self._behaviours[path] = like
+
     def remove_page(self, path: str) -> None:
-        """Answer `path` with 404 from now on."""
+        """Answer `path` with 404 from now on, or as the table says."""
         self._pages.pop(path, None)
+        self._behaviours.pop(path, None)
 
     async def __aenter__(self) -> Self:
-        app = web.Application(middlewares=[self._count])
-        app.router.add_routes([web.get(path, handler) for path, handler in _ROUTES.items()])
-        app.router.add_get("/{path:.*}", self._page)
-        self._runner = web.AppRunner(
-            app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None
-        )
-        self.origin = f"http://127.0.0.1:{await listen(self._runner, '127.0.0.1')}"
+        server = web.Server(self._answer, access_log=None, handler_cancellation=True)
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
+        scheme, tls = "http", None
+        if self._tls:
+            scheme, tls = "https", ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(SELF_SIGNED)
+        self.origin = f"{scheme}://{self.host}:{await listen(self._runner, self.host, tls=tls)}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
 
-    @web.middleware
-    async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        self.requests[request.raw_path] += 1
-        self.last_headers[request.raw_path] = request.headers
-        return await handler(request)
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        path, begun_at = request.raw_path, time.monotonic()
+        self.requests[path] += 1
+        self.last_headers[path] = request.headers
+        try:
+            response = await self._response(request, path)
+            if request.transport is not None and not request.transport.is_closing():
+                await response.prepare(request)
+                await response.write_eof()
+            return response
+        finally:
+            self.exchanges.append(Exchange(self.host, path, begun_at, time.monotonic()))
 
-    async def _page(self, request: web.Request) -> web.StreamResponse:
-        page = self._pages.get(request.raw_path)
-        if page is None:
+    async def _response(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
+        page = self._pages.get(path)
+        if page is not None:
+            return _page(request, page)
+        like = URL(self._behaviours.get(path, path), encoded=True)
+        found = _answering(like.path)
+        if found is None:
             return web.Response(status=404, text="no such page")
-        if page.status == 200 and not_modified(request, page.headers.get("ETag"), page.modified_at):
-            kept = {k: v for k, v in page.headers.items() if k in ("ETag", "Last-Modified")}
-            return web.Response(status=304, headers=kept)
-        return web.Response(status=page.status, body=page.body, headers=page.headers)
+        answer, words = found
+        return await answer(Cue(request, self.requests[path], words, like.query))
 
 
-def _html(body: bytes = _PAGE, **headers: str) -> web.Response:
-    """An answer; the names of `headers` are written with underscores."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return web.Response(body=body, headers={**_HTML, **named})
+class MisbehavingHosts:
+    """So many misbehaving servers, on `loopback_address(0)` and on, as a context manager.
+
+    `servers` are theirs in that order, and `exchanges` is the log of all together, in the order in
+    which the requests ended. `OSError` where the machine has no such addresses.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.servers = [MisbehavingServer(host=loopback_address(n)) for n in range(number)]
+        self.exchanges: list[Exchange] = []
+        for server in self.servers:
+            server.exchanges = self.exchanges
+        self._running = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as starting:
+            for server in self.servers:
+                await starting.enter_async_context(server)
+            self._running = starting.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._running.aclose()
 
 
-async def _begin(request: web.BaseRequest) -> web.StreamResponse:
-    response = web.StreamResponse(headers=_HTML)
-    await response.prepare(request)
-    return response
+def _answering(path: str) -> tuple[Answer, dict[str, str]] | None:
+    """What answers a path, without its query, and the words in it."""
+    for expression, answer in _ROUTES.items():
+        found = re.fullmatch(expression, path)
+        if found:
+            return answer, found.groupdict()
+    return None
 
 
-def _transport(request: web.BaseRequest) -> asyncio.Transport:
-    if request.transport is None:
-        raise ConnectionResetError("the client has gone")
-    return request.transport
-
-
-async def _raw(request: web.Request, answer: bytes = b"") -> web.Response:
-    """Send these bytes as they are, and close the connection."""
-    transport = _transport(request)
-    transport.write(answer)
-    transport.close()
-    return web.Response()  # for aiohttp, which finds the connection closed
-
-
-async def _status(request: web.Request) -> web.Response:
-    wait = request.query.get("retry_after")
-    headers = {} if wait is None else {"Retry-After": wait}
-    return web.Response(status=int(request.match_info["code"]), headers=headers)
-
-
-async def _redirect(request: web.Request) -> web.Response:
-    left = int(request.match_info["n"])
-    if left == 0:
-        return _html()
-    return web.Response(status=302, headers={"Location": f"/redirect/{left - 1}"})
-
-
-async def _redirect_loop(request: web.Request) -> web.Response:
-    return web.Response(status=302, headers={"Location": "/redirect-loop"})
-
-
-async def _slow_headers(request: web.Request) -> web.Response:
-    await asyncio.sleep(float(request.query.get("seconds", 60)))
-    return _html()
-
-
-async def _slow_body(request: web.Request) -> web.StreamResponse:
-    pause = float(request.query.get("seconds", 1))
-    response = await _begin(request)
-    for i in range(len(_PAGE)):
-        await response.write(_PAGE[i : i + 1])
-        await asyncio.sleep(pause)
-    return response
-
-
-async def _length(request: web.Request) -> web.Response:
-    claimed = int(request.match_info["n"])
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {claimed}\r\n\r\n"
-    return await _raw(request, head.encode() + _PAGE.ljust(100))
-
-
-async def _huge(request: web.Request) -> web.StreamResponse:
-    left = int(request.query.get("bytes", 2**30))
-    response = await _begin(request)
-    while left > 0:
-        await response.write(_BLOCK[:left])
-        left -= len(_BLOCK)
-    return response
-
-
-async def _gzip(request: web.Request) -> web.Response:
-    return _html(gzip.compress(_PAGE, mtime=0), Content_Encoding="gzip")
-
-
-async def _gzip_bomb(request: web.Request) -> web.Response:
-    zeros = bytes(int(request.query.get("bytes", 2**26)))
-    return _html(gzip.compress(zeros, compresslevel=1, mtime=0), Content_Encoding="gzip")
-
-
-async def _gzip_broken(request: web.Request) -> web.Response:
-    return _html(Content_Encoding="gzip")
-
-
-async def _gzip_cut_off(request: web.Request) -> web.Response:
-    packed = gzip.compress(_PAGE, mtime=0)
-    return _html(packed[: len(packed) // 2], Content_Encoding="gzip")
-
-
-async def _encoding(request: web.Request) -> web.Response:
-    return _html(Content_Encoding=request.match_info["name"])
-
-
-async def _endless_headers(request: web.Request) -> web.Response:
-    transport = _transport(request)
-    transport.write(b"HTTP/1.1 200 OK\r\n")
-    while not transport.is_closing():
-        if transport.get_write_buffer_size() < len(_BLOCK):
-            transport.write(b"X-Spam: spam, spam, spam\r\n" * 100)
-        await asyncio.sleep(0.001)
-    return await _raw(request)
-
-
-async def _not_utf_8(request: web.Request) -> web.Response:
-    return _html(b"<!DOCTYPE html><title>Gr\xfc\xdfe</title><p>\xff\xfe caf\xe9")
-
-
-async def _not_http(request: web.Request) -> web.Response:
-    return await _raw(request, b"220 mail.example.org ESMTP\r\n")
-
-
-_ROUTES: Mapping[str, Handler] = {
-    r"/status/{code:\d{3}}": _status,
-    r"/redirect/{n:\d+}": _redirect,
-    "/redirect-loop": _redirect_loop,
-    "/slow-headers": _slow_headers,
-    "/slow-body": _slow_body,
-    "/closed": _raw,
-    "/cut-off": cut_off,
-    r"/length/{n:\d+}": _length,
-    "/huge": _huge,
-    "/gzip": _gzip,
-    "/gzip-bomb": _gzip_bomb,
-    "/gzip-broken": _gzip_broken,
-    "/gzip-cut-off": _gzip_cut_off,
-    "/encoding/{name}": _encoding,
-    "/endless-headers": _endless_headers,
-    "/not-utf-8": _not_utf_8,
-    "/not-http": _not_http,
-}
+def _page(request: web.BaseRequest, page: _SetPage) -> web.Response:
+    if page.status == 200 and not_modified(request, page.headers.get("ETag"), page.modified_at):
+        kept = {k: v for k, v in page.headers.items() if k in ("ETag", "Last-Modified")}
+        return web.Response(status=304, headers=kept)
+    return web.Response(status=page.status, body=page.body, headers=page.headers)
