@@ -212,7 +212,7 @@ async def test_polls_that_take_far_too_long_hold_up_no_others(site, poll):
     poller._collection._hosts = {str(n) for n in range(1000)}
     first = poller.staff()
     now = poller._clock()
-    poller._begun = {n: now - 60.0 for n in range(first)}
+    poller._begun = dict.fromkeys(range(first), now - 60.0)
     assert poller.staff() == 2 * first
     poller._begun = {}
     poller._ended = [(now, 60.0)] * 8

@@ -14,6 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from pollwise.errors import StoreBusyError
 from pollwise.events import Command, Event
 from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
@@ -28,6 +29,9 @@ __all__ = ["InitialState", "Journal", "rerun"]
 _STATE_SHARE = 0.01
 """The greatest share of the time to spend on each thing that is written now and then."""
 _RUNS_KEPT = 10
+_TRIES_AT_THE_END = 3
+"""How often a run that is to end tries to write into a store that another program has locked. Each
+try takes as long as the store waits for the lock."""
 _MOST_EVENTS = 30_000
 """Events that are kept of a run that collects: a log of some hundred megabytes, as the links of a
 page take ten kilobytes. They can be re-run without the later ones."""
@@ -87,8 +91,8 @@ class Journal:
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
     after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
     `settings` are kept with the run. `states` gives, by name, what else to keep now and then.
-    `on_progress` is told of every turn after its commit. `StoreError` if the store cannot be
-    written.
+    `on_progress` is told of every turn after its commit. While another program has the store locked
+    it waits, which `say` is told. `StoreError` if the store cannot be written.
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class Journal:
         clock: Clock,
         stop: asyncio.Event,
         on_progress: Callable[[Progress], None],
+        say: Callable[[str], None],
         states: Callable[[], Mapping[str, bytes]] = dict,
     ) -> None:
         self._store = store
@@ -108,7 +113,9 @@ class Journal:
         self._initial = initial
         self._settings = settings
         self._begun_at = clock()
+        self._stop = stop
         self._on_progress = on_progress
+        self._say = say
         self._log_room: float = math.inf
         if initial is None:
             self._log_room = 0
@@ -121,7 +128,7 @@ class Journal:
         self._committed: asyncio.Future[None]
 
     async def __aenter__(self) -> Self:
-        self._committed = self._write(self._begin_run)
+        self._committed = asyncio.ensure_future(self._write(self._begin_run))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -140,8 +147,24 @@ class Journal:
         await self._write(self._store.commit, batch)
         self._on_progress(turn)
 
-    def _write(self, call: Callable[..., None], *arguments: object) -> asyncio.Future[None]:
-        return asyncio.get_running_loop().run_in_executor(self._writer, call, *arguments)
+    async def _write(self, call: Callable[..., None], *arguments: object) -> None:
+        loop = asyncio.get_running_loop()
+        tries_at_the_end = _TRIES_AT_THE_END
+        waits = False
+        while True:
+            try:
+                await loop.run_in_executor(self._writer, call, *arguments)
+            except StoreBusyError as error:
+                tries_at_the_end -= self._stop.is_set()
+                if tries_at_the_end == 0:
+                    raise
+                if not waits:
+                    waits = True
+                    self._say(f"{error}; waiting for it")
+            else:
+                if waits:
+                    self._say("the database is free again: going on")
+                return
 
     def _begin_run(self) -> None:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)

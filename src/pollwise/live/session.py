@@ -100,6 +100,7 @@ class Session:
             clock=self.clock,
             stop=stop,
             on_progress=lambda progress: on_progress(progress, watched),
+            say=self._say,
             states=states,
         ) as journal:
             await run(

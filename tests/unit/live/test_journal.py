@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pollwise.errors import StoreError
+from pollwise.errors import StoreBusyError, StoreError
 from pollwise.events import Poll, Polled
 from pollwise.live.journal import InitialState, rerun
 from pollwise.live.loop import Progress
@@ -72,12 +72,14 @@ def new_scheduler() -> Scheduler:
     return Scheduler(BayesianIndex(), Budget(0.5), crawl_delay=3.0, retry_after=50.0)
 
 
-async def run(store: Store, begin: float, seconds: float, on_progress=lambda *_: None) -> Web:
+async def run(
+    store: Store, begin: float, seconds: float, on_progress=lambda *_: None, say=print
+) -> Web:
     """Watch for so long."""
     clock, stop = FakeClock(begin), asyncio.Event()
     clock.stop_at(begin + seconds, stop)
     web = Web(clock)
-    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=new_scheduler())
+    session = Session(store, SETTINGS, clock=clock, say=say, scheduler=new_scheduler())
     await asyncio.wait_for(session.run(web, stop, on_progress=on_progress), timeout=250)
     return web
 
@@ -139,6 +141,68 @@ async def test_the_logs_of_ten_runs_are_kept(store):
     for number in range(12):
         await run(store, 1000.0 + 10 * number, 3.0)
     assert [bool(list(store.events(r.id))) for r in store.runs()] == [False] * 2 + [True] * 10
+
+
+@pytest.mark.parametrize("ahead", [30 * 86400.0, 3600.0, 5.0])
+async def test_a_run_whose_clock_was_ahead_stops_no_later_one(path, ahead):
+    def store_of(name: str) -> Store:
+        return Store.open(path.with_name(name))
+
+    def seen(web: Web) -> list[tuple[float, int]]:
+        return [(now, page_id) for now, page_id, _ in web.asked]
+
+    with store_of("ahead") as store, store_of("right") as other:
+        for each, begin in ((store, 1000.0 + ahead), (other, 1000.0)):
+            each.add_pages(PAGES, now=begin)
+            await run(each, begin, 600.0)
+        # The clock is right again, 100 s after the run began.
+        web = await run(store, 1100.0, 600.0)
+        expected = await run(other, 1700.0, 600.0)
+        assert len(web.asked) == pytest.approx(len(expected.asked), abs=3)
+        records = store.pages()
+        assert all(1100.0 <= record.polled_at <= 1700.0 for record in records)
+        learned = store.load_learned()
+        assert np.nanmax(learned["page.seen_at"]) <= 1700.0
+        recent = [o.polled_at for r in records for o in store.recent_outcomes(r.page.id, 50)]
+        assert max(recent) <= 1700.0
+        assert len(recent) == sum(min(record.polls, 50) for record in records)
+
+
+async def test_it_waits_while_another_program_locks_the_database(store, path, monkeypatch):
+    said: list[str] = []
+    tries = 0
+    commit = store.commit
+
+    def locked(batch: Batch) -> None:
+        nonlocal tries
+        tries += 1
+        if 3 <= tries < 8:
+            raise StoreBusyError("it is locked by another program")
+        commit(batch)
+
+    monkeypatch.setattr(store, "commit", locked)
+    told: list[Progress] = []
+    web = await run(store, 1000.0, 60.0, lambda p, _: told.append(p), say=said.append)
+    assert tries > 10
+    assert store.totals().polls == len(web.asked) == sum(len(p.reports) for p in told)
+    assert said[-2:] == [
+        "it is locked by another program; waiting for it",
+        "the database is free again: going on",
+    ]
+
+
+async def test_a_run_that_is_to_end_waits_for_a_locked_database_only_for_a_while(
+    store, monkeypatch
+):
+    def locked(batch: Batch) -> None:
+        raise StoreBusyError("it is locked by another program")
+
+    monkeypatch.setattr(store, "commit", locked)
+    clock, stop = FakeClock(1000.0), asyncio.Event()
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=new_scheduler())
+    stop.set()
+    with pytest.raises(StoreBusyError):
+        await session.run(Web(clock), stop, on_progress=lambda *_: None)
 
 
 @pytest.mark.parametrize("method", ["commit", "start_run", "prune_events"])
