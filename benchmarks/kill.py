@@ -1,0 +1,80 @@
+"""`pollwise watch` killed again and again under load: nothing is lost, no host asked too early.
+
+    python benchmarks/kill.py [--kills 200] [--hosts 300] [--pages 2] [--rate 150]
+
+Every few seconds, at moments drawn with a seed, the watch is killed (kill -9) and started again.
+It fails (exit status 1) if an answer that a host had given more than 0.1 s before a kill is not in
+the database, if a host was asked again within its crawl delay, also across kills, or if the
+database is damaged.
+"""
+
+import argparse
+import sqlite3
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+from served import Log, serving
+from watches import CRAWL_DELAY, early, polls_kept, started
+
+GRACE = 0.1
+"""Seconds before a kill in which an answer may be lost."""
+SHORTEST, LONGEST = 2.0, 9.0
+"""Seconds that a watch lives."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=Path(__file__).name)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--hosts", type=int, default=300)
+    parser.add_argument("--pages", type=int, default=2)
+    parser.add_argument("--rate", type=int, default=150)
+    asked = parser.parse_args()
+    dice = np.random.default_rng(200)
+    killed_at, kept = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        log_file = place / "log.npz"
+        words = ("plain", "--hosts", str(asked.hosts), "--pages", str(asked.pages))
+        with serving(log_file, *words) as urls:
+            for number in range(asked.kills):
+                process = started(urls, f"{asked.rate}/second", place)
+                time.sleep(dice.uniform(SHORTEST, LONGEST))
+                process.kill()
+                killed_at.append(time.monotonic())
+                process.wait()
+                kept.append(polls_kept(place) if (place / "watch.db").exists() else {})
+                print(f"{number + 1} kills, {sum(kept[-1].values()):,d} polls kept", flush=True)
+        log = Log.read(log_file)
+        with closing(sqlite3.connect(place / "watch.db")) as connection:
+            whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    lost = sum(lost_at_each(log, urls, asked.hosts, killed_at, kept))
+    impolite = early(log, CRAWL_DELAY)
+    answered = int((log.page >= 0).sum())
+    print(
+        f"{asked.kills} kills, {answered:,d} answers, {lost} lost that were given {GRACE} s before"
+        f" a kill, {impolite} requests too early, database {'whole' if whole else 'damaged'}"
+    )
+    return int(lost > 0 or impolite > 0 or not whole)
+
+
+def lost_at_each(
+    log: Log, urls: list[str], hosts: int, killed_at: list[float], kept: list[dict[str, int]]
+) -> list[int]:
+    """How many answers of each life of the watch are missing, page by page."""
+    lost = []
+    begin, before = 0.0, dict.fromkeys(urls, 0)
+    for end, after in zip(killed_at, kept, strict=True):
+        own = (log.page >= 0) & (log.begun_at >= begin) & (log.ended_at < end - GRACE)
+        answers = np.bincount(log.page[own] * hosts + log.host[own], minlength=len(urls))
+        polls = np.array([after.get(url, 0) - before[url] for url in urls])
+        lost.append(int(np.maximum(answers - polls, 0).sum()))
+        begin, before = end, {url: after.get(url, 0) for url in urls}
+    return lost
+
+
+if __name__ == "__main__":
+    sys.exit(main())
