@@ -175,6 +175,7 @@ class Scheduler:
             self._cell_rate.next_at -= ahead
             self._hosts.set_back(ahead)
             self._back_offs.set_back(ahead)
+            self.saved_at = now
         self._cell_rate.begin(now)
 
     def state(self) -> str:
@@ -182,7 +183,8 @@ class Scheduler:
 
         Leases and pages are not part of it. Takes time in proportion to the hosts.
         """
-        next_at, now = self._cell_rate.next_at, max(self._now, self.saved_at)
+        next_at = self._cell_rate.next_at
+        now = self._now if math.isfinite(self._now) else self.saved_at
         return json.dumps(
             {
                 "rate": self.budget.rate,
