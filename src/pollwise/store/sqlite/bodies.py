@@ -13,6 +13,8 @@ def pack_body(body: bytes) -> tuple[str, bytes]:
 
 def unpack_body(codec: str, size: int, data: bytes) -> bytes:
     """The body of `size` bytes that `pack_body` packed; `ValueError` if it is damaged."""
+    if codec not in ("zlib", "raw"):
+        raise ValueError(f"no codec {codec!r}")
     try:
         body = zlib.decompress(data) if codec == "zlib" else data
     except zlib.error as error:

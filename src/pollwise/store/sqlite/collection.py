@@ -14,7 +14,7 @@ from pollwise.store.records import Collected, Discoveries, Discovery, Document, 
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.links import NO_LINKS, pack_links, unpack_links
 from pollwise.store.sqlite.queries import SQL
-from pollwise.store.sqlite.rows import Row, page_values
+from pollwise.store.sqlite.rows import page_values
 
 __all__ = [
     "read_documents",
@@ -112,7 +112,7 @@ def _change_index(
 
 def read_history(connection: Connection) -> Iterator[Fetched]:
     """See `Store.history`."""
-    for _, page_id, relevance, data in _by_key(connection, "history_after"):
+    for _, page_id, relevance, data in connection.rows_by_key("history_after", _AT_ONCE):
         links = (
             NO_LINKS if data is None else undamaged(connection.path, page_id, unpack_links, data)
         )
@@ -121,12 +121,12 @@ def read_history(connection: Connection) -> Iterator[Fetched]:
 
 def read_terms(connection: Connection) -> Iterator[tuple[int, bytes]]:
     """See `Store.terms`."""
-    yield from _by_key(connection, "terms_after")
+    yield from connection.rows_by_key("terms_after", _AT_ONCE)
 
 
 def read_documents(connection: Connection, least: float | None) -> Iterator[Document]:
     """See `Store.documents`."""
-    for row in _by_key(connection, "documents_after", least=least):
+    for row in connection.rows_by_key("documents_after", _AT_ONCE, least=least):
         page_id, url, title, data, relevance, depth, *times, polls, changes, gone, other = row
         text = None if data is None else undamaged(connection.path, page_id, unpack_text, data)
         first_seen_at, last_seen_at, last_changed_at = times
@@ -155,19 +155,11 @@ def unpack_text(data: bytes) -> str:
         raise ValueError(str(error)) from error
 
 
-def _by_key(connection: Connection, query: str, **values: object) -> Iterator[Row]:
-    """All rows of a query whose first column is an ascending key, read in portions."""
-    after = -1
-    while rows := connection.rows(query, after=after, limit=_AT_ONCE, **values):
-        yield from rows
-        after = rows[-1][0]
-
-
 def undamaged(path: Path, page_id: int, unpack: Callable[[bytes], Value], data: bytes) -> Value:
     """What `unpack` makes of the data of a page; `StoreError` if it is damaged."""
     try:
         return unpack(data)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise StoreError(
             f"{path}: what page {page_id} holds is damaged ({error}): restore a copy"
         ) from error

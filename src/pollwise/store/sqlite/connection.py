@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pollwise.store.sqlite.database import reported
+from pollwise.store.sqlite.columns import unsound_column
+from pollwise.store.sqlite.database import damaged, undamaged_database
 from pollwise.store.sqlite.queries import SQL
 
 __all__ = ["Connection"]
@@ -21,18 +22,40 @@ class Connection:
 
     def close(self) -> None:
         """End the use of the file; closing twice is no error."""
-        with reported(self.path):
+        with undamaged_database(self.path):
             self._sqlite.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:
-        """The rows of a query of `queries.sql`."""
-        with reported(self.path):
-            return self._sqlite.execute(SQL[query], values).fetchall()
+        """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
+        with undamaged_database(self.path):
+            rows = self._sqlite.execute(SQL[query], values).fetchall()
+        wrong = unsound_column(query, rows)
+        if wrong is not None:
+            raise damaged(self.path, f"{wrong} in an answer of {query}")
+        return rows
+
+    def row(self, query: str, **values: object) -> Any:
+        """The row of a query that always has one."""
+        rows = self.rows(query, **values)
+        if not rows:
+            raise damaged(self.path, f"no answer of {query}")
+        return rows[0]
+
+    def rows_by_key(self, query: str, limit: int, **values: object) -> Iterator[Any]:
+        """All rows of a query, read in portions; their first column is an ascending key."""
+        after = -1
+        while rows := self.rows(query, after=after, limit=limit, **values):
+            keys = [row[0] for row in rows]
+            # Else a damaged tree could lead in a circle.
+            if any(key <= before for before, key in zip([after, *keys], keys, strict=False)):
+                raise damaged(self.path, f"rows out of order in an answer of {query}")
+            yield from rows
+            after = keys[-1]
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A context whose writes are on the disk at its end; after an error none of them is."""
-        with reported(self.path):
+        with undamaged_database(self.path):
             self._sqlite.execute("BEGIN IMMEDIATE")
             try:
                 yield self._sqlite
@@ -49,7 +72,7 @@ class Connection:
         if self._sqlite.in_transaction:
             yield
             return
-        with reported(self.path):
+        with undamaged_database(self.path):
             self._sqlite.execute("BEGIN")
             try:
                 yield

@@ -20,10 +20,12 @@ from pollwise.store.sqlite.queries import migrations
 __all__ = [
     "APPLICATION_ID",
     "check_usable",
+    "damaged",
     "lock_for_writing",
     "open_for_reading",
     "open_for_writing",
     "reported",
+    "undamaged_database",
 ]
 
 APPLICATION_ID = 0x706F6C77
@@ -82,6 +84,28 @@ def reported(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be used: {error.strerror}; {mend}") from error
 
 
+@contextmanager
+def undamaged_database(path: Path) -> Iterator[None]:
+    """As `reported`, for our own statements on our own tables: what else SQLite finds wrong with
+    them is damage of the file, too.
+    """
+    try:
+        with reported(path):
+            yield
+    except sqlite3.ProgrammingError:  # such as the use of a closed store
+        raise
+    except (
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ) as error:  # the latter where a message quotes rubbish
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, what: object) -> StoreError:
+    """The error that says what shows the damage of a database."""
+    return StoreError(f"{path} {_SQLITE_CAUSES[sqlite3.SQLITE_CORRUPT]} ({what})")
+
+
 def lock_for_writing(path: Path) -> FileUse:
     """Become the only writer of the database, which is made if there is none, until `release`.
 
@@ -102,11 +126,12 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     _check_version(path)
     connection = _connect(path, "rw")
     try:
+        _check_tables(connection, path)
         _tune(connection)
         # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
-    except sqlite3.Error:
+    except (sqlite3.Error, StoreError):
         connection.close()
         raise
     return connection
@@ -129,7 +154,13 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
             f"{path} has format {version}, older than format {known} of this pollwise:"
             " start 'pollwise watch' once to convert it"
         )
-    return _connect(path, "ro")
+    connection = _connect(path, "ro")
+    try:
+        _check_tables(connection, path)
+    except (sqlite3.Error, StoreError):
+        connection.close()
+        raise
+    return connection
 
 
 def check_usable(path: Path) -> None:
@@ -177,7 +208,28 @@ def _check_version(path: Path) -> int:
             f"{path} has format {version}, this pollwise knows formats up to {known}:"
             " install a newer pollwise, or choose another file"
         )
+    if version < 0:
+        raise damaged(path, f"it says to have format {version}")
     return version
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """`StoreError` if a table or a column is missing that the format of the database has."""
+    version = _pragma(connection, "user_version")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as sound:
+        _migrate(sound, version)
+        missing = _columns(sound) - _columns(connection)
+    for table, column in sorted(missing):
+        raise damaged(path, f"the table {table} has no column {column}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(
+        connection.execute(
+            "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+            " WHERE t.type = 'table'"
+        )
+    )
 
 
 def _lock_existing(path: Path) -> FileUse | None:
@@ -263,9 +315,10 @@ def _tune(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def _migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
+    """Bring a database into the format `target`; None: the latest."""
     done = _pragma(connection, "user_version")
-    for version, script in enumerate(migrations()[done:], start=done + 1):
+    for version, script in enumerate(migrations()[done:target], start=done + 1):
         try:
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"

@@ -9,13 +9,17 @@ import json
 import math
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
 from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.database import damaged
 from pollwise.store.sqlite.queries import SQL
+from pollwise.store.sqlite.rows import Row
 from pollwise.types import StateDict
 
 __all__ = [
@@ -59,6 +63,15 @@ def read_learned(connection: Connection) -> StateDict | None:
         shared = connection.rows("learned_shared")
     if not layouts:
         return None
+    try:
+        return _state_of(connection.path, layouts, rows, shared)
+    except StateError:
+        raise
+    except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
+        raise damaged(connection.path, f"what was learned: {error}") from error
+
+
+def _state_of(path: Path, layouts: dict[int, str], rows: list[Row], shared: list[Row]) -> StateDict:
     used = {layout_id for _, layout_id, _ in rows} or {max(layouts)}
     if len(used) > 1:
         names = "; ".join(
@@ -66,7 +79,7 @@ def read_learned(connection: Connection) -> StateDict | None:
             for layout_id in sorted(used)
         )
         raise StateError(
-            f"{connection.path} holds what {len(used)} different policies learned ({names}):"
+            f"{path} holds what {len(used)} different policies learned ({names}):"
             " forget it and learn anew, or go back to a copy of the file"
         )
     state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
@@ -133,7 +146,7 @@ def unpack_shared(rows: Sequence[tuple[str, str, str, bytes]]) -> StateDict:
     """The arrays that `pack_shared` packed; `StateError` if the bytes do not fit the shape."""
     state: StateDict = {}
     for name, dtype_text, shape_text, data in rows:
-        dtype, shape = np.dtype(dtype_text), tuple(json.loads(shape_text))
+        dtype, shape = _plain_dtype(dtype_text), _shape(json.loads(shape_text))
         if len(data) != dtype.itemsize * math.prod(shape):
             raise StateError(
                 f"the learned array {name!r} has {len(data)} bytes, not those of {dtype} {shape}:"
@@ -151,5 +164,22 @@ def _check_dtype(name: str, array: NDArray[np.generic]) -> None:
 
 
 def _row_dtype(layout: str) -> np.dtype[np.void]:
-    columns = [(name, text, tuple(shape)) for name, text, shape in json.loads(layout)]
+    columns = [
+        (name, _plain_dtype(text), _shape(shape)) for name, text, shape in json.loads(layout)
+    ]
     return np.dtype(columns)
+
+
+def _shape(told: Any) -> tuple[int, ...]:
+    if not isinstance(told, list) or not all(type(n) is int and n >= 0 for n in told):
+        raise ValueError(f"no shape of an array: {told!r}")
+    return tuple(told)
+
+
+def _plain_dtype(text: str) -> np.dtype[np.generic]:
+    """The dtype of this name; `ValueError` if it is none that can be stored."""
+    dtype = np.dtype(text)
+    # Bytes of a file taken for the addresses of objects would end the process.
+    if dtype.kind not in _KINDS or dtype.str != text:
+        raise ValueError(f"no dtype of numbers, truth values, times or text: {text!r}")
+    return dtype

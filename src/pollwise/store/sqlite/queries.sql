@@ -168,7 +168,7 @@ INSERT INTO events (run_id, line) VALUES (:run_id, :line);
 
 -- name: events_after
 -- A slice of a run's event log.
-SELECT seq, line FROM events WHERE run_id = :run_id AND seq > :seq ORDER BY seq LIMIT :limit;
+SELECT seq, line FROM events WHERE run_id = :run_id AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: oldest_kept_run
 -- The oldest of the newest :kept runs.

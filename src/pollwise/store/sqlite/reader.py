@@ -49,11 +49,11 @@ class SqliteReader:
         return page_record(rows[0]) if rows else None
 
     def next_page_id(self) -> int:
-        page_id: int = self._connection.rows("next_page_id")[0][0]
+        page_id: int = self._connection.row("next_page_id")[0]
         return page_id
 
     def totals(self) -> Totals:
-        return Totals(*self._connection.rows("totals")[0])
+        return Totals(*self._connection.row("totals"))
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)
@@ -102,8 +102,8 @@ class SqliteReader:
     def runs(self) -> list[Run]:
         rows = self._connection.rows("runs")
         try:
-            return [Run(run_id, begun_at, json.loads(text)) for run_id, begun_at, text in rows]
-        except (ValueError, TypeError) as error:
+            return [Run(run_id, begun_at, _mapping(text)) for run_id, begun_at, text in rows]
+        except ValueError as error:
             raise StoreError(
                 f"{self.path}: the settings of a run are damaged ({error}): restore a copy"
             ) from error
@@ -115,12 +115,8 @@ class SqliteReader:
         raise InputError(f"{self.path} has no run {run_id}, or its event log was pruned")
 
     def events(self, run_id: int) -> Iterator[Event]:
-        seq = -1
-        while rows := self._connection.rows(
-            "events_after", run_id=run_id, seq=seq, limit=_EVENTS_AT_ONCE
-        ):
-            yield from (decode(line) for _, line in rows)
-            seq = rows[-1][0]
+        for _, line in self._connection.rows_by_key("events_after", _EVENTS_AT_ONCE, run_id=run_id):
+            yield decode(line)
 
     def history(self) -> Iterator[Fetched]:
         return read_history(self._connection)
@@ -138,8 +134,16 @@ class SqliteReader:
         return count_matches(self._connection, query)
 
     def searchable_pages(self) -> int:
-        count: int = self._connection.rows("searchable_pages")[0][0]
+        count: int = self._connection.row("searchable_pages")[0]
         return count
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._connection.snapshot()
+
+
+def _mapping(text: str) -> dict[str, object]:
+    """The JSON object of a text; `ValueError` if it is none."""
+    told = json.loads(text)
+    if not isinstance(told, dict):
+        raise ValueError(f"expected settings by name, not {text[:40]!r}")
+    return told

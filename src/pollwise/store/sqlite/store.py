@@ -23,7 +23,7 @@ from pollwise.store.sqlite.database import (
     lock_for_writing,
     open_for_reading,
     open_for_writing,
-    reported,
+    undamaged_database,
 )
 from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.lock import FileUse
@@ -59,7 +59,7 @@ class Store(SqliteReader):
         `StoreVersionError` if a later version of pollwise wrote it.
         """
         place = Path(os.path.realpath(path))
-        with reported(place):
+        with undamaged_database(place):
             check_usable(place)
             use = lock_for_writing(place)
             try:
@@ -78,7 +78,7 @@ class Store(SqliteReader):
         needs beside it; `StoreVersionError` if its format is that of another version of pollwise.
         """
         place = Path(os.path.realpath(path))
-        with reported(place):
+        with undamaged_database(place):
             connection = open_for_reading(place)
             return cls(place, connection, FileUse.reading(place))
 
@@ -99,15 +99,15 @@ class Store(SqliteReader):
         added = []
         with self._connection.transaction() as connection:
             note_time(connection, now)
-            next_id: int = connection.execute(SQL["next_page_id"]).fetchone()[0]
+            next_id = self.next_page_id()
             for new in pages:
                 values = page_values(new, now)
-                known = connection.execute(SQL["live_page_by_url"], values).fetchone()
-                page_id = next_id if known is None else page_record(known).page.id
+                known = self.find_page(new.url)
+                page_id = next_id if known is None else known.page.id
                 next_id += known is None
                 statement = SQL["insert_page"] if known is None else SQL["update_page"]
                 connection.execute(statement, {"id": page_id, **values})
-                row = connection.execute(SQL["live_page_by_url"], values).fetchone()
+                [row] = self._connection.rows("live_page_by_url", url=new.url)
                 added.append(page_record(row).page)
         return added
 
@@ -119,8 +119,7 @@ class Store(SqliteReader):
                 settle(connection, self.path, page_id)
 
     def set_back_times(self, now: float) -> ClockSetBack | None:
-        with self._connection.transaction() as connection:
-            return set_back(connection, now)
+        return set_back(self._connection, now)
 
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None

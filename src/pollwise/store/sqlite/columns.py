@@ -1,0 +1,99 @@
+"""What the columns of the queries hold: SQLite would give anything that a damaged file has.
+
+Each query that reads has a word for each of its columns, with `?` if the column may be NULL.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["COLUMNS", "unsound_column"]
+
+_ROWS_AT_ONCE = 1000
+
+
+class _Kind(NamedTuple):
+    """The types of a column's values and, of numbers, the least and the greatest."""
+
+    types: frozenset[type]
+    least: float = -math.inf
+    most: float = math.inf
+
+
+_INTEGER = frozenset({int})
+_REAL = frozenset({int, float})
+_GREATEST = 1.7976931348623157e308
+_KINDS = {
+    "whole": _Kind(_INTEGER, 0, 2**62),
+    "flag": _Kind(_INTEGER, 0, 1),
+    # The years 1 (which servers tell for "never") to 9999, which calendars can show.
+    "time": _Kind(_REAL, -62_135_596_800.0, 253_402_300_799.0),
+    "outcome": _Kind(_INTEGER, 0, 3),
+    "number": _Kind(_REAL, -_GREATEST, _GREATEST),
+    "text": _Kind(frozenset({str})),
+    "bytes": _Kind(frozenset({bytes})),
+    # Text from the web; bytes where it was no valid UTF-8.
+    "told": _Kind(frozenset({str, bytes})),
+}
+
+_PAGE = (
+    "whole text text number number time? told? told? text? text? text time time? outcome?"
+    " whole whole whole told? time? number? whole number? text? whole?"
+)
+COLUMNS = {
+    query: words.split()
+    for query, words in {
+        "next_page_id": "whole",
+        "live_pages": _PAGE,
+        "live_page_by_url": _PAGE,
+        "totals": "whole whole whole whole whole whole",
+        "recent_polls": "whole time outcome time? whole? number flag",
+        "outcomes": "whole time outcome",
+        "learned_layouts": "whole text",
+        "learned_pages": "whole whole bytes",
+        "learned_shared": "text text text bytes",
+        "scheduler_state": "text",
+        "latest_time": "time",
+        "pages_after": "whole",
+        "times_of_page": "time",
+        "clock_set_back": "time number whole",
+        "runs": "whole time text",
+        "initial_state": "bytes?",
+        "events_after": "whole text",
+        "content": "text whole bytes",
+        "versions": "time told text whole",
+        "revisits": "time",
+        "history_after": "whole whole number? bytes?",
+        "terms_after": "whole bytes",
+        "documents_after": (
+            "whole text text? bytes? number? whole time? time time? whole whole flag text?"
+        ),
+        "search": "whole text text number number number bytes",
+        "searchable_pages": "whole",
+        "count_matches": "whole",
+        "state": "bytes",
+    }.items()
+}
+"""The words for the columns of each query that is read."""
+
+
+def unsound_column(query: str, rows: Sequence[tuple[Any, ...]]) -> str | None:
+    """What is wrong with the rows of a query, in words; None: nothing."""
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        # By columns, which is a fraction of the work that the rows' further way takes.
+        columns = zip(*rows[begin : begin + _ROWS_AT_ONCE], strict=True)
+        for word, values in zip(COLUMNS[query], columns, strict=True):
+            kind = _KINDS[word.removesuffix("?")]
+            held = [value for value in values if value is not None]
+            if len(held) < len(values) and not word.endswith("?"):
+                return f"nothing for a {word}"
+            strange = set(map(type, held)) - kind.types
+            if strange:
+                return f"{strange.pop().__name__} for a {word.removesuffix('?')}"
+            if (
+                held
+                and kind.types <= _REAL
+                and not kind.least <= min(held) <= max(held) <= kind.most
+            ):
+                return f"{min(held)} to {max(held)} for a {word.removesuffix('?')}"
+    return None
