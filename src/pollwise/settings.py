@@ -18,6 +18,7 @@ from pollwise.relevance.topic import Topic
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreReader
+from pollwise.store.retention import parse_retention
 from pollwise.types import Budget
 
 __all__ = [
@@ -51,7 +52,8 @@ class WatchSettings:
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
-    `WebPoller`. `InputError` for values out of range.
+    `WebPoller`. `keep` says which versions of pages are kept, as `parse_retention` reads it.
+    `InputError` for values out of range.
     """
 
     budget: str = "60/hour"
@@ -59,9 +61,11 @@ class WatchSettings:
     parameters: Mapping[str, float] = field(default_factory=dict)
     revert_worth: float = 1.0
     not_modified_cost: float = 1.0
+    keep: str = "all"
 
     def __post_init__(self) -> None:
         parse_budget(self.budget)
+        parse_retention(self.keep)
         objective(self.objective, **self.parameters)
         require_share("watch", "revert_worth", self.revert_worth)
         require_share("watch", "not_modified_cost", self.not_modified_cost)
@@ -96,8 +100,9 @@ class CollectSettings:
     for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
     run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    The store keeps the first three; the others hold for one run. `InputError` for an
-    unusable budget, crawl delay or number of workers.
+    `keep` says which versions of pages are kept, as `parse_retention` reads it. The store keeps
+    budget, topic, subject and `keep`; the others hold for one run. `InputError` for an unusable
+    budget, crawl delay, number of workers or `keep`.
     """
 
     budget: str = "1/second"
@@ -110,8 +115,10 @@ class CollectSettings:
     pages_per_host: int | None = None
     requests: int | None = None
     workers: int = 1
+    keep: str = "all"
 
     def __post_init__(self) -> None:
+        parse_retention(self.keep)
         require_whole("collect", "workers", self.workers, least=1)
         fits = 0 <= self.crawl_delay < math.inf
         require("collect: crawl_delay", self.crawl_delay, fits, "finite and at least 0")
@@ -137,7 +144,12 @@ class CollectSettings:
 
     def recorded(self) -> dict[str, Any]:
         """As the store keeps it."""
-        return {"budget": self.budget, "topic": asdict(self.topic), "subject": self.subject}
+        return {
+            "budget": self.budget,
+            "topic": asdict(self.topic),
+            "subject": self.subject,
+            "keep": self.keep,
+        }
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
@@ -145,7 +157,9 @@ class CollectSettings:
         kept = recorded["topic"]
         topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
         told: dict[str, Any] = {
-            name: str(recorded[name]) for name in ("budget", "subject") if recorded.get(name)
+            name: str(recorded[name])
+            for name in ("budget", "subject", "keep")
+            if recorded.get(name)
         }
         return cls(topic=topic, **told)
 

@@ -32,8 +32,9 @@ WHALES = topic("blue whales", ["The whale sings."])
             parameters={"decay": 0.25},
             revert_worth=0.5,
             not_modified_cost=0.1,
+            keep="90d",
         ),
-        CollectSettings(topic=WHALES, subject="whales"),
+        CollectSettings(topic=WHALES, subject="whales", keep="20"),
     ],
 )
 def test_what_the_store_kept_is_what_it_was_given(
@@ -65,6 +66,7 @@ def test_a_collection_keeps_its_topic_and_not_the_options_of_a_run() -> None:
         ({"objective": "luck"}, "luck"),
         ({"objective": "ephemeral"}, "decay"),
         ({"revert_worth": 2.0}, "revert_worth"),
+        ({"keep": "long"}, "keep 'long'"),
     ],
 )
 def test_what_cannot_be_is_one_line_at_once(told: dict[str, object], why: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, Db, Json
+from pollwise.cli.options import DB, Db, Json, KeepOption
 
 
 def collect(
@@ -48,6 +48,7 @@ def collect(
     ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
+    keep: KeepOption = "all",
     as_json: Json = False,
 ) -> None:
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
@@ -66,6 +67,7 @@ def collect(
         pages_per_host=pages_per_host,
         requests=requests,
         workers=workers,
+        keep=keep,
     )
     load = collect_pages(
         topic,

@@ -36,6 +36,13 @@ HalfLifeOption = Annotated[
     float | None,
     typer.Option(help="Hours in which an item loses half its value (objective ephemeral)."),
 ]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        metavar="N|AGE|all",
+        help="Versions to keep: the newest N of each page, or those of an AGE such as 90d.",
+    ),
+]
 PolicyOption = Annotated[
     list[str] | None,
     typer.Option(

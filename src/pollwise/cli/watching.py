@@ -13,6 +13,7 @@ from pollwise.cli.options import (
     Db,
     HalfLifeOption,
     Json,
+    KeepOption,
     ObjectiveName,
     ObjectiveOption,
     parameters_of,
@@ -38,6 +39,7 @@ def watch(
     not_modified_cost: Annotated[
         float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
     ] = 1.0,
+    keep: KeepOption = "all",
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
     # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
@@ -55,6 +57,7 @@ def watch(
         parameters=parameters_of(objective, half_life),
         revert_worth=revert_worth,
         not_modified_cost=not_modified_cost,
+        keep=keep,
     )
     watch_pages(
         named_pages(urls or [], file),

@@ -7,6 +7,7 @@ from pollwise.console.tables import count, folded, interval, moment, pairs
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.status import PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
+from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
 
 __all__ = ["print_status"]
 
@@ -39,7 +40,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("pages", f"{status.pages:,} ({status.failing:,} failing)"),
         ("polls", f"{status.polls:,}"),
         ("changes found", f"{status.changes:,}"),
-        ("versions kept", f"{status.versions:,}"),
+        ("versions kept", _versions(status)),
+        ("event log", f"{status.event_bytes / 1e6:.1f} MB of at most {MOST_EVENT_BYTES / 1e6:.0f}"),
         ("size", f"{status.bytes / 1e6:.1f} MB"),
         ("budget", status.budget or "-"),
         ("objective", status.objective or "-"),
@@ -55,6 +57,11 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows
+
+
+def _versions(status: Status) -> str:
+    size = f"{status.versions:,} ({status.version_bytes / 1e6:.1f} MB)"
+    return size if status.keep is None else f"{size}, to keep: {parse_retention(status.keep)}"
 
 
 def _clock(told: ClockSetBack) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pollwise.errors import InputError, StateError
+from pollwise.errors import InputError, StateError, StoreError
 from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
@@ -129,10 +129,17 @@ def read_knowledge(db: Path) -> Knowledge:
                 f" {db}` tells what is in it"
             )
         scheduler = settings.scheduler(len(records))
-        scheduler.restore([record.page for record in records], store.scheduler_state())
+        state = store.scheduler_state()
         learned = learned_by(store, scheduler.policy)
         outcomes = store.outcomes()
-    if learned is not None:
-        scheduler.policy.load_state_dict(learned)
+    try:
+        scheduler.restore([record.page for record in records], state)
+        if learned is not None:
+            scheduler.policy.load_state_dict(learned)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        raise StoreError(
+            f"{db}: what its last run left is damaged ({error}): restore a copy, or watch with"
+            " another file"
+        ) from error
     now = max(time.time(), scheduler.saved_at)
     return Knowledge(tuple(records), settings, scheduler, outcomes, now)

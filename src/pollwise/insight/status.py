@@ -66,11 +66,12 @@ class Outlook:
 class Status:
     """What a database says of its pages.
 
-    `budget`, `objective` and `started_at` (UTC seconds) are those of the latest run, None without
-    one; a collection has no objective. `clock_set_back` is the latest time that stored times were
-    found to be in the future. The numbers are those of `Totals`. `last_changes` and
-    `failures` name up to ten pages, the latest and the longest failing ones first. `forecast` is
-    None without pages, before the first run, and for a `collection`.
+    `budget`, `objective`, `started_at` (UTC seconds) and the versions to `keep` are those of the
+    latest run, None without one; a collection has no objective. `event_bytes` and `version_bytes`
+    are those of `Sizes`, the other numbers those of `Totals`. `clock_set_back` is the latest time
+    that stored times were found to be in the future. `last_changes` and `failures` name up to ten
+    pages, the latest and the longest failing ones first. `forecast` is None without pages, before
+    the first run, and for a `collection`.
     """
 
     database: str
@@ -81,6 +82,9 @@ class Status:
     polls: int
     changes: int
     versions: int
+    version_bytes: int
+    keep: str | None
+    event_bytes: int
     bytes: int
     failing: int
     clock_set_back: ClockSetBack | None
@@ -98,6 +102,7 @@ def read_status(db: Path) -> Status:
         settings = latest_settings(store)
         records = store.pages()
         collection = summarise_collection(store, records)
+        sizes = store.sizes()
         clock_set_back = store.clock_set_back()
     changed = [record for record in records if record.last_changed_at is not None]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
@@ -112,6 +117,9 @@ def read_status(db: Path) -> Status:
         polls=totals.polls,
         changes=totals.changes,
         versions=totals.versions,
+        version_bytes=sizes.bodies,
+        keep=None if settings is None else settings.keep,
+        event_bytes=sizes.events,
         bytes=totals.bytes,
         failing=totals.failing,
         clock_set_back=clock_set_back,

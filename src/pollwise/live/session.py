@@ -26,6 +26,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
+from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
 from pollwise.web.poller import Poller, WebPoller
@@ -58,6 +59,7 @@ class Session:
         self.clock = clock
         self._say = say
         store.set_back_times(clock())
+        store.keep_versions(parse_retention(settings.keep))
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
         learned = learned_by(store, self.scheduler.policy)
         self._learned = None if learned is None else not_after(learned, clock())

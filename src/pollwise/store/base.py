@@ -22,9 +22,11 @@ from pollwise.store.records import (
     NewPage,
     PageRecord,
     Run,
+    Sizes,
     StoredVersion,
     Totals,
 )
+from pollwise.store.retention import Retention
 from pollwise.types import Observation, Page, StateDict
 
 __all__ = ["StoreJournal", "StoreReader"]
@@ -48,6 +50,9 @@ class StoreReader(Protocol):
 
     def totals(self) -> Totals:
         """What the store holds, counted in one pass over the pages."""
+
+    def sizes(self) -> Sizes:
+        """The bytes of the event log and of the versions; at once, however many there are."""
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         """The latest polls of a page, newest first; the store keeps 50 of each page."""
@@ -92,10 +97,12 @@ class StoreReader(Protocol):
         """All runs, oldest first, even if their events were pruned."""
 
     def initial_state(self, run_id: int) -> bytes:
-        """The state given to `start_run`; `InputError` if the run is unknown or pruned."""
+        """The state given to `start_run`; `InputError` if there is no such run, or the beginning of
+        its event log was dropped.
+        """
 
     def events(self, run_id: int) -> Iterator[Event]:
-        """The event log of a run, in order, read in portions; empty if it was pruned.
+        """The event log of a run, in order, read in portions; what was dropped is missing.
 
         Includes events committed meanwhile. `InputError` for a line that is no event.
         """
@@ -183,6 +190,13 @@ class StoreJournal(Protocol):
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""
+
+    def keep_versions(self, retention: Retention) -> None:
+        """From now on, commits with polls drop versions that need not be kept, some with each.
+
+        So it takes until all pages were polled, or some thousand commits, before only what is to
+        be kept is left. Bodies without versions go too. `first_seen_at` of documents stays.
+        """
 
     def forget_learned(self) -> None:
         """Drop everything that was learned, such as before another policy takes over."""

@@ -19,6 +19,7 @@ __all__ = [
     "PageRecord",
     "PollResult",
     "Run",
+    "Sizes",
     "StoredVersion",
     "Totals",
 ]
@@ -186,6 +187,16 @@ class Totals:
     failing: int
     versions: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What grows with time, in bytes: the lines of the event log, and the bodies of all versions
+    as they are stored, each once.
+    """
+
+    events: int
+    bodies: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,6 +103,7 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--db", "none/x.db"], ["there is no folder", "none: make it"]),
         (["watch", SITE, "--db", "."], ["is a folder: name a database file"]),
         (["watch", SITE, "--objective", "x"], ["--objective", "'x'", "freshness", "watch --help"]),
+        (["watch", SITE, "--keep", "3y"], ["keep '3y'", "such as 20", "90d"]),
         (["watch", SITE, "--not-modified-cost", "2"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--revert-worth", "1.5"], ["--revert-worth", "1"]),

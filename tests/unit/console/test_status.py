@@ -19,6 +19,9 @@ STATUS = Status(
     polls=0,
     changes=0,
     versions=0,
+    version_bytes=34_000_000,
+    keep="90d",
+    event_bytes=12_000_000,
     bytes=1_000_000,
     failing=1,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
@@ -39,6 +42,8 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert max(map(len, terminal.plain.splitlines())) <= 80
     shown = " ".join(terminal.plain.replace("│", " ").split())
     assert "was 30 days ahead until 1970-01-01 00:00:00 (UTC): times of 2 polls were set" in shown
+    assert "0 (34.0 MB), to keep: 90 days" in shown
+    assert "12.0 MB of at most 300" in shown
     assert "12,345 (1 failing)" in terminal.plain
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain

@@ -53,6 +53,7 @@ COLUMNS = {
         "learned_pages": "whole whole bytes",
         "learned_shared": "text text text bytes",
         "scheduler_state": "text",
+        "sizes": "whole whole",
         "latest_time": "time",
         "pages_after": "whole",
         "times_of_page": "time",

@@ -40,19 +40,19 @@ def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> N
 
 
 def _save_version(connection: sqlite3.Connection, version: Version) -> None:
-    values = {"hash": version.body_hash}
-    if connection.execute(SQL["content_exists"], values).fetchone() is None:
+    values = {
+        "page_id": version.page_id,
+        "seen_at": version.seen_at,
+        "content_type": storable(version.content_type),
+        "body_hash": version.body_hash,
+    }
+    if not connection.execute(SQL["insert_version"], values).rowcount:
+        return
+    connection.execute(SQL["note_first_version"], values)
+    if connection.execute(SQL["content_exists"], {"hash": version.body_hash}).fetchone() is None:
         codec, data = pack_body(version.body)
         connection.execute(
             SQL["insert_content"],
-            {**values, "codec": codec, "size": len(version.body), "data": data},
+            {"hash": version.body_hash, "codec": codec, "size": len(version.body), "data": data},
         )
-    connection.execute(
-        SQL["insert_version"],
-        {
-            "page_id": version.page_id,
-            "seen_at": version.seen_at,
-            "content_type": storable(version.content_type),
-            "body_hash": version.body_hash,
-        },
-    )
+        connection.execute(SQL["add_body_bytes"], {"bytes": len(data)})

@@ -174,13 +174,29 @@ SELECT seq, line FROM events WHERE run_id = :run_id AND seq > :after ORDER BY se
 -- The oldest of the newest :kept runs.
 SELECT MIN(id) FROM (SELECT id FROM runs ORDER BY id DESC LIMIT :kept);
 
--- name: prune_events
+-- name: event_bytes_before
+-- The bytes of the events of the runs before one.
+SELECT COALESCE(SUM(LENGTH(line)), 0) FROM events WHERE run_id < :run_id;
+
+-- name: drop_runs_before
 -- Drop the event log of the runs before one.
 DELETE FROM events WHERE run_id < :run_id;
 
--- name: prune_initial_states
--- Drop the states from which the pruned event logs could be re-run.
-UPDATE runs SET initial_state = NULL WHERE id < :run_id;
+-- name: drop_initial_states
+-- Drop the states from which the runs before one could be re-run.
+UPDATE runs SET initial_state = NULL WHERE id < :run_id AND initial_state IS NOT NULL;
+
+-- name: add_event_bytes
+-- The event log has so many bytes more; the sum.
+UPDATE ledger SET event_bytes = event_bytes + :bytes RETURNING event_bytes;
+
+-- name: oldest_events
+-- The first events of the log, with the bytes of their lines.
+SELECT seq, run_id, LENGTH(line) FROM events ORDER BY seq LIMIT :limit;
+
+-- name: drop_events
+-- Drop the beginning of the event log.
+DELETE FROM events WHERE seq <= :seq;
 
 -- name: content_exists
 -- Whether a body is stored already.
@@ -199,6 +215,52 @@ SELECT codec, size, data FROM contents WHERE hash = :hash;
 INSERT INTO versions (page_id, seen_at, content_type, body_hash)
 VALUES (:page_id, :seen_at, :content_type, :body_hash)
 ON CONFLICT DO NOTHING;
+
+-- name: note_first_version
+-- When a page was first seen, if its versions tell.
+UPDATE pages SET first_seen_at = MIN(:seen_at, COALESCE(first_seen_at, :seen_at))
+WHERE id = :page_id;
+
+-- name: add_body_bytes
+-- The bodies have so many bytes more.
+UPDATE ledger SET body_bytes = body_bytes + :bytes;
+
+-- name: old_versions
+-- The oldest versions of a page that need not be kept; the newest one always is.
+SELECT seen_at, body_hash FROM versions
+WHERE page_id = :page_id
+    AND seen_at < (SELECT MAX(seen_at) FROM versions WHERE page_id = :page_id)
+    AND (seen_at < :before OR seen_at <= (
+        SELECT seen_at FROM versions WHERE page_id = :page_id
+        ORDER BY seen_at DESC LIMIT 1 OFFSET :kept
+    ))
+ORDER BY seen_at LIMIT :most;
+
+-- name: drop_version
+-- Drop a version.
+DELETE FROM versions WHERE page_id = :page_id AND seen_at = :seen_at;
+
+-- name: drop_content
+-- Drop a body that belongs to no version any more; its bytes, if it was dropped.
+DELETE FROM contents
+WHERE hash = :hash AND NOT EXISTS (SELECT 1 FROM versions WHERE body_hash = :hash)
+RETURNING LENGTH(data);
+
+-- name: swept_page
+-- Where the round through all pages is.
+SELECT swept_page FROM ledger;
+
+-- name: note_swept_page
+-- The round through all pages has come so far.
+UPDATE ledger SET swept_page = :page_id;
+
+-- name: next_page_with_versions
+-- The next page on that round, removed ones too.
+SELECT MIN(page_id) FROM versions WHERE page_id > :after;
+
+-- name: sizes
+-- The bytes of the event log and of the bodies.
+SELECT event_bytes, body_bytes FROM ledger;
 
 -- name: versions
 -- The versions of a page, oldest first.
@@ -271,7 +333,7 @@ SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIM
 -- name: documents_after
 -- Pages that were seen, with their texts.
 SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
-       (SELECT MIN(seen_at) FROM versions WHERE page_id = p.id), p.seen_at, p.last_changed_at,
+       p.first_seen_at, p.seen_at, p.last_changed_at,
        p.polls, p.changes, p.gone, o.url
 FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
 LEFT JOIN pages AS o ON o.id = p.duplicate_of
@@ -345,13 +407,15 @@ UPDATE versions SET seen_at = :after WHERE page_id = :page_id AND seen_at = :bef
 UPDATE pages SET
     polled_at = CASE polled_at WHEN :before THEN :after ELSE polled_at END,
     seen_at = CASE seen_at WHEN :before THEN :after ELSE seen_at END,
-    last_changed_at = CASE last_changed_at WHEN :before THEN :after ELSE last_changed_at END
+    last_changed_at = CASE last_changed_at WHEN :before THEN :after ELSE last_changed_at END,
+    first_seen_at = CASE first_seen_at WHEN :before THEN :after ELSE first_seen_at END
 WHERE id = :page_id;
 
 -- name: set_back_told
 -- Set the other times of a page back.
 UPDATE pages SET
     added_at = MIN(added_at, :now),
+    first_seen_at = MIN(first_seen_at, :now),
     last_changed_at = MIN(last_changed_at, :now)
 WHERE id = :page_id;
 

@@ -14,6 +14,7 @@ from pollwise.store.records import (
     Hit,
     PageRecord,
     Run,
+    Sizes,
     StoredVersion,
     Totals,
 )
@@ -54,6 +55,9 @@ class SqliteReader:
 
     def totals(self) -> Totals:
         return Totals(*self._connection.row("totals"))
+
+    def sizes(self) -> Sizes:
+        return Sizes(*self._connection.row("sizes"))
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)
@@ -112,7 +116,10 @@ class SqliteReader:
         for (state,) in self._connection.rows("initial_state", run_id=run_id):
             if state is not None:
                 return bytes(state)
-        raise InputError(f"{self.path} has no run {run_id}, or its event log was pruned")
+        raise InputError(
+            f"{self.path} has no run {run_id}, or its event log was pruned:"
+            " only a run whose log is whole can be re-run"
+        )
 
     def events(self, run_id: int) -> Iterator[Event]:
         for _, line in self._connection.rows_by_key("events_after", _EVENTS_AT_ONCE, run_id=run_id):

@@ -16,6 +16,7 @@ from typing import Self
 from pollwise.errors import InputError
 from pollwise.events import encode
 from pollwise.store.records import Batch, ClockSetBack, NewPage
+from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
@@ -28,6 +29,7 @@ from pollwise.store.sqlite.database import (
 from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.polls import save_poll
+from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
 from pollwise.store.sqlite.rows import page_record, page_values
@@ -49,6 +51,7 @@ class Store(SqliteReader):
         super().__init__(Connection(path, connection))
         self._use: FileUse | None = use
         self._run_id: int | None = None
+        self._retention = KEEP_ALL
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -154,18 +157,21 @@ class Store(SqliteReader):
             if batch.events:
                 if self._run_id is None:
                     raise InputError("events belong to a run: call start_run first")
-                connection.executemany(
-                    SQL["insert_event"],
-                    [{"run_id": self._run_id, "line": encode(event)} for event in batch.events],
-                )
+                log_events(connection, self._run_id, [encode(event) for event in batch.events])
+            if self._retention != KEEP_ALL and batch.polls:
+                polled = {poll.observation.page_id for poll in batch.polls}
+                drop_versions(connection, self._retention, polled, _latest_time(batch))
 
     def prune_events(self, keep_runs: int) -> None:
         if keep_runs < 1:
             raise InputError(f"keep_runs is {keep_runs}; expected at least 1, the current run")
         with self._connection.transaction() as connection:
             oldest = connection.execute(SQL["oldest_kept_run"], {"kept": keep_runs}).fetchone()[0]
-            connection.execute(SQL["prune_events"], {"run_id": oldest})
-            connection.execute(SQL["prune_initial_states"], {"run_id": oldest})
+            if oldest is not None:
+                drop_runs_before(connection, oldest)
+
+    def keep_versions(self, retention: Retention) -> None:
+        self._retention = retention
 
     def forget_learned(self) -> None:
         with self._connection.transaction() as connection:

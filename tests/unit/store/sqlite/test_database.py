@@ -16,7 +16,7 @@ import pytest
 from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database
 from pollwise.store.sqlite.database import (
     APPLICATION_ID,
@@ -220,6 +220,28 @@ def test_an_older_format_is_converted_by_a_writer_alone(
         assert connection.execute("SELECT a FROM more").fetchall() == [(0,)]
         assert connection.execute("PRAGMA user_version").fetchone() == (NEXT_FORMAT,)
     Store.open_readonly(ours).close()
+
+
+def test_what_an_older_version_kept_is_counted_when_it_is_converted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "migrations", lambda: migrations()[:3])
+        lock_for_writing(path).release()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(
+            "INSERT INTO pages (id, url, scope, weight, cost, added_at, seen_at, polled_at)"
+            " VALUES (0, 'https://a.example/', '', 1, 1, 0, 7, 7);"
+            "INSERT INTO versions VALUES (0, 3, 'text/plain', 'a'), (0, 7, 'text/plain', 'b');"
+            "INSERT INTO contents VALUES ('a', 'raw', 2, x'0102'), ('b', 'raw', 3, x'010203');"
+            "INSERT INTO events (run_id, line) VALUES (1, '12345'), (1, '678');"
+            "INSERT INTO runs (started_at, settings) VALUES (9, '{}');"
+        )
+    with Store.open(path) as store:
+        assert store.sizes() == Sizes(events=8, bodies=5)
+        assert [document.first_seen_at for document in store.documents()] == [3.0]
+        assert store.set_back_times(9.0) is None
+        assert store.set_back_times(8.0) == ClockSetBack(8.0, ahead=1.0, polls=0)
 
 
 def test_a_conversion_that_fails_leaves_the_older_format(
