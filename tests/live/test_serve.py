@@ -27,6 +27,7 @@ from pollwise.relevance.topic import topic
 from pollwise.search.api import Sleep, engine_api
 from pollwise.search.engine_directory import EngineDirectory
 from pollwise.search.peer_client import PeerClient
+from pollwise.search.prompt_protocol import PromptProtocol
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage
@@ -81,7 +82,14 @@ async def quick_sleep(seconds: float) -> None:
 
 @asynccontextmanager
 async def running(
-    db: Path, *peers: str, at: socket.socket | None = None, sleep: Sleep = asyncio.sleep
+    db: Path,
+    *peers: str,
+    at: socket.socket | None = None,
+    sleep: Sleep = asyncio.sleep,
+    protocol: type[PromptProtocol] = PromptProtocol,
+    names: tuple[str, ...] = (),
+    token: str | None = None,
+    tokens: dict[str, str] | None = None,
 ) -> AsyncIterator[Engine]:
     """An engine that has met its peers, as far as they run. For it, time passes when it meets them
     again.
@@ -91,7 +99,7 @@ async def running(
     address = address_of(listener)
     async with AsyncExitStack() as stack:
         processor = stack.enter_context(QueryProcessor(db))
-        client = await stack.enter_async_context(PeerClient(timeout=PEER_SECONDS))
+        client = await stack.enter_async_context(PeerClient(timeout=PEER_SECONDS, tokens=tokens))
         directory = EngineDirectory(peers, clock=lambda: now)
 
         async def meet() -> None:
@@ -99,8 +107,16 @@ async def running(
             now += 1000.0
             await directory.refresh(client.describe)
 
-        api = engine_api(processor, directory, client, address=address, sleep=sleep)
-        config = uvicorn.Config(api, lifespan="on", ws="none", log_config=None, access_log=False)
+        api = engine_api(
+            *(processor, directory, client),
+            address=address,
+            sleep=sleep,
+            names=names,
+            token=token,
+        )
+        config = uvicorn.Config(
+            api, http=protocol, lifespan="on", ws="none", log_config=None, access_log=False
+        )
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         session = await stack.enter_async_context(aiohttp.ClientSession())
@@ -361,9 +377,9 @@ async def test_requests_that_cannot_be_answered(sea: Path) -> None:
             assert status == 400
             assert line in document["error"]
             assert "\n" not in document["error"]
-        assert await near.get("/") == (
+        assert await near.get("/nothing") == (
             404,
-            {"error": "there is no /: ask /search?q=WORDS, /engine or /health"},
+            {"error": "there is no /nothing: ask /search?q=WORDS, /engine or /health"},
         )
 
 
@@ -484,3 +500,144 @@ async def started(
     )
     assert match, line
     return process, match[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:8900", 200),
+        ("[::1]:8900", 200),
+        ("192.0.2.7", 200),  # an address cannot be pointed elsewhere
+        ("localhost", 200),
+        ("LocalHost.:80", 200),
+        ("search.example:8900", 200),
+        ("evil.example", 421),
+        ("search.example.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost@evil.example", 421),
+        ("[::1", 421),
+        ("", 421),
+        ("::1", 421),
+    ],
+)
+async def test_only_its_own_names_are_answered(sea: Path, host: str, status: int) -> None:
+    async with running(sea, names=("search.example",)) as near:
+        for path in ("/", "/search?q=whale", "/engine", "/health", "/nothing"):
+            url = yarl.URL(near.address + path)
+            async with near.session.get(url, headers={"Host": host}) as answer:
+                assert answer.status == (404 if (path, status) == ("/nothing", 200) else status)
+                if status == 421:
+                    assert set(await answer.json()) == {"error"}
+
+
+TOKEN = "a-token-of-16-letters"
+
+
+async def test_without_its_token_nobody_learns_anything(sea: Path, numbers: Path) -> None:
+    async with running(sea, token=TOKEN) as far:
+        for path in ("/", "/search?q=whale", "/engine", "/health", "/nothing"):
+            for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}):
+                async with far.session.get(far.address + path, headers=sent) as answer:
+                    assert answer.status == 401
+                    assert answer.headers["WWW-Authenticate"] == "Bearer"
+                    assert b"whale" not in await answer.read()
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        async with far.session.get(far.address + "/search?q=whale", headers=bearer) as answer:
+            assert answer.status == 200
+        async with far.session.get(f"{far.address}/?q=whale&token={TOKEN}") as answer:
+            assert answer.status == 200
+            assert f'name="token" value="{TOKEN}"' in await answer.text()
+        # A peer needs it too.
+        async with running(numbers, far.address) as near:
+            _, told = await near.get("/engine")
+            assert told["peers"][0]["error"] == "wants its token: give its URL with ?token=TOKEN"
+        async with running(numbers, far.address, tokens={far.address: TOKEN}) as near:
+            assert set(urls(await near.search("whale"))) == set(SEA)
+
+
+class Impatient(PromptProtocol):
+    seconds = 0.3
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HTTP/1.1\r\n",
+    ],
+)
+async def test_a_client_that_says_little_is_cut_off(sea: Path, begin: bytes) -> None:
+    async with running(sea, protocol=Impatient) as near:
+        host, port = near.address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(begin)
+
+        async def drip() -> None:
+            while True:
+                writer.write(b"X")
+                await asyncio.sleep(0.02)
+
+        dripping = asyncio.create_task(drip() if begin else asyncio.sleep(0))
+        with suppress(ConnectionError):
+            async with asyncio.timeout(20):
+                while await reader.read(1 << 16):
+                    pass
+        dripping.cancel()
+        writer.close()
+        assert await near.get("/health") == (200, {"status": "ok"})
+
+
+async def test_a_client_that_takes_no_answer_is_cut_off(sea: Path) -> None:
+    async with running(sea, protocol=Impatient) as near:
+        host, port = near.address.removeprefix("http://").split(":")
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(client, (host, int(port)))
+            request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            with pytest.raises(ConnectionError):
+                await asyncio.wait_for(loop.sock_sendall(client, request * 200_000), 20)
+
+
+async def test_the_page_for_people(sea: Path) -> None:
+    async with running(sea) as near:
+        async with near.session.get(near.address) as answer:
+            assert answer.status == 200
+            assert answer.content_type == "text/html"
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Referrer-Policy"] == "no-referrer"
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            assert "3 documents" in await answer.text()
+        async with near.session.get(near.address, params={"q": "whale"}) as answer:
+            text = await answer.text()
+            assert text.count("<li>") == 3
+            assert "<mark>whale</mark>" in text
+        for asked, status in (({"q": "-x"}, 400), ({"q": "a" * 1001}, 400), ({"offset": "x"}, 400)):
+            async with near.session.get(near.address, params=asked) as answer:
+                assert answer.status == status
+                assert 'role="alert"' in await answer.text()
+
+
+async def test_an_engine_that_others_can_reach_makes_a_token(sea: Path) -> None:
+    async with AsyncExitStack() as stack:
+        process, address = await started(stack, sea, "--host", "0.0.0.0")
+        assert process.stderr is not None
+        line = (await process.stderr.readline()).decode()
+        told = re.fullmatch(
+            r"pollwise: warning: others than this machine can reach it; every request needs the"
+            rf" token: open {address}/\?token=([\w-]{{32}})\n",
+            line,
+        )
+        assert told, line
+        reached = address.replace("0.0.0.0", "127.0.0.1")
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        async with session.get(f"{reached}/health") as answer:
+            assert answer.status == 401
+        async with session.get(f"{reached}/?token={told[1]}") as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        await process.communicate()

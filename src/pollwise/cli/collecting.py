@@ -114,15 +114,35 @@ def serve(
         typer.Option(
             "--peers",
             metavar="URL",
-            help="Another engine, which gets the queries that are about its topic; give several.",
+            help="Another engine, which gets the queries that are about its topic, with"
+            " ?token=TOKEN if it wants one; give several.",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A host name by which it may be asked, besides localhost and addresses."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="POLLWISE_TOKEN",
+            help="What every request must bring. If others can reach --host, one is made anyway.",
         ),
     ] = None,
 ) -> None:
-    """Answer searches of the collection over HTTP, with the help of peers, until stopped."""
+    """Answer searches of the collection over HTTP, in a browser too, until stopped."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     from pollwise.search.serving import serve_collection
 
-    serve_collection(db, host=host, port=port, peers=peers or [], tell=notify)
+    serve_collection(
+        db,
+        host=host,
+        port=port,
+        peers=peers or [],
+        tell=notify,
+        names=name or [],
+        token=token,
+    )
 
 
 def export(

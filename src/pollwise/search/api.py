@@ -13,34 +13,39 @@
 are the places of the query's words in the snippet, in Unicode characters. `engines` are those that
 answered, this one first, and `failed` those that should have. `limit` is at most 100, `offset` at
 most 900; `hops` is 0 if the query must not be forwarded, as in queries from peers. `GET /engine`
-answers what the engine is about and which peers it knows, `GET /health` `{"status": "ok"}`. Errors
-are `{"error": ...}`, one line, with the status 400 (the query), 404 (the path), 405 (the method) or
-503 (the database, or too much to do).
+answers what the engine is about and which peers it knows, `GET /health` `{"status": "ok"}`, and
+`GET /?q=WORDS&offset=0` a page for people (`pollwise.search.page`). Errors are `{"error": ...}`,
+one line, with the status 400 (the query), 401 (no token), 404 (the path), 405 (the method), 421 (a
+Host that is none of the engine's) or 503 (the database, or too much to do); see
+`pollwise.search.access`.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pollwise.errors import InputError, StateError, StoreError
+from pollwise.search.access import Guard
 from pollwise.search.engine_directory import EngineDirectory, Peer
+from pollwise.search.page import PAGE_HEADERS, search_page
 from pollwise.search.peer_client import PeerClient
-from pollwise.search.query_broker import MOST_RESULTS, Found, QueryBroker
+from pollwise.search.query_broker import MOST_OFFSET, MOST_RESULTS, Found, QueryBroker
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
 
 __all__ = ["Sleep", "engine_api"]
 
 _LONGEST_QUERY = 1000
-_MOST_OFFSET = 900
+_SHOWN = 10
 _RENEWAL = 60.0
 _LOOK = 1.0
 
@@ -56,27 +61,50 @@ def engine_api(
     client: PeerClient,
     *,
     address: str,
+    names: Collection[str] = (),
+    token: str | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Starlette:
     """The topic engine as an ASGI application with the URL `address`.
 
+    For `names` and `token` see `pollwise.search.access.Guard`.
     While it runs, the engine directory asks the peers that are due, and the description of the
     collection is renewed each minute.
     """
     broker = QueryBroker(processor, directory, client, address=address)
 
     async def search(request: Request) -> JSONResponse:
-        query = request.query_params.get("q", "")
-        if len(query) > _LONGEST_QUERY:
-            raise InputError(
-                f"the query has {len(query)} characters; expected at most {_LONGEST_QUERY}"
-            )
+        query = _query(request)
         limit = _whole(request, "limit", 10, 1, MOST_RESULTS)
-        offset = _whole(request, "offset", 0, 0, _MOST_OFFSET)
+        offset = _whole(request, "offset", 0, 0, MOST_OFFSET)
         hops = _whole(request, "hops", 1, 0, 1)
         found = await broker.search(query, limit, offset, forward=hops > 0)
         asked = {"query": query, "limit": limit, "offset": offset}
         return JSONResponse({**asked, **_found(found)})
+
+    async def page(request: Request) -> Response:
+        about, sent = processor.description, request.query_params
+        query, status, found, error = sent.get("q", "").strip(), 200, None, None
+        offset = 0
+        try:
+            offset = _whole(request, "offset", 0, 0, MOST_OFFSET)
+            if query:
+                found = await broker.search(_query(request), _SHOWN, offset, forward=True)
+        except InputError as refused:
+            status, error = 400, str(refused)
+        except (StoreError, OverloadedError) as refused:
+            status, error = 503, str(refused)
+        body = search_page(
+            about.name,
+            about.documents,
+            query=query[:_LONGEST_QUERY],
+            limit=_SHOWN,
+            offset=offset,
+            found=found,
+            error=error,
+            token=sent.get("token"),
+        )
+        return Response(body, status, PAGE_HEADERS)
 
     async def engine(request: Request) -> JSONResponse:
         peers = [_peer(peer) for peer in directory.peers]
@@ -101,6 +129,7 @@ def engine_api(
 
     return Starlette(
         routes=[
+            Route("/", page),
             Route("/search", search),
             Route("/engine", engine),
             Route("/health", health),
@@ -112,6 +141,7 @@ def engine_api(
             HTTPException: _no_such_thing,
         },
         lifespan=lifespan,
+        middleware=[Middleware(Guard, names=names, token=token)],
     )
 
 
@@ -128,6 +158,15 @@ async def _keep_description(processor: QueryProcessor, sleep: Sleep) -> None:
             await processor.refresh()
         except (StoreError, StateError, InputError) as error:
             _log.warning("the description of the collection stays as it was: %s", error)
+
+
+def _query(request: Request) -> str:
+    query = request.query_params.get("q", "")
+    if len(query) > _LONGEST_QUERY:
+        raise InputError(
+            f"the query has {len(query)} characters; expected at most {_LONGEST_QUERY}"
+        )
+    return query
 
 
 def _whole(request: Request, name: str, default: int, least: int, most: int) -> int:

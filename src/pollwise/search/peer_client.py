@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections.abc import Mapping
 from typing import Self
 
 import aiohttp
@@ -33,9 +34,13 @@ class PeerClient:
 
     `PeerError` if a peer has not answered in full within `timeout` seconds, or answers with more
     than 1 MiB, a status other than 200 (a redirect too), or something else than was asked for.
+    `tokens` are those that peers want to see, by URL.
     """
 
-    def __init__(self, *, timeout: float = PEER_SECONDS) -> None:
+    def __init__(
+        self, *, timeout: float = PEER_SECONDS, tokens: Mapping[str, str] | None = None
+    ) -> None:
+        self._tokens = tokens or {}
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
 
@@ -57,7 +62,7 @@ class PeerClient:
 
     async def describe(self, peer: str) -> Description:
         """What the peer tells of itself."""
-        document = await self._ask(f"{peer}/engine", {})
+        document = await self._ask(peer, "/engine", {})
         try:
             return read_description(document)
         except ValueError as error:
@@ -66,18 +71,18 @@ class PeerClient:
     async def search(self, peer: str, query: str, limit: int) -> tuple[list[Result], int]:
         """What the peer finds without forwarding, best first, and how many of its pages match."""
         asked = {"q": query, "limit": str(limit), "hops": "0"}
-        document = await self._ask(f"{peer}/search", asked)
+        document = await self._ask(peer, "/search", asked)
         try:
             return read_results(document, peer, limit)
         except ValueError as error:
             raise PeerError(f"answers {error}") from error
 
-    async def _ask(self, url: str, parameters: dict[str, str]) -> object:
+    async def _ask(self, peer: str, path: str, parameters: dict[str, str]) -> object:
         if self._session is None:
             raise RuntimeError("this PeerClient is not open; use it within `async with`")
         try:
             async with asyncio.timeout(self._timeout):
-                body = await self._read(self._session, url, parameters)
+                body = await self._read(self._session, peer, path, parameters)
         except TimeoutError as error:
             raise PeerError(f"no complete answer within {self._timeout:g} s") from error
         except aiohttp.ClientConnectorError as error:
@@ -92,9 +97,17 @@ class PeerClient:
         return document
 
     async def _read(
-        self, session: aiohttp.ClientSession, url: str, parameters: dict[str, str]
+        self, session: aiohttp.ClientSession, peer: str, path: str, parameters: dict[str, str]
     ) -> bytes:
-        async with session.get(url, params=parameters, allow_redirects=False) as response:
+        token = self._tokens.get(peer)
+        async with session.get(
+            f"{peer}{path}",
+            params=parameters,
+            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            allow_redirects=False,
+        ) as response:
+            if response.status == 401:
+                raise PeerError("wants its token: give its URL with ?token=TOKEN")
             if response.status == 400:
                 raise RefusedError("refuses the query")
             if response.status != 200:

@@ -20,10 +20,13 @@ from pollwise.search.results import Answer, Result, merge
 from pollwise.store.records import Hit
 from pollwise.store.sqlite.search import expression_of
 
-__all__ = ["MOST_RESULTS", "Found", "QueryBroker", "peers_for"]
+__all__ = ["MOST_OFFSET", "MOST_RESULTS", "Found", "QueryBroker", "peers_for"]
 
 MOST_RESULTS = 100
 """The most results that one request, here or to a peer, may ask for."""
+
+MOST_OFFSET = 900
+"""The most results that one request may skip."""
 
 _MOST_PEERS = 3
 _NEAR_SHARE = 0.5

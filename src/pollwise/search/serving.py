@@ -3,16 +3,18 @@
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import uvicorn
 import uvloop
 
 from pollwise.errors import InputError
+from pollwise.search.access import checked_token, is_loopback, new_token
 from pollwise.search.api import engine_api
 from pollwise.search.engine_directory import EngineDirectory
 from pollwise.search.peer_client import PeerClient
+from pollwise.search.prompt_protocol import PromptProtocol
 from pollwise.search.query_processor import QueryProcessor
 from pollwise.web.urls import canonical
 
@@ -23,17 +25,29 @@ _SECONDS_TO_FINISH = 5
 
 
 def serve_collection(
-    db: Path, *, host: str, port: int, peers: Sequence[str], tell: Callable[[str], None]
+    db: Path,
+    *,
+    host: str,
+    port: int,
+    peers: Sequence[str],
+    tell: Callable[[str], None],
+    names: Sequence[str] = (),
+    token: str | None = None,
 ) -> None:
     """Answer searches of the collection in `db` until SIGINT or SIGTERM; `port` 0: any free one.
 
+    Requests must name the engine by an address, as localhost, as `host` or by one of `names`. They
+    must have the `token`; where others than this machine can reach it and none is given, one is
+    made and told. A peer that wants a token has it in its URL, as `http://peer:8900/?token=TOKEN`.
     `tell` gets a line for the user once connections are taken. The database is only read: `pollwise
     collect` may be at work on it. `InputError` if the address cannot be listened on, a peer has no
     usable URL or there is no collection; `StoreError` if the database cannot be read.
     """
-    known = list(dict.fromkeys(map(_peer_url, peers)))
+    known = dict(map(_peer, peers))
+    if token is not None:
+        token = checked_token(token)
     with QueryProcessor(db) as processor, _listening(host, port) as listener:
-        address = _address(listener)
+        address, beyond = _address(listener), not is_loopback(listener.getsockname()[0])
         if address in known:
             raise InputError(f"--peers {address} is this engine itself: leave it out")
         about = processor.description
@@ -41,15 +55,33 @@ def serve_collection(
             f"{about.documents:,d} documents of {db} at {address}, peers: {len(known)};"
             " Ctrl-C ends it"
         )
-        uvloop.run(_serve(processor, EngineDirectory(known, clock=time.time), listener))
+        if beyond:
+            shown = "TOKEN"
+            if token is None:
+                shown = token = new_token()
+            tell(
+                "warning: others than this machine can reach it; every request needs the token:"
+                f" open {address}/?token={shown}"
+            )
+        guarded = {name.lower().rstrip(".") for name in (host, *names)}
+        directory = EngineDirectory(known, clock=time.time)
+        tokens = {url: sent for url, sent in known.items() if sent is not None}
+        uvloop.run(_serve(processor, directory, listener, tokens, guarded, token))
 
 
 async def _serve(
-    processor: QueryProcessor, directory: EngineDirectory, listener: socket.socket
+    processor: QueryProcessor,
+    directory: EngineDirectory,
+    listener: socket.socket,
+    tokens: Mapping[str, str],
+    names: Collection[str],
+    token: str | None,
 ) -> None:
-    async with PeerClient() as client:
+    async with PeerClient(tokens=tokens) as client:
+        address = _address(listener)
         config = uvicorn.Config(
-            engine_api(processor, directory, client, address=_address(listener)),
+            engine_api(processor, directory, client, address=address, names=names, token=token),
+            http=PromptProtocol,
             lifespan="on",
             ws="none",
             log_config=None,
@@ -68,15 +100,19 @@ async def _serve(
         await server.serve(sockets=[listener])
 
 
-def _peer_url(text: str) -> str:
-    """The canonical URL of a peer, without a slash at the end."""
+def _peer(text: str) -> tuple[str, str | None]:
+    """The canonical URL of a peer, without a slash at the end, and the token that it wants."""
     try:
-        url = canonical(text)
+        url, mark, query = canonical(text).partition("?")
     except InputError as error:
         raise InputError(f"--peers: {error}") from error
-    if "?" in url:
-        raise InputError(f"--peers {text}: leave out what follows the question mark")
-    return url.rstrip("/")
+    if not mark:
+        return url.rstrip("/"), None
+    if not query.startswith("token="):
+        raise InputError(
+            f"--peers {text}: leave out what follows the question mark, unless it is token=TOKEN"
+        )
+    return url.rstrip("/"), checked_token(query.removeprefix("token="))
 
 
 def _listening(host: str, port: int) -> socket.socket:

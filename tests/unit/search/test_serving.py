@@ -53,6 +53,7 @@ def test_a_host_that_is_not_ours(db: Path, host: str) -> None:
         ("ftp://a.example", "--peers: ftp is not fetched"),
         ("nonsense", "--peers: .*nonsense"),
         ("http://a.example/?q=1", "--peers http://a.example/.q=1: leave out what follows"),
+        ("http://a.example/?token=short", "a token needs 16 to 200 letters"),
     ],
 )
 def test_a_peer_without_a_usable_url(db: Path, peer: str, line: str) -> None:
@@ -67,3 +68,9 @@ def test_an_engine_that_is_its_own_peer(db: Path) -> None:
         serve_collection(
             db, host="127.0.0.1", port=port, peers=[f"http://127.0.0.1:{port}/"], tell=print
         )
+
+
+@pytest.mark.parametrize("token", ["", "short", "a" * 201, "with spaces and so on", "ä" * 20])
+def test_a_token_that_cannot_be_sent(db: Path, token: str) -> None:
+    with pytest.raises(InputError, match="a token needs 16 to 200 letters"):
+        serve_collection(db, host="127.0.0.1", port=0, peers=[], tell=print, token=token)
