@@ -8,15 +8,18 @@
     ├── StoreError (OSError)           the database file cannot be read or written
     │   ├── StoreBusyError            ... another program holds its lock; trying again may help
     │   └── StoreVersionError          ... was written by another version of pollwise
-    └── StateError (ValueError)        learned state that does not fit the policy it is loaded into
+    ├── StateError (ValueError)        learned state that does not fit the policy it is loaded into
+    └── PostponedError                 a fetch that could not be made, through no fault of its page
 
 Every message names the input, the place and the remedy, in one line.
-What goes wrong on the web is no error but an `Observation` with the outcome FAILED.
+What goes wrong on the web is no error but an `Observation` with the outcome FAILED; a
+`PostponedError` ends as an `Observation`, too: POSTPONED.
 """
 
 __all__ = [
     "InputError",
     "PollwiseError",
+    "PostponedError",
     "StateError",
     "StoreBusyError",
     "StoreError",
@@ -51,3 +54,10 @@ class StoreVersionError(StoreError):
 
 class StateError(PollwiseError, ValueError):
     """Learned state that does not fit the policy or scheduler it is loaded into."""
+
+
+class PostponedError(PollwiseError):
+    """A fetch that could not be made, through no fault of page or host; says why in words.
+
+    This machine lacked a connection or memory, or a host on the way was busy.
+    """

@@ -52,7 +52,8 @@ class WatchSettings:
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
-    `WebPoller`. `keep` says which versions of pages are kept, as `parse_retention` reads it.
+    `WebPoller`. `keep` says which versions of pages are kept, as `parse_retention` reads it;
+    `allow_private`: redirects may lead to any address, see `HttpFetcher`.
     `InputError` for values out of range.
     """
 
@@ -62,6 +63,7 @@ class WatchSettings:
     revert_worth: float = 1.0
     not_modified_cost: float = 1.0
     keep: str = "all"
+    allow_private: bool = False
 
     def __post_init__(self) -> None:
         parse_budget(self.budget)
@@ -100,9 +102,10 @@ class CollectSettings:
     for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
     run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    `keep` says which versions of pages are kept, as `parse_retention` reads it. The store keeps
-    budget, topic, subject and `keep`; the others hold for one run. `InputError` for an unusable
-    budget, crawl delay, number of workers or `keep`.
+    `keep` says which versions of pages are kept, as `parse_retention` reads it; `allow_private`:
+    links may lead to any address, see `HttpFetcher`. The store keeps budget, topic, subject and
+    `keep`; the others hold for one run. `InputError` for an unusable budget, crawl delay, number of
+    workers or `keep`.
     """
 
     budget: str = "1/second"
@@ -116,6 +119,7 @@ class CollectSettings:
     requests: int | None = None
     workers: int = 1
     keep: str = "all"
+    allow_private: bool = False
 
     def __post_init__(self) -> None:
         parse_retention(self.keep)

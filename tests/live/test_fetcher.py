@@ -16,13 +16,15 @@ NOTHING = PageMemory()
 
 @pytest.fixture
 async def fetcher(clock) -> AsyncIterator[HttpFetcher]:
-    async with HttpFetcher(clock=clock, user_agent="tester/1 (+https://t.example)") as fetcher:
+    async with HttpFetcher(
+        clock=clock, allow_private=True, user_agent="tester/1 (+https://t.example)"
+    ) as fetcher:
         yield fetcher
 
 
 @pytest.fixture
 async def frugal(clock) -> AsyncIterator[HttpFetcher]:
-    async with HttpFetcher(clock=clock, max_bytes=1000) as fetcher:
+    async with HttpFetcher(clock=clock, allow_private=True, max_bytes=1000) as fetcher:
         yield fetcher
 
 
@@ -155,7 +157,7 @@ async def test_a_server_that_never_answers(site, clock):
         raise web.HTTPNotFound
 
     site.answers["/a"] = hang
-    async with HttpFetcher(clock=clock, timeout=0.1) as impatient:
+    async with HttpFetcher(clock=clock, allow_private=True, timeout=0.1) as impatient:
         result = await impatient.fetch(site.url("/a"), NOTHING)
     never.set()
     assert result.error == "no complete answer within 0.1 s"
@@ -312,4 +314,4 @@ async def test_header_bytes_that_are_no_text_are_not_remembered(raw, fetcher):
 
 async def test_it_must_be_open(clock):
     with pytest.raises(RuntimeError, match="async with"):
-        await HttpFetcher(clock=clock).fetch("http://h/", NOTHING)
+        await HttpFetcher(clock=clock, allow_private=True).fetch("http://h/", NOTHING)

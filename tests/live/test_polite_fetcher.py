@@ -5,11 +5,12 @@ from itertools import pairwise
 
 import pytest
 
+from pollwise.errors import PostponedError
 from pollwise.types import PageMemory
 from pollwise.web import polite_fetcher
 from pollwise.web.fetcher import FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.robots_txt import RobotsTxt
+from pollwise.web.robots_txt import RobotsTxt, Rules
 
 NOTHING = PageMemory()
 
@@ -21,11 +22,15 @@ class Web:
         self.now = 0.0
         self.redirects = {f"http://{host}/robots.txt": to for host, to in redirects.items()}
         self.exchanges = []
+        self.answer = None
         self.polite = PoliteFetcher(self, delay=3.0, clock=lambda: self.now, sleep=self.sleep)
 
     async def sleep(self, seconds):
         assert seconds <= 3.0
         await asyncio.sleep(0)
+        self.now += seconds
+
+    async def wait(self, seconds):
         self.now += seconds
 
     async def fetch(self, url, memory, *, may_follow=None):
@@ -35,6 +40,8 @@ class Web:
         self.now = begun_at + 1.0
         self.exchanges.append((url, begun_at, memory))
         target = self.redirects.get(url)
+        if target is None and self.answer is not None:
+            return self.answer
         if target is None:
             return FetchResult(url, url, 200, body=b"User-agent: *\nDisallow: /secret")
         return FetchResult(url, url, 302, error="refused", redirected_to=target)
@@ -68,11 +75,60 @@ async def test_redirects_take_turns_as_well():
 async def test_a_thousand_hosts_cannot_send_the_robot_against_one():
     web = Web(**{f"h{n}": "http://victim/robots.txt" for n in range(1000)})
     robots = RobotsTxt(web.polite, clock=lambda: web.now)
-    rules = await asyncio.gather(*(robots.rules(f"http://h{n}/") for n in range(1000)))
+    asking = (robots.rules(f"http://h{n}/") for n in range(1000))
+    told = await asyncio.gather(*asking, return_exceptions=True)
     begins = [begun for url, begun, _ in web.exchanges if url == "http://victim/robots.txt"]
-    assert len(begins) == 10
+    assert len(begins) == 5
     assert min(b - a for a, b in pairwise(begins)) >= 4.0
-    assert sum(r.unreachable is None for r in rules) == 10
+    assert sum(isinstance(one, Rules) for one in told) == 5
+    assert sum(isinstance(one, PostponedError) for one in told) == 995
+
+
+async def test_a_host_that_others_redirect_to_still_answers_for_itself():
+    web = Web(**{f"h{n}": "http://victim/" for n in range(100)})
+    asking = [web.polite.fetch(f"http://h{n}/robots.txt", NOTHING) for n in range(100)]
+    redirected = asyncio.gather(*asking, return_exceptions=True)
+    await web.sleep(0.0)
+    assert (await web.polite.fetch("http://victim/", NOTHING)).status == 200
+    await redirected
+
+
+async def test_a_host_is_left_as_much_time_as_it_asks_for():
+    web = Web()
+    web.polite = PoliteFetcher(
+        web, delay=3.0, clock=lambda: web.now, sleep=web.wait, host_delay={"a": 9.0, "b": 1.0}.get
+    )
+    for url in ("http://a/1", "http://b/1", "http://a/2", "http://b/2"):
+        await web.polite.fetch(url, NOTHING)
+    assert [(url, begun) for url, begun, _ in web.exchanges] == [
+        ("http://a/1", 0.0),
+        ("http://b/1", 1.0),
+        ("http://a/2", 10.0),
+        ("http://b/2", 11.0),
+    ]
+
+
+async def test_a_turn_that_is_far_off_is_not_waited_for():
+    web = Web()
+    web.polite = PoliteFetcher(
+        web, delay=3.0, clock=lambda: web.now, sleep=web.wait, host_delay=lambda scope: 60.0
+    )
+    await web.polite.fetch("http://a/1", NOTHING)
+    with pytest.raises(PostponedError, match=r"^a is busy"):
+        await web.polite.fetch("http://a/2", NOTHING)
+    assert web.now == 1.0
+    web.now = 30.0
+    assert (await web.polite.fetch("http://a/2", NOTHING)).status == 200
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_host_that_names_a_time_is_left_alone_until_then_whoever_asks(status):
+    web = Web(h="http://a/1")
+    web.answer = FetchResult("", "http://a/1", status, retry_after=86400.0)
+    await web.polite.fetch("http://a/1", NOTHING)
+    web.now = 86000.0
+    with pytest.raises(PostponedError):
+        await web.polite.fetch("http://h/robots.txt", NOTHING)
 
 
 async def test_redirects_without_end():

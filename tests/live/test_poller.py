@@ -16,7 +16,7 @@ NOTHING = PageMemory()
 
 @pytest.fixture
 async def poller(clock) -> AsyncIterator[WebPoller]:
-    async with HttpFetcher(clock=clock) as fetcher:
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         robots = RobotsTxt(fetcher, clock=clock)
         yield WebPoller(fetcher, robots, clock=clock, not_modified_cost=0.1)
 

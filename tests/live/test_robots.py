@@ -14,7 +14,7 @@ DAY, TEN_MINUTES = 86400.0, 600.0
 
 @pytest.fixture
 async def robots(clock) -> AsyncIterator[RobotsTxt]:
-    async with HttpFetcher(clock=clock) as fetcher:
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         yield RobotsTxt(fetcher, clock=clock)
 
 
@@ -112,7 +112,7 @@ async def test_if_the_one_who_fetches_is_cancelled_the_next_one_does_it(site, ro
 
 async def test_the_product_token_of_the_user_agent_picks_the_group(site, clock):
     site.says("/robots.txt", "User-agent: *\nDisallow: /\n\nUser-agent: finder\nDisallow: /x")
-    async with HttpFetcher(clock=clock) as fetcher:
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         robots = RobotsTxt(fetcher, clock=clock, user_agent="Finder/2.0 (+https://f.example)")
         assert await robots.allows(site.url("/"))
         assert not await robots.allows(site.url("/x"))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, Db, Json, KeepOption
+from pollwise.cli.options import DB, AllowPrivateOption, Db, Json, KeepOption
 
 
 def collect(
@@ -49,6 +49,7 @@ def collect(
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
     keep: KeepOption = "all",
+    allow_private: AllowPrivateOption = False,
     as_json: Json = False,
 ) -> None:
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
@@ -68,6 +69,7 @@ def collect(
         requests=requests,
         workers=workers,
         keep=keep,
+        allow_private=allow_private,
     )
     load = collect_pages(
         topic,

@@ -31,6 +31,13 @@ class RevertsName(StrEnum):
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Db = Annotated[Path, typer.Option("--db", help="The database file.")]
+AllowPrivateOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-private",
+        help="Redirects and links may lead to private addresses; else only URLs that you give.",
+    ),
+]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]
 HalfLifeOption = Annotated[
     float | None,

@@ -10,6 +10,7 @@ import typer
 from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import (
     DB,
+    AllowPrivateOption,
     Db,
     HalfLifeOption,
     Json,
@@ -40,6 +41,7 @@ def watch(
         float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
     ] = 1.0,
     keep: KeepOption = "all",
+    allow_private: AllowPrivateOption = False,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
     # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
@@ -58,6 +60,7 @@ def watch(
         revert_worth=revert_worth,
         not_modified_cost=not_modified_cost,
         keep=keep,
+        allow_private=allow_private,
     )
     watch_pages(
         named_pages(urls or [], file),

@@ -21,6 +21,7 @@ from pollwise.collecting.response_processor import (
     Response,
     ResponseProcessor,
 )
+from pollwise.errors import PostponedError
 from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.fetcher import FetchResult, Now, follow_none
@@ -130,21 +131,30 @@ class CollectingPoller:
     async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
         """What comes before the page if the robots.txt of its origin was read anew."""
         visit = _Visit()
-        rules = await self._web.robots_txt.rules(page.url)
+        rules: Rules | None = None
+        try:
+            rules = await self._web.robots_txt.rules(page.url)
+            await self._read_first(page, memory, rules, visit)
+        except PostponedError as error:
+            visit.ended = self._web.postponed(page, memory, rules, str(error))
+        return visit
+
+    async def _read_first(
+        self, page: Page, memory: PageMemory, rules: Rules, visit: "_Visit"
+    ) -> None:
         origin = origin_of(page.url)
         if self._read.get(origin) == rules.expires_at:
-            return visit
+            return
         self._read[origin] = rules.expires_at
         delay = max(self._crawl_delay, rules.crawl_delay)
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
-            visit.ended = self._web.put_off(page, memory, rules, why)
-            return visit
+            visit.ended = self._web.postponed(page, memory, rules, why)
+            return
         await self._sleep(delay)
         refusal = await self._read_sitemaps(rules, origin, delay, visit)
         if refusal is not None:
             visit.ended = self._web.answered(page, memory, rules, refusal)
-        return visit
 
     async def _read_sitemaps(
         self, rules: Rules, origin: str, delay: float, visit: "_Visit"
@@ -153,7 +163,7 @@ class CollectingPoller:
         waiting = deque(rules.sitemaps)
         while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
             url = waiting.popleft()
-            if origin_of(url) != origin or not rules.allows(url):
+            if origin_of(url) != origin or not await self._web.robots_txt.decide(rules, url):
                 continue
             result = await self._web.fetcher.fetch(url, PageMemory(), may_follow=follow_none)
             visit.requests += 1

@@ -1,8 +1,6 @@
 """`pollwise collect`: from a user's words to a robot that builds a collection."""
 
 import asyncio
-import resource
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,23 +17,20 @@ from pollwise.collecting.response_processor import ProcessorLoad, ResponseProces
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
+from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Session, run_until_stopped
+from pollwise.live.session import Session, run_until_stopped, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import HttpFetcher
-from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.poller import WebPoller
 from pollwise.web.reading.page_parser import parse_page
-from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import scope_of
 
 __all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
 
-_MOST_FILES = 8192
 _MOST_BYTES = 4 * 2**20
 """Of a page or sitemap. Finding the visible text of so many bytes stops the loop that fetches for
 up to a second."""
@@ -111,7 +106,7 @@ async def _collect(
     display: CollectingDisplay,
     stop: asyncio.Event,
 ) -> ProcessorLoad:
-    _have_room_for_connections()
+    make_room()
     collection = _collection(session, settings.topic, link_filter)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
@@ -125,12 +120,22 @@ async def _collect(
             stop.set()
         display.show(progress, watched, session.scheduler.in_flight, processor.queued)
 
-    async with HttpFetcher(clock=session.clock, max_bytes=_MOST_BYTES) as exchanges, processor:
+    async with (
+        web_poller(
+            session.clock,
+            crawl_delay=settings.crawl_delay,
+            follow_redirects=False,
+            max_bytes=_MOST_BYTES,
+            given={record.page.scope for record in session.records if record.depth == 0},
+            allow_private=settings.allow_private,
+        ) as web,
+        processor,
+    ):
         poller = CollectingPoller(
-            _polite_poller(exchanges, settings.crawl_delay, session.clock),
+            web,
             processor,
             collection,
-            FetcherController(workers=settings.workers),
+            FetcherController(workers=settings.workers, most_polls=min(1000, most_polls())),
             crawl_delay=settings.crawl_delay,
             clock=session.clock,
             sleep=asyncio.sleep,
@@ -160,26 +165,6 @@ def _collection(
     )
 
 
-def _polite_poller(
-    exchanges: HttpFetcher, crawl_delay: float, clock: Callable[[], float]
-) -> WebPoller:
-    """A poller whose requests all wait for their turn, even for robots.txt and redirects."""
-    fetcher = PoliteFetcher(exchanges, delay=crawl_delay, clock=time.monotonic, sleep=asyncio.sleep)
-    robots_txt = RobotsTxt(fetcher, clock=clock)
-    return WebPoller(fetcher, robots_txt, clock=clock, follow_redirects=False)
-
-
-def _have_room_for_connections() -> None:
-    """Raise the bound on open files, 1,024 by default on most systems.
-
-    A thousand polls may be under way, and a connection stays open for a while after its poll.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topic:
     """The topic of the command line; empty if it names none."""
     if not (words or examples or judge):
@@ -205,7 +190,7 @@ def _text_of(example: str) -> str:
 
 
 async def _fetched(url: str) -> tuple[bytes, str | None, str]:
-    async with HttpFetcher(clock=LiveClock()) as fetcher:
+    async with HttpFetcher(clock=LiveClock(), given={scope_of(url)}) as fetcher:
         result = await fetcher.fetch(url, PageMemory())
     if result.error is not None or result.status != 200:
         why = result.error or f"status {result.status}"

@@ -238,7 +238,12 @@ async def _watch(
         session = Session(store, settings, clock=clock, say=say, scheduler=scheduler)
         # A robots.txt holds for a real day, not one of the time-lapse.
         async with web_poller(
-            clock, robots_txt_clock=time.monotonic, user_agent=watcher.user_agent
+            clock,
+            crawl_delay=_CRAWL_DELAY,
+            longest_pace=_LONGEST_PACE,
+            robots_txt_clock=time.monotonic,
+            user_agent=watcher.user_agent,
+            given={page.scope for page in pages},
         ) as poller:
             await session.run(_StretchedPoller(poller, clock.speed), stop, on_progress=note)
 

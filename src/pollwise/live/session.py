@@ -7,7 +7,8 @@ state of the last run, and then runs the loop and records everything.
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ import uvloop
 from pollwise.insight.knowledge import learned_by
 from pollwise.kernel_cache import has_code
 from pollwise.live.clock import Clock
+from pollwise.live.descriptors import most_polls
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.arrays import not_after
@@ -29,6 +31,7 @@ from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
@@ -148,18 +151,48 @@ class Session:
 async def web_poller(
     clock: Callable[[], float],
     *,
+    crawl_delay: float = 1.0,
+    longest_pace: float = 3600.0,
     robots_txt_clock: Callable[[], float] | None = None,
     user_agent: str = USER_AGENT,
     not_modified_cost: float = 1.0,
+    follow_redirects: bool = True,
+    max_bytes: int = 10 * 2**20,
+    given: Container[str] = (),
+    allow_private: bool = False,
+    shared_scopes: Container[str] = (),
 ) -> AsyncIterator[WebPoller]:
-    """A poller of the live web for watching.
+    """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
 
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
-    `not_modified_cost`: see `WebPoller`.
+    `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
+    politeness scopes that the user named: see `HttpFetcher`, also for `max_bytes` and
+    `allow_private`. The others: see `WebPoller`.
     """
-    async with HttpFetcher(clock=clock, user_agent=user_agent) as fetcher:
+    async with HttpFetcher(
+        clock=clock,
+        user_agent=user_agent,
+        max_bytes=max_bytes,
+        given=given,
+        allow_private=allow_private,
+        most_kept=most_polls(),
+    ) as exchanges:
+        fetcher = PoliteFetcher(
+            exchanges,
+            delay=crawl_delay,
+            clock=time.monotonic,
+            sleep=asyncio.sleep,
+            host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
+        )
         robots_txt = RobotsTxt(fetcher, clock=robots_txt_clock or clock, user_agent=user_agent)
-        yield WebPoller(fetcher, robots_txt, clock=clock, not_modified_cost=not_modified_cost)
+        yield WebPoller(
+            fetcher,
+            robots_txt,
+            clock=clock,
+            not_modified_cost=not_modified_cost,
+            follow_redirects=follow_redirects,
+            shared_scopes=shared_scopes,
+        )
 
 
 def run_until_stopped(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:

@@ -1,18 +1,20 @@
 """`pollwise watch`: from a user's words to a running watch."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
+from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Session, run_until_stopped, web_poller
 from pollwise.settings import WatchSettings, is_collection
 from pollwise.store import Store
 from pollwise.store.records import NewPage
+from pollwise.types import Page
 from pollwise.web.urls import canonical, read_url_list, scope_of
 
 __all__ = ["MakeDisplay", "WatchingDisplay", "named_pages", "watch_pages"]
@@ -62,11 +64,31 @@ def watch_pages(
         with make_display(count) as display:
 
             async def watch(stop: asyncio.Event) -> None:
-                cost = settings.not_modified_cost
-                async with web_poller(clock, not_modified_cost=cost) as poller:
-                    await session.run(poller, stop, on_progress=display.show)
+                watched = [record.page for record in session.records]
+                make_room()
+                async with web_poller(
+                    clock,
+                    not_modified_cost=settings.not_modified_cost,
+                    given={page.scope for page in watched},
+                    allow_private=settings.allow_private,
+                    shared_scopes=_shared_scopes(watched),
+                ) as poller:
+                    del watched
+                    await session.run(poller, stop, on_progress=display.show, staff=most_polls)
 
             run_until_stopped(watch)
+
+
+def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:
+    """The politeness scopes with pages of several origins."""
+    schemes: dict[str, str] = {}
+    shared = set()
+    for page in pages:
+        # Scope and scheme tell the origin; a scheme is much faster to find.
+        scheme = page.url.partition(":")[0]
+        if schemes.setdefault(page.scope, scheme) != scheme:
+            shared.add(page.scope)
+    return frozenset(shared)
 
 
 def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:

@@ -11,8 +11,8 @@ than the copy, then C would answer "not modified" for content never seen. For th
 import asyncio
 import email.utils
 import re
-import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Protocol, Self
@@ -21,10 +21,14 @@ import aiohttp
 import yarl
 from aiohttp.http_exceptions import HttpProcessingError
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.version import __version__
-from pollwise.web.urls import canonical, joined
+from pollwise.web.addresses import RefusedAddressError
+from pollwise.web.connections import Connector, is_our_shortage
+from pollwise.web.content_coding import BodyError, BodyReader
+from pollwise.web.large_bodies import LargeBodies
+from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
     "USER_AGENT",
@@ -33,7 +37,6 @@ __all__ = [
     "HttpFetcher",
     "MayFollow",
     "Now",
-    "decompress",
     "follow_none",
     "one_line",
     "parse_http_date",
@@ -55,8 +58,10 @@ async def follow_none(url: str) -> bool:
 _DAY = 86400.0
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Each member costs a copy of the rest; no real page comes in more members.
-_MAX_GZIP_MEMBERS = 100
+_LARGE = 256 * 1024
+_MOST_LARGE = 8
+_LONGEST_WAIT = 30.0
+_MOST_KEPT = 200
 
 USER_AGENT = f"pollwise/{__version__} (+https://pypi.org/project/pollwise/)"
 """The default User-Agent header; operators should name a page of their own."""
@@ -99,17 +104,24 @@ class Fetcher(Protocol):
         """Fetch `url` if it has changed since the copy in `memory` (empty: unconditionally).
 
         `may_follow` is asked before each redirect is followed (None: all are). What goes wrong on
-        the network is a result with `error`, never an exception.
+        the network is a result with `error`, never an exception; but `PostponedError` if the fetch
+        could not be made through no fault of `url`.
         """
         ...
 
 
 class HttpFetcher:
-    """Fetches over HTTP/1.1 by one `aiohttp.ClientSession`; use it with `async with`.
+    """Fetches over HTTP/1.1 by `aiohttp`; use it with `async with`.
 
     Only http and https; no cookies, no proxy from the environment, at most 5 redirects. One
     fetch, redirects included, takes at most `timeout` seconds and building a connection at most
-    `connect_timeout`; a body of more than `max_bytes`, on the wire or decompressed, is an error.
+    `connect_timeout`; a body of more than `max_bytes`, on the wire or decompressed, is an error. Of
+    bodies larger than 256 kB only a few are held at a time, see `LargeBodies`; the time that one
+    has to wait does not count.
+
+    Hosts may only have public addresses, see `is_public`, except those whose politeness scopes are
+    in `given`; with `allow_private` all hosts may have any address. Connections are kept open to
+    about `most_kept` hosts at most.
     """
 
     def __init__(
@@ -120,40 +132,52 @@ class HttpFetcher:
         timeout: float = 30.0,
         connect_timeout: float = 10.0,
         max_bytes: int = 10 * 2**20,
+        given: Container[str] = (),
+        allow_private: bool = False,
+        most_kept: int = _MOST_KEPT,
     ) -> None:
         self._clock = clock
         self._headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip, deflate"}
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._max_bytes = max_bytes
-        self._session: aiohttp.ClientSession | None = None
+        self._given = given
+        self._allow_private = allow_private
+        self._most_kept = most_kept
+        self._large_bodies = LargeBodies(_MOST_LARGE, longest_wait=_LONGEST_WAIT)
+        self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            # The caller bounds how many fetches are under way; time in a queue here would count
-            # as time to connect.
-            connector=aiohttp.TCPConnector(limit=0),
+        async with AsyncExitStack() as stack:
+            # Apart, so that no connection to a private address is used for another host.
+            self._public = await stack.enter_async_context(self._session(any_address=False))
+            self._any = await stack.enter_async_context(self._session(any_address=True))
+            self._sessions = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._sessions is not None:
+            await self._sessions.aclose()
+            self._sessions = None
+
+    def _session(self, *, any_address: bool) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=Connector(any_address=any_address, most_kept=self._most_kept // 2),
             timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
         )
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     async def fetch(
         self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
     ) -> FetchResult:
         """See `Fetcher.fetch`."""
-        if self._session is None:
+        if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
         try:
-            async with asyncio.timeout(self._timeout):
-                return await self._follow(self._session, url, memory, may_follow)
+            async with asyncio.timeout(self._timeout) as limit:
+                return await self._follow(limit, url, memory, may_follow)
         except aiohttp.ServerTimeoutError:
             error = f"no connection within {self._connect_timeout:g} s"
         except TimeoutError:
@@ -161,11 +185,13 @@ class HttpFetcher:
         # ValueError: from aiohttp, yarl and the IDNA codec, for impossible hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
             error = _in_words(raised)
+            if is_our_shortage(raised):
+                raise PostponedError(f"this machine is short of resources: {error}") from raised
         return FetchResult(url, url, error=error)
 
     async def _follow(
         self,
-        session: aiohttp.ClientSession,
+        limit: asyncio.Timeout,
         url: str,
         memory: PageMemory,
         may_follow: MayFollow | None,
@@ -174,7 +200,7 @@ class HttpFetcher:
         conditions = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
         for _ in range(_MAX_REDIRECTS + 1):
             sent = {name: value for name, value in conditions.items() if value is not None}
-            result, location = await self._exchange(session, url, target, sent)
+            result, location = await self._exchange(limit, url, target, sent)
             if location is None:
                 return result
             try:
@@ -188,9 +214,10 @@ class HttpFetcher:
         return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
 
     async def _exchange(
-        self, session: aiohttp.ClientSession, url: str, target: str, conditions: dict[str, str]
+        self, limit: asyncio.Timeout, url: str, target: str, conditions: dict[str, str]
     ) -> tuple[FetchResult, str | None]:
         """One request and its answer, and where that redirects to."""
+        session = self._any if self._may_be_private(target) else self._public
         # Canonical already; yarl would spell it in its own way.
         address = yarl.URL(target, encoded=True)
         async with session.get(address, headers=conditions, allow_redirects=False) as response:
@@ -209,62 +236,41 @@ class HttpFetcher:
             if status in _REDIRECTS:
                 return result, headers.get("Location")
             if status == 304 and not conditions:
-                raise _AnswerError("304 Not Modified to a request without a condition")
+                raise BodyError("304 Not Modified to a request without a condition")
             if not 200 <= status < 300:
                 return result, None
-            wire = await self._read(response)
-            body = decompress(wire, headers.get("Content-Encoding", ""), self._max_bytes)
-            return replace(result, body=body, wire_bytes=len(wire)), None
+            reader = await self._read(response, limit)
+            return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes), None
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        if (response.content_length or 0) > self._max_bytes:
-            raise _too_large(self._max_bytes)
-        wire = bytearray()
+    def _may_be_private(self, target: str) -> bool:
+        return self._allow_private or scope_of(target) in self._given
+
+    async def _read(self, response: aiohttp.ClientResponse, limit: asyncio.Timeout) -> BodyReader:
+        expected = response.content_length or 0
+        encoding = response.headers.get("Content-Encoding", "")
+        reader = BodyReader(encoding, max_bytes=self._max_bytes)
+        is_large = False
+        self._bound(expected)
         async for chunk in response.content.iter_any():
-            wire += chunk
-            if len(wire) > self._max_bytes:
-                raise _too_large(self._max_bytes)
-        return bytes(wire)
+            reader.feed(chunk)
+            self._bound(reader.wire_bytes)
+            if not is_large and max(reader.size, expected) > _LARGE:
+                is_large = True
+                await self._wait_for_place(limit)
+        return reader
 
+    def _bound(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise BodyError(f"body larger than {self._max_bytes} bytes")
 
-class _AnswerError(ValueError):
-    """An answer that arrived and cannot be used; becomes the `error` of a result."""
-
-
-def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
-    """A body without its Content-Encoding (RFC 9110 section 8.4): gzip, deflate or none.
-
-    `deflate` may lack the zlib wrapper, gzip may have several members (RFC 1952 section 2.2); what
-    follows the compressed data is ignored, as browsers do. Never holds more than `max_bytes` of
-    output. `ValueError`, with a reason in words, for data that is broken, cut off, too large, or in
-    another encoding.
-    """
-    encoding = encoding.strip().lower()
-    if encoding in ("", "identity") or not data:
-        return data
-    if encoding in ("gzip", "x-gzip"):
-        window = zlib.MAX_WBITS | 16
-    elif encoding == "deflate":
-        wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
-        window = zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS
-    else:
-        raise _AnswerError(f"Content-Encoding {encoding[:40]!r}, which was not asked for")
-    body = b""
-    for _ in range(_MAX_GZIP_MEMBERS):
-        stream = zlib.decompressobj(window)
-        try:
-            # One byte more than allowed shows that there is too much.
-            body += stream.decompress(data, max_bytes + 1 - len(body))
-        except zlib.error as error:
-            raise _AnswerError(f"broken {encoding} body: {one_line(error)}") from error
-        if len(body) > max_bytes:
-            raise _too_large(max_bytes)
-        if not stream.eof:
-            raise _AnswerError(f"{encoding} body cut off")
-        data = stream.unused_data
-        if encoding == "deflate" or not data.startswith(b"\x1f\x8b"):
-            return body
-    raise _AnswerError(f"gzip body in more than {_MAX_GZIP_MEMBERS} members")
+    async def _wait_for_place(self, limit: asyncio.Timeout) -> None:
+        """Wait without a limit on the host: it is not what takes so long."""
+        loop = asyncio.get_running_loop()
+        begun_at, ends_at = loop.time(), limit.when()
+        limit.reschedule(None)
+        await self._large_bodies.take_place()
+        if ends_at is not None:
+            limit.reschedule(ends_at + loop.time() - begun_at)
 
 
 def parse_http_date(value: str | None) -> float | None:
@@ -310,11 +316,11 @@ def _readable(value: str | None) -> str | None:
     return None if value is None else value.encode(errors="replace").decode()
 
 
-def _too_large(max_bytes: int) -> _AnswerError:
-    return _AnswerError(f"body larger than {max_bytes} bytes")
-
-
 def _in_words(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
+        error.os_error, RefusedAddressError
+    ):
+        return one_line(error.os_error)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"
     if isinstance(error, aiohttp.ClientPayloadError):

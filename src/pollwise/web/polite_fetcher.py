@@ -1,15 +1,15 @@
 """The last guard of the crawl delay: no exchange with a host begins too soon after another.
 
-The scheduler spaces polls, and a poll spaces its own requests. But redirects of robots.txt may lead
-to any host at any time, and from a thousand hosts to one; so every exchange of a collection passes
-through here.
+The scheduler spaces polls, and a poll spaces its own requests. But redirects may lead to any host
+at any time, and from a thousand hosts to one; so every exchange of a watch and of a collection
+passes through here.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import Fetcher, FetchResult, MayFollow, Now, follow_none
 from pollwise.web.urls import scope_of
@@ -17,25 +17,44 @@ from pollwise.web.urls import scope_of
 __all__ = ["PoliteFetcher"]
 
 _MOST_REDIRECTS = 5
-_MOST_WAITING = 10
-"""Exchanges that may wait for one host; only an attack makes more."""
 _MANY_SCOPES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Patience:
+    """How many exchanges may wait for one host, and for how many seconds each.
+
+    Only an attack makes more; and a poll counts as under way meanwhile.
+    """
+
+    most_waiting: int
+    longest_wait: float
+
+
+_ASKED_FOR = _Patience(10, 45.0)
+_REDIRECTED = _Patience(5, 20.0)
+"""However many pages redirect to a host, those who ask for its own pages find room."""
 
 
 @dataclass(slots=True)
 class _Turn:
+    """Whose turn it is at one scope."""
+
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     ended_at: float = -float("inf")
+    blocked_until: float = -float("inf")
 
 
 class PoliteFetcher:
     """A `Fetcher` that makes the exchanges of another one wait for their turn.
 
     Each politeness scope has one exchange at a time, and at least `delay` seconds pass between the
-    end of one and the start of the next; a redirect that is followed is an exchange of its own.
-    When ten wait already, the result is an `error`. `sleep` waits for so many seconds; `clock`
-    gives seconds.
+    end of one and the start of the next, or `host_delay(scope)` if that is more; a redirect that is
+    followed is an exchange of its own. After 429 or 503 with Retry-After none begins before that
+    time. An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or
+    if ten (five) wait for its host already: `PostponedError`. `sleep` waits for so many seconds;
+    `clock` gives seconds.
     """
 
     def __init__(
@@ -45,9 +64,11 @@ class PoliteFetcher:
         delay: float,
         clock: Now,
         sleep: Callable[[float], Awaitable[None]],
+        host_delay: Callable[[str], float] = lambda scope: 0.0,
     ) -> None:
         self._fetcher = fetcher
         self._delay = delay
+        self._host_delay = host_delay
         self._clock = clock
         self._sleep = sleep
         self._turns: dict[str, _Turn] = {}
@@ -57,38 +78,57 @@ class PoliteFetcher:
         self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
     ) -> FetchResult:
         """See `Fetcher.fetch`."""
-        result = await self._exchange(url, memory)
+        result = await self._exchange(url, memory, _ASKED_FOR)
         for _ in range(_MOST_REDIRECTS):
             target = result.redirected_to
             if target is None or (may_follow is not None and not await may_follow(target)):
                 return replace(result, url=url)
             # Why not If-Modified-Since: see `pollwise.web.fetcher`.
             memory = replace(memory, last_modified=None)
-            result = await self._exchange(target, memory)
+            result = await self._exchange(target, memory, _REDIRECTED)
         if result.redirected_to is not None:
             why = f"more than {_MOST_REDIRECTS} redirects"
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
 
-    async def _exchange(self, url: str, memory: PageMemory) -> FetchResult:
+    async def _exchange(self, url: str, memory: PageMemory, patience: _Patience) -> FetchResult:
         try:
-            turn = self._turn(scope_of(url))
+            scope = scope_of(url)
         except InputError:  # the other fetcher says what is wrong with it
             return await self._fetcher.fetch(url, memory, may_follow=follow_none)
-        if turn.waiting >= _MOST_WAITING:
-            return FetchResult(url, url, error="too many requests to its host wait already")
+        turn = self._turn(scope)
+        if turn.waiting >= patience.most_waiting:
+            raise PostponedError(f"too many requests to {scope} wait already")
+        until = self._clock() + patience.longest_wait
+        self._require_soon(scope, turn, until - turn.waiting * self._delay_of(scope))
         turn.waiting += 1
         try:
             async with turn.lock:
                 # A loop, as a sleep may end a little early.
-                while (wait := turn.ended_at + self._delay - self._clock()) > 0:
-                    await self._sleep(min(wait, self._delay))
+                while (wait := self._require_soon(scope, turn, until)) > 0:
+                    await self._sleep(wait)
                 try:
-                    return await self._fetcher.fetch(url, memory, may_follow=follow_none)
+                    result = await self._fetcher.fetch(url, memory, may_follow=follow_none)
                 finally:
                     turn.ended_at = self._clock()
+                if result.status in (429, 503) and result.retry_after:
+                    turn.blocked_until = turn.ended_at + result.retry_after
+                return result
         finally:
             turn.waiting -= 1
+
+    def _require_soon(self, scope: str, turn: _Turn, until: float) -> float:
+        """The seconds until the host is free; `PostponedError` if it is not at the time `until`."""
+        now, free = self._clock(), self._free_at(scope, turn)
+        if max(now, free) > until:
+            raise PostponedError(f"{scope} is busy: a request would wait too long for its turn")
+        return free - now
+
+    def _free_at(self, scope: str, turn: _Turn) -> float:
+        return max(turn.ended_at + self._delay_of(scope), turn.blocked_until)
+
+    def _delay_of(self, scope: str) -> float:
+        return max(self._delay, self._host_delay(scope))
 
     def _turn(self, scope: str) -> _Turn:
         turn = self._turns.get(scope)
@@ -100,6 +140,8 @@ class PoliteFetcher:
 
     def _forget_idle(self) -> None:
         """Drop the scopes that are free; next time when twice as many as now are kept."""
-        free = self._clock() - self._delay
-        self._turns = {s: t for s, t in self._turns.items() if t.waiting or t.ended_at > free}
+        now = self._clock()
+        self._turns = {
+            s: t for s, t in self._turns.items() if t.waiting or self._free_at(s, t) > now
+        }
         self._kept = max(_MANY_SCOPES, 2 * len(self._turns))

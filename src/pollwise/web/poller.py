@@ -9,25 +9,35 @@ answer                             outcome    besides
 304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
 404, 410                           GONE
 429, 503                           FAILED     with Retry-After: `HostBlocked`
+not asked, as this machine or a    POSTPONED  (`PostponedError`)
+host on the way lacks room
 a redirect, if none is followed    UNCHANGED  `redirected_to`; a page without content
 robots.txt disallows the page      FAILED     not fetched
-robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again
+robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again, if
+                                              the scope has no other origin, or it is 429 or 503
+                                              with Retry-After
 everything else                    FAILED
 =================================  =========  ==================================================
 """
 
+import asyncio
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.change import fingerprint, is_changed, remembered
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none, parse_http_date
 from pollwise.web.robots_txt import RobotsTxt, Rules
-from pollwise.web.urls import origin_of
+from pollwise.web.urls import origin_of, scope_of
 
 __all__ = ["Notice", "PollReport", "Poller", "WebPoller"]
+
+_LONGEST_POLL = 240.0
+"""Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
 
 Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
@@ -70,7 +80,8 @@ class WebPoller:
     reading of it (once a day and origin, and once in a new process) has a `HostPaced`. A failed
     poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
     With `follow_redirects` redirects are followed where robots.txt allows; without, each request is
-    a poll of its own.
+    a poll of its own. `shared_scopes` are the scopes that are known to have pages of several
+    origins, such as http and https; others become known as pages are polled.
     """
 
     def __init__(
@@ -81,21 +92,33 @@ class WebPoller:
         clock: Now,
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
+        shared_scopes: Container[str] = (),
     ) -> None:
         self.fetcher = fetcher
         self.robots_txt = robots_txt
         self._clock = clock
         self._not_modified_cost = not_modified_cost
         self._may_follow = robots_txt.allows if follow_redirects else follow_none
-        # By scope, then by origin: until when the robots.txt read last holds, and its crawl delay.
-        self._told: dict[str, dict[str, tuple[float, float]]] = {}
+        self._shared_scopes = shared_scopes
+        # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
+        # delay.
+        self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
-        rules = await self.robots_txt.rules(page.url)
-        if not rules.allows(page.url):
-            return self._refused(page, memory, rules)
-        result = await self.fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+        self._origins(page)
+        rules: Rules | None = None
+        try:
+            async with asyncio.timeout(_LONGEST_POLL):
+                rules = await self.robots_txt.rules(page.url)
+                if not await self.robots_txt.decide(rules, page.url):
+                    return self._refused(page, memory, rules)
+                result = await self.fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+        except PostponedError as error:
+            return self.postponed(page, memory, rules, str(error))
+        except TimeoutError:
+            why = f"no answer within {_LONGEST_POLL:g} s, with all that it redirects to"
+            return _failed(page, memory, self._clock(), why)
         return self.answered(page, memory, rules, result)
 
     def answered(
@@ -105,14 +128,23 @@ class WebPoller:
         now = self._clock()
         notices = self._paced(page, rules, now)
         if result.status in (429, 503) and result.retry_after:
-            notices += (HostBlocked(now, page.scope, now + result.retry_after),)
+            asks = scope_of(result.final_url)
+            scope = page.scope if asks == scope_of(page.url) else asks
+            notices += (HostBlocked(now, scope, now + result.retry_after),)
         report = self._judged(page, memory, result, now)
         return replace(report, notices=notices, robots_tag=result.robots_tag)
 
-    def put_off(self, page: Page, memory: PageMemory, rules: Rules, why: str) -> PollReport:
-        """The report of a poll that ended before the page was fetched, for the reason `why`."""
+    def postponed(
+        self, page: Page, memory: PageMemory, rules: Rules | None, why: str
+    ) -> PollReport:
+        """The report of a poll that could not be made, for the reason `why`.
+
+        It costs as much as any other, as for a poll that failed. `rules`: None if not known.
+        """
         now = self._clock()
-        return _failed(page, memory, now, why, self._paced(page, rules, now))
+        observation = Observation(page.id, now, Outcome.POSTPONED, cost=page.cost)
+        notices = () if rules is None else self._paced(page, rules, now)
+        return PollReport(PollResult(observation, memory, error=why), notices)
 
     def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
         now = self._clock()
@@ -121,12 +153,16 @@ class WebPoller:
             error = f"disallowed by {origin}/robots.txt"
             return _failed(page, memory, now, error, self._paced(page, rules, now))
         error = f"{origin}/robots.txt cannot be had ({rules.unreachable}): nothing may be fetched"
-        return _failed(page, memory, now, error, (HostBlocked(now, page.scope, rules.expires_at),))
+        # The rules are those of an origin, a block is that of a scope: another origin may answer.
+        is_alone = page.scope not in self._shared_scopes and len(self._origins(page)) == 1
+        blocked = is_alone or rules.retry_after > 0
+        until = HostBlocked(now, page.scope, rules.expires_at)
+        return _failed(page, memory, now, error, (until,) if blocked else ())
 
     def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
-        origins = self._told.setdefault(page.scope, {})
+        origins = self._origins(page)
         origin = origin_of(page.url)
-        told, told_delay = origins.get(origin, (None, 0.0))
+        told, told_delay = origins[origin]
         if told == rules.expires_at:
             return ()
         origins[origin] = rules.expires_at, rules.crawl_delay
@@ -134,6 +170,12 @@ class WebPoller:
             return ()
         # A scope has one pace: the longest delay that one of its origins (http, https) asks for.
         return (HostPaced(now, page.scope, max(delay for _, delay in origins.values())),)
+
+    def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
+        """The row of `_told` for the scope of a page, with that of its origin."""
+        origins = self._told.setdefault(page.scope, {})
+        origins.setdefault(origin_of(page.url), (None, 0.0))
+        return origins
 
     def _judged(
         self, page: Page, memory: PageMemory, result: FetchResult, now: float

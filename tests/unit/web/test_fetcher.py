@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.fetcher import decompress, parse_http_date, parse_retry_after
+from pollwise.web.content_coding import decompress
+from pollwise.web.fetcher import parse_http_date, parse_retry_after
 
 COMPRESSORS = {
     "gzip": gzip.compress,

@@ -96,7 +96,7 @@ async def test_a_file_of_nothing_but_sitemaps():
 
 
 def test_without_a_file_there_are_no_sitemaps():
-    assert Rules(0.0, "pollwise", unreachable="status 503").sitemaps == ()
+    assert Rules(0.0, unreachable="status 503").sitemaps == ()
 
 
 LINES = st.sampled_from(
@@ -135,7 +135,9 @@ async def test_what_all_files_take_together_is_bounded(monkeypatch):
 
     class Web:
         async def fetch(self, url, memory, *, may_follow=None):
-            body = "User-agent: *\n" + "".join(f"Disallow: /{rng.bytes(40).hex()}\n" * 20)
+            body = "User-agent: *\n" + "".join(
+                f"Disallow: /{rng.bytes(40).hex()}\n" for _ in range(20)
+            )
             return FetchResult(url, url, 200, body=body.encode() + rng.bytes(2000).hex().encode())
 
     robots = RobotsTxt(Web(), clock=lambda: 0.0)

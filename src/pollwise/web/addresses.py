@@ -1,0 +1,61 @@
+"""Which addresses are public, and connections to no others.
+
+A page may redirect or link to `http://127.0.0.1/` or to a name that means it, and so reach what
+only this machine or its network may (server-side request forgery). A name can mean another address
+each time that it is asked for. So the judge is the socket: it sees the very address that is
+connected to.
+"""
+
+import ipaddress
+import socket
+
+from aiohttp import AddrInfoType
+
+__all__ = ["RefusedAddressError", "is_public", "public_socket"]
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
+
+
+class RefusedAddressError(OSError):
+    """A connection to an address that is not public."""
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address, as `socket` spells it, can be that of a host in the public internet.
+
+    Not those that are private, loopback, link-local, shared (RFC 6598), multicast or otherwise
+    special. An IPv6 address that stands for an IPv4 address is what that one is. `ValueError` for
+    what is no address.
+
+    >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:10.0.0.1")
+    (True, False, False)
+    """
+    ip = _reached(ipaddress.ip_address(address))
+    if isinstance(ip, ipaddress.IPv6Address) and ip.is_site_local:
+        return False
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+
+
+def _reached(
+    ip: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address that packets get to in the end: a translator or tunnel may be on the way."""
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip
+    if ip in _NAT64:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour or ip
+
+
+def public_socket(info: AddrInfoType) -> socket.socket:
+    """A new socket for a connection to a public address; `RefusedAddressError` for any other.
+
+    A `socket_factory` of `aiohttp.TCPConnector`.
+    """
+    family, kind, protocol, _, address = info
+    if not is_public(address[0]):
+        raise RefusedAddressError(
+            f"{address[0]} is no public address: only hosts of URLs that you gave may have one,"
+            " or any with --allow-private"
+        )
+    return socket.socket(family, kind, protocol)

@@ -1,0 +1,77 @@
+"""The connections of the fetcher: to whom, how many stay open, what may come before an answer.
+
+aiohttp has no option for the last two, so its connector and its protocol are refined here.
+"""
+
+import asyncio
+import errno
+import functools
+from typing import Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+
+from pollwise.web.addresses import public_socket
+
+__all__ = ["Connector", "is_our_shortage"]
+
+_MOST_INTERIM = 10
+"""Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
+_KEPT_FOR = 15.0
+
+_OUR_SHORTAGE = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
+)
+
+
+def is_our_shortage(error: BaseException) -> bool:
+    """Whether this machine lacked what an exchange needs, such as descriptors or ports."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    return isinstance(error, OSError) and error.errno in _OUR_SHORTAGE
+
+
+class Connector(aiohttp.TCPConnector):
+    """Connects to public addresses only, or to any with `any_address`.
+
+    Connections are kept for 15 seconds after their use, but to no more than `most_kept` hosts at a
+    time. There is no bound on those in use: time in a queue here would count as time to connect.
+    """
+
+    def __init__(self, *, any_address: bool, most_kept: int) -> None:
+        super().__init__(
+            limit=0,
+            keepalive_timeout=_KEPT_FOR,
+            socket_factory=None if any_address else public_socket,
+        )
+        self._most_kept = most_kept
+        answers: type[ResponseHandler] = _Answers
+        self._factory = functools.partial(answers, loop=asyncio.get_running_loop())
+
+    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
+        kept = len(self._conns)
+        super()._release(key, protocol, should_close=should_close or kept >= self._most_kept)
+
+
+class _Answers(ResponseHandler):
+    """Ends a connection that sends one interim answer after another."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._interim = 0
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        message, _ = data
+        if message.code >= 200:
+            self._interim = 0
+        elif self._interim == _MOST_INTERIM:
+            if self.exception() is None:
+                what = f"more than {_MOST_INTERIM} interim answers"
+                self.set_exception(HttpProcessingError(message=what))
+                if self.transport is not None:
+                    self.transport.close()
+            return
+        else:
+            self._interim += 1
+        super().feed_data(data, size)
