@@ -2,7 +2,8 @@
 
 The machine's clock may be wrong and set right at any moment, forwards or backwards. A run looks at
 it once, at its start; from then on it counts seconds by a clock that nobody sets. So its time never
-falls, and no deadline moves when the machine's clock is set.
+falls, and no deadline moves when the machine's clock is set. If that lasts, the run ends, and goes
+on as a new one by the machine's clock: what is stored is fit for that (`Scheduler.begin`).
 """
 
 import asyncio
@@ -20,6 +21,10 @@ _LONGEST_WAIT = 300.0
 the event loop do not count."""
 _BEAT = 10.0
 """Seconds after which a wait looks at the clock, whatever has become of those timers."""
+
+
+_APART, _LOOK, _LOOKS = 60.0, 60.0, 10
+"""How far apart, in seconds, and how often in a row it must be seen, so many seconds apart."""
 
 
 class Clock(Protocol):
@@ -53,6 +58,7 @@ class LiveClock:
         self._now = machine_clock()
         self._counted = seconds()
         self._pulse = _Pulse()
+        self.is_apart = False
 
     def __call__(self) -> float:
         """The time in UTC seconds since 1970; it never falls."""
@@ -66,6 +72,18 @@ class LiveClock:
         """By how many seconds the machine's clock was set forwards (below 0: backwards) since."""
         now = self()
         return self._machine_clock() - now
+
+    async def mind(self, stop: asyncio.Event) -> None:
+        """Set `stop` when the machine's clock has been apart for so long that it is to be believed.
+
+        `is_apart` tells so from then on: a new clock would have another time.
+        """
+        looks = 0
+        while looks < _LOOKS:
+            await asyncio.sleep(_LOOK)
+            looks = looks + 1 if abs(self.moved) > _APART else 0
+        self.is_apart = True
+        stop.set()
 
     async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
         """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""

@@ -1,6 +1,7 @@
 """`pollwise collect`: from a user's words to a robot that builds a collection."""
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Session, run_until_stopped, web_poller
+from pollwise.live.session import Session, run_by_the_clock, run_until_stopped, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
@@ -78,15 +79,18 @@ def collect_pages(
             f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
             " begin with (--seed)"
         )
-    clock = LiveClock()
     with Store.open(db) as store:
         agreed = _agreed(store, told, db)
-        store.add_pages(pages, now=clock())
-        session = Session(store, agreed, clock=clock, say=say)
+        store.add_pages(pages, now=time.time())
         with make_display(agreed.subject) as display:
-            return run_until_stopped(
-                lambda stop: _collect(session, agreed, link_filter, display, stop)
-            )
+
+            def collect(clock: LiveClock) -> ProcessorLoad:
+                session = Session(store, agreed, clock=clock, say=say)
+                return run_until_stopped(
+                    partial(_collect, session, agreed, link_filter, display), clock
+                )
+
+            return run_by_the_clock(collect, say)
 
 
 def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkFilter]:

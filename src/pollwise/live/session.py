@@ -7,7 +7,6 @@ state of the last run, and then runs the loop and records everything.
 import asyncio
 import gc
 import signal
-import time
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -17,7 +16,7 @@ import uvloop
 
 from pollwise.insight.knowledge import learned_by
 from pollwise.kernel_cache import has_code
-from pollwise.live.clock import Clock
+from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.descriptors import most_polls
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
@@ -35,7 +34,7 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Session", "run_until_stopped", "web_poller"]
+__all__ = ["Session", "run_by_the_clock", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
 
@@ -67,7 +66,7 @@ class Session:
         learned = learned_by(store, self.scheduler.policy)
         self._learned = None if learned is None else not_after(learned, clock())
         if learned is None and store.has_learned():
-            say(f"what {store.path} has learned is of an earlier version: learning anew")
+            say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
 
     @cached_property
@@ -180,7 +179,7 @@ async def web_poller(
         fetcher = PoliteFetcher(
             exchanges,
             delay=crawl_delay,
-            clock=time.monotonic,
+            clock=LiveClock(),
             sleep=asyncio.sleep,
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
         )
@@ -195,8 +194,20 @@ async def web_poller(
         )
 
 
-def run_until_stopped(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-    """Run `main` on an event loop; SIGINT and SIGTERM set the event that it is given."""
+def run_by_the_clock(run: Callable[[LiveClock], T], say: Callable[[str], None]) -> T:
+    """Do a run, and again by a new clock whenever the machine's clock has been set for good."""
+    while True:
+        clock = LiveClock()
+        result = run(clock)
+        if not clock.is_apart:
+            return result
+        say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
+
+
+def run_until_stopped(
+    main: Callable[[asyncio.Event], Coroutine[Any, Any, T]], clock: LiveClock
+) -> T:
+    """Run `main` on an event loop; SIGINT, SIGTERM and the clock set the event that it is given."""
 
     async def started() -> T:
         # What is there at the start stays, so it need not be searched for garbage.
@@ -206,6 +217,10 @@ def run_until_stopped(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        return await main(stop)
+        minding = asyncio.ensure_future(clock.mind(stop))
+        try:
+            return await main(stop)
+        finally:
+            minding.cancel()
 
     return uvloop.run(started())

@@ -1,8 +1,10 @@
 """`pollwise watch`: from a user's words to a running watch."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -10,7 +12,7 @@ from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Session, run_until_stopped, web_poller
+from pollwise.live.session import Session, run_by_the_clock, run_until_stopped, web_poller
 from pollwise.settings import WatchSettings, is_collection
 from pollwise.store import Store
 from pollwise.store.records import NewPage
@@ -49,34 +51,39 @@ def watch_pages(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
-    clock = LiveClock()
     with Store.open(db) as store:
         if is_collection(store):
             raise InputError(
                 f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
                 " watch pages with another file"
             )
-        store.add_pages(pages, now=clock())
+        store.add_pages(pages, now=time.time())
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
-        session = Session(store, settings, clock=clock, say=say)
         with make_display(count) as display:
 
-            async def watch(stop: asyncio.Event) -> None:
-                watched = [record.page for record in session.records]
-                make_room()
-                async with web_poller(
-                    clock,
-                    not_modified_cost=settings.not_modified_cost,
-                    given={page.scope for page in watched},
-                    allow_private=settings.allow_private,
-                    shared_scopes=_shared_scopes(watched),
-                ) as poller:
-                    del watched
-                    await session.run(poller, stop, on_progress=display.show, staff=most_polls)
+            def watch(clock: LiveClock) -> None:
+                session = Session(store, settings, clock=clock, say=say)
+                run_until_stopped(partial(_watch, session, settings, display), clock)
 
-            run_until_stopped(watch)
+            run_by_the_clock(watch, say)
+
+
+async def _watch(
+    session: Session, settings: WatchSettings, display: WatchingDisplay, stop: asyncio.Event
+) -> None:
+    watched = [record.page for record in session.records]
+    make_room()
+    async with web_poller(
+        session.clock,
+        not_modified_cost=settings.not_modified_cost,
+        given={page.scope for page in watched},
+        allow_private=settings.allow_private,
+        shared_scopes=_shared_scopes(watched),
+    ) as poller:
+        del watched
+        await session.run(poller, stop, on_progress=display.show, staff=most_polls)
 
 
 def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pollwise.live import clock as clock_module
 from pollwise.live.clock import LiveClock
+from pollwise.live.session import run_by_the_clock
 
 _STEPS = st.lists(st.tuples(st.floats(-1e7, 1e7), st.floats(-1e6, 1e6)), max_size=20)
 
@@ -57,3 +58,33 @@ async def test_a_wait_ends_though_the_timers_of_the_loop_stand_still(monkeypatch
     await asyncio.sleep(0.01)
     asleep = 1000.0
     await asyncio.wait_for(waiting, timeout=20.0)
+
+
+async def test_a_clock_that_was_set_for_good_ends_the_run(monkeypatch):
+    monkeypatch.setattr(clock_module, "_LOOK", 0.001)
+    ahead = 0.0
+    clock = LiveClock(lambda: time.time() + ahead)
+    stop = asyncio.Event()
+    minding = asyncio.ensure_future(clock.mind(stop))
+    for jump in (30 * 86400.0, 0.0) * 3:
+        ahead = jump
+        await asyncio.sleep(0.003)  # too short to be believed
+    assert not clock.is_apart
+    ahead = -3600.0
+    await asyncio.wait_for(stop.wait(), timeout=20.0)
+    await minding
+    assert clock.is_apart
+
+
+def test_a_run_begins_anew_by_a_clock_that_was_set():
+    said: list[str] = []
+    clocks: list[LiveClock] = []
+
+    def run(clock: LiveClock) -> int:
+        clocks.append(clock)
+        clock.is_apart = len(clocks) < 3
+        return len(clocks)
+
+    assert run_by_the_clock(run, said.append) == 3
+    assert said == ["the clock of this machine was set by +0 s: going on by it"] * 2
+    assert len(set(map(id, clocks))) == 3

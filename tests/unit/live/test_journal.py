@@ -143,7 +143,7 @@ async def test_the_logs_of_ten_runs_are_kept(store):
     assert [bool(list(store.events(r.id))) for r in store.runs()] == [False] * 2 + [True] * 10
 
 
-@pytest.mark.parametrize("ahead", [30 * 86400.0, 3600.0, 5.0])
+@pytest.mark.parametrize("ahead", [30 * 86400.0, 90.0])
 async def test_a_run_whose_clock_was_ahead_stops_no_later_one(path, ahead):
     def store_of(name: str) -> Store:
         return Store.open(path.with_name(name))
@@ -154,17 +154,17 @@ async def test_a_run_whose_clock_was_ahead_stops_no_later_one(path, ahead):
     with store_of("ahead") as store, store_of("right") as other:
         for each, begin in ((store, 1000.0 + ahead), (other, 1000.0)):
             each.add_pages(PAGES, now=begin)
-            await run(each, begin, 600.0)
-        # The clock is right again, 100 s after the run began.
-        web = await run(store, 1100.0, 600.0)
-        expected = await run(other, 1700.0, 600.0)
+            await run(each, begin, 200.0)
+        # The clock is right again, 30 s after the run began.
+        web = await run(store, 1030.0, 200.0)
+        expected = await run(other, 1300.0, 200.0)
         assert len(web.asked) == pytest.approx(len(expected.asked), abs=3)
         records = store.pages()
-        assert all(1100.0 <= record.polled_at <= 1700.0 for record in records)
+        assert all(1030.0 <= record.polled_at <= 1300.0 for record in records)
         learned = store.load_learned()
-        assert np.nanmax(learned["page.seen_at"]) <= 1700.0
+        assert np.nanmax(learned["page.seen_at"]) <= 1300.0
         recent = [o.polled_at for r in records for o in store.recent_outcomes(r.page.id, 50)]
-        assert max(recent) <= 1700.0
+        assert max(recent) <= 1300.0
         assert len(recent) == sum(min(record.polls, 50) for record in records)
 
 
