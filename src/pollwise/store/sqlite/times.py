@@ -56,7 +56,12 @@ def _set_back_page(
 
 
 def _moves(times: Collection[float], now: float) -> list[tuple[float, float]]:
-    """Of the times that must move, each with its new one, all before `now`; oldest first."""
+    """If any time is after `now`: those that must move, oldest first, each with its new one.
+
+    All are then before `now`.
+    """
+    if max(times, default=now) <= now:
+        return []
     moves = []
     bound = now
     for time in sorted(times, reverse=True):
