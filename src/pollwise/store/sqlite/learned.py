@@ -3,11 +3,16 @@
 A *layout* is a JSON text that names the columns of a row with dtype and shape, sorted by name:
 `[["page.alpha","<f8",[]],["page.window","<u2",[4]]]`. Rows are the columns' bytes in that order
 without padding, so that the rows of many pages, joined, are one structured array.
+
+Any bytes would be numbers, and wrong ones may end the process in compiled code. So in the tables a
+checksum follows the bytes, and `crc32 ` before the layout or dtype says so; earlier versions wrote
+neither.
 """
 
 import json
 import math
 import sqlite3
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +38,8 @@ __all__ = [
 
 _PAGE_IDS = "page_ids"
 _PREFIX = "page."
+_MARK = "crc32 "
+_CHECKSUM = 4
 # Kinds of dtype whose `str` describes them fully: no objects, no records.
 _KINDS = "biufcmMSU"
 
@@ -40,16 +47,19 @@ _KINDS = "biufcmMSU"
 def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
     """Write, within a transaction, what was learned of some pages and what all pages share."""
     layout, rows = pack_rows(state)
-    connection.execute(SQL["insert_layout"], {"layout": layout})
+    connection.execute(SQL["insert_layout"], {"layout": _MARK + layout})
     connection.executemany(
         SQL["save_learned_page"],
-        [{"page_id": page_id, "layout": layout, "data": data} for page_id, data in rows],
+        [
+            {"page_id": page_id, "layout": _MARK + layout, "data": _with_checksum(data)}
+            for page_id, data in rows
+        ],
     )
     connection.execute(SQL["clear_learned_shared"])
     connection.executemany(
         SQL["save_learned_shared"],
         [
-            {"name": name, "dtype": dtype, "shape": shape, "data": data}
+            {"name": name, "dtype": _MARK + dtype, "shape": shape, "data": _with_checksum(data)}
             for name, dtype, shape, data in pack_shared(state)
         ],
     )
@@ -72,18 +82,41 @@ def read_learned(connection: Connection) -> StateDict | None:
 
 
 def _state_of(path: Path, layouts: dict[int, str], rows: list[Row], shared: list[Row]) -> StateDict:
-    used = {layout_id for _, layout_id, _ in rows} or {max(layouts)}
+    columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
+    used = {columns[layout_id] for _, layout_id, _ in rows} or {columns[max(columns)]}
     if len(used) > 1:
         names = "; ".join(
-            ", ".join(column[0] for column in json.loads(layouts[layout_id]))
-            for layout_id in sorted(used)
+            ", ".join(column[0] for column in json.loads(layout))
+            for layout in sorted(used, key=list(columns.values()).index)
         )
         raise StateError(
             f"{path} holds what {len(used)} different policies learned ({names}):"
             " forget it and learn anew, or go back to a copy of the file"
         )
-    state = unpack_rows(layouts[used.pop()], [(page_id, data) for page_id, _, data in rows])
-    return state | unpack_shared(shared)
+    state = unpack_rows(
+        used.pop(),
+        [(page_id, _checked(layouts[layout_id], data)) for page_id, layout_id, data in rows],
+    )
+    return state | unpack_shared(
+        [
+            (name, dtype.removeprefix(_MARK), shape, _checked(dtype, data))
+            for name, dtype, shape, data in shared
+        ]
+    )
+
+
+def _with_checksum(data: bytes) -> bytes:
+    return data + zlib.crc32(data).to_bytes(_CHECKSUM, "little")
+
+
+def _checked(told: str, data: bytes) -> bytes:
+    """The bytes without the checksum that the layout or dtype tells of; `ValueError` if wrong."""
+    if not told.startswith(_MARK):
+        return data
+    plain = data[:-_CHECKSUM]
+    if _with_checksum(plain) != data:
+        raise ValueError("bytes that do not fit their checksum")
+    return plain
 
 
 def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:

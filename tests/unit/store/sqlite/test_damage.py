@@ -152,6 +152,44 @@ def test_rubbish_for_learned_state_is_one_line(path: Path, statement: str, value
 
 
 @pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE learned_pages SET data = CAST(x'ff' || substr(data, 2) AS BLOB) WHERE page_id = ?",
+        "UPDATE learned_shared SET data = CAST(x'ff' || substr(data, 2) AS BLOB) WHERE ?",
+        "UPDATE learned_pages SET data = substr(data, 2) WHERE page_id = ?",
+    ],
+)
+def test_learned_numbers_that_were_changed_are_told(path: Path, statement: str) -> None:
+    """Compiled code that is given them may end the process."""
+    put(path, statement, 1)
+    with Store.open_readonly(path) as store, pytest.raises(StoreError, match="their checksum"):
+        store.load_learned()
+
+
+def test_what_earlier_versions_learned_has_no_checksum_and_is_read(path: Path) -> None:
+    with Store.open(path) as store:
+        before = store.load_learned()
+        put(path, "UPDATE learned_layouts SET layout = substr(layout, ?)", 7)
+        for table in ("learned_pages", "learned_shared"):
+            put(
+                path,
+                f"UPDATE {table} SET data = CAST(substr(data, 1, length(data) - ?) AS BLOB)",
+                4,
+            )
+        put(path, "UPDATE learned_shared SET dtype = substr(dtype, ?)", 7)
+        # A page that is polled again has one; the others are of the same policy.
+        store.commit(
+            Batch(
+                learned={name: array[:1] if array.ndim else array for name, array in before.items()}
+            )
+        )
+        after = store.load_learned()
+    assert {name: array.tolist() for name, array in after.items()} == {
+        name: array.tolist() for name, array in before.items()
+    }
+
+
+@pytest.mark.parametrize(
     ("statement", "value", "call"),
     [
         ("UPDATE links SET data = ?", b"rubbish", lambda store: list(store.history())),
