@@ -57,6 +57,29 @@ def test_an_output_that_is_full(folder, more):
     assert end.stderr == message
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [
+        ("status", ">&-", 0),
+        ("status --json", ">&-", 0),
+        ("status", "2>&-", 0),
+        ("status --db none.db", "2>&-", 2),
+        ("status --db none.db", ">&- 2>&-", 2),
+    ],
+)
+def test_streams_that_were_closed_before_it_began(folder, words, closed, status):
+    command = f'exec "$0" "$@" {words} {closed}'
+    end = subprocess.run(
+        ["sh", "-c", command, *PROGRAM],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    assert end.returncode == status, end
+    assert end.stderr == b""
+
+
 def test_a_long_simulation_that_is_interrupted():
     words = ("simulate", "--polls", "100000", "--policy", "uniform", "--seeds", "100000")
     process = subprocess.Popen([*PROGRAM, *words], env=ENVIRONMENT, stderr=subprocess.PIPE)

@@ -603,6 +603,28 @@ async def test_a_client_that_takes_no_answer_is_cut_off(sea: Path) -> None:
                 await asyncio.wait_for(loop.sock_sendall(client, request * 200_000), 20)
 
 
+class Crowded(PromptProtocol):
+    most = 3
+
+
+async def test_connections_beyond_the_limit_are_cut_at_once(sea: Path) -> None:
+    async with AsyncExitStack() as stack:
+        near = await stack.enter_async_context(running(sea, protocol=Crowded))
+        host, port = near.address.removeprefix("http://").split(":")
+        others = []
+        for _ in range(3):
+            others.append(await asyncio.open_connection(host, int(port)))
+        with pytest.raises(aiohttp.ClientError):
+            await near.get("/health")
+        for _, writer in others:
+            writer.close()
+        async with asyncio.timeout(20):
+            while True:
+                with suppress(aiohttp.ClientError):
+                    assert await near.get("/health") == (200, {"status": "ok"})
+                    break
+
+
 async def test_the_page_for_people(sea: Path) -> None:
     async with running(sea) as near:
         async with near.session.get(near.address) as answer:

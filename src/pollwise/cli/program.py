@@ -62,6 +62,9 @@ def _options(
 
 def main() -> None:
     """Run the command line; unusable input ends it with one line and status 2."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us: nobody looks
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # What a terminal's encoding lacks is shown as an escape.
         if isinstance(stream, io.TextIOWrapper):

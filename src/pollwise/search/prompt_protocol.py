@@ -8,20 +8,25 @@ __all__ = ["PromptProtocol"]
 
 
 class PromptProtocol(H11Protocol):
-    """uvicorn's protocol, with a limit on the time of each exchange.
+    """uvicorn's protocol, with limits on the time of each exchange and on connections.
 
     From the connection, or from the answer before, a client has `seconds` until its request is
     there in full, is answered, and the answer is taken; then the connection is cut. uvicorn itself
-    waits for ever, as each byte that comes ends its time-out.
+    waits for ever, as each byte that comes ends its time-out. Connections beyond `most` are cut at
+    once, so that the descriptors suffice.
     """
 
     seconds = 20.0
+    most = 500
     _limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See `asyncio.Protocol`."""
         super().connection_made(transport)
-        self._restart()
+        if len(self.connections) > self.most:
+            transport.abort()
+        else:
+            self._restart()
 
     def on_response_complete(self) -> None:
         """Give the next exchange its time; called at the end of an answer."""

@@ -20,7 +20,6 @@ from pollwise.web.urls import canonical
 
 __all__ = ["serve_collection"]
 
-_MOST_CONNECTIONS = 1000
 _SECONDS_TO_FINISH = 5
 
 
@@ -89,7 +88,6 @@ async def _serve(
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
         server = uvicorn.Server(config)
