@@ -2,12 +2,14 @@
 
 import asyncio
 import gzip
+import resource
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from aiohttp import web
 
+from pollwise.errors import PostponedError
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import FetchResult, HttpFetcher
 
@@ -315,3 +317,73 @@ async def test_header_bytes_that_are_no_text_are_not_remembered(raw, fetcher):
 async def test_it_must_be_open(clock):
     with pytest.raises(RuntimeError, match="async with"):
         await HttpFetcher(clock=clock, allow_private=True).fetch("http://h/", NOTHING)
+
+
+async def test_our_own_lack_of_descriptors_is_no_failure_of_the_host(site, fetcher):
+    site.says("/a", "a")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(PostponedError, match="short of resources"):
+            await fetcher.fetch(site.url("/a"), NOTHING)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
+
+
+async def test_few_connections_are_kept_open(site, other_site, clock):
+    async with HttpFetcher(clock=clock, allow_private=True, most_kept=2) as fetcher:
+        ports = []
+
+        async def answer(request):
+            ports.append(request.transport.get_extra_info("peername")[1])
+            return web.Response()
+
+        for one in (site, other_site, site, other_site):
+            one.answers["/a"] = answer
+            await fetcher.fetch(one.url("/a"), NOTHING)
+    assert ports[2] == ports[0], "one is kept"
+    assert ports[3] != ports[1], "but not a second one"
+
+
+@pytest.fixture
+async def roomless(clock, monkeypatch) -> AsyncIterator[HttpFetcher]:
+    """A fetcher with room for one large body."""
+    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 1)
+    monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
+    async with HttpFetcher(clock=clock, allow_private=True, timeout=10.0) as fetcher:
+        yield fetcher
+
+
+async def test_a_large_body_has_its_place_until_its_poll_was_taken_over(site, roomless):
+    site.says("/large", b"x" * 300_000)
+    site.says("/small", b"x" * 200_000)
+    url = site.url("/large")
+    first = asyncio.ensure_future(roomless.fetch(url, NOTHING))
+    assert len((await first).body) == 300_000
+    assert (await asyncio.ensure_future(roomless.fetch(site.url("/small"), NOTHING))).error is None
+    with pytest.raises(PostponedError, match="too many large bodies"):
+        await asyncio.ensure_future(roomless.fetch(url, NOTHING))
+    del first
+    for _ in range(3):
+        assert len((await asyncio.ensure_future(roomless.fetch(url, NOTHING))).body) == 300_000
+
+
+async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeypatch):
+    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 1)
+    site.says("/large", b"x" * 300_000)
+    url = site.url("/large")
+    async with HttpFetcher(clock=clock, allow_private=True, timeout=0.5) as fetcher:
+        first = asyncio.ensure_future(fetcher.fetch(url, NOTHING))
+        await first
+        second = asyncio.ensure_future(fetcher.fetch(url, NOTHING))
+        await asyncio.sleep(0.8)
+        assert not second.done()
+        del first
+        assert (await second).error is None
+
+
+async def test_one_poll_takes_one_place(site, roomless):
+    site.says("/large", b"x" * 300_000)
+    for _ in range(2):
+        assert (await roomless.fetch(site.url("/large"), NOTHING)).error is None

@@ -88,6 +88,7 @@ async def test_the_crawl_goes_on(tmp_path):
                 *PROGRAM,
                 "collect",
                 *words,
+                "--allow-private",
                 "--budget",
                 "500/second",
                 "--crawl-delay",

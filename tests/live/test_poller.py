@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.fetcher import FetchResult, HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
@@ -230,3 +232,122 @@ async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
     delays["http"] = "0"
     told = (await poller.poll(Page(0, "http://h/", "h"), NOTHING)).notices
     assert told == (HostPaced(clock.now, "h", 2.0),)
+
+
+@pytest.fixture
+def polite(clock):
+    """Makes a poller whose exchanges take turns, in a time that passes only while they wait."""
+
+    def of(fetcher) -> WebPoller:
+        now = 0.0
+
+        async def sleep(seconds: float) -> None:
+            nonlocal now
+            now += seconds
+
+        turns = PoliteFetcher(
+            fetcher,
+            delay=1.0,
+            clock=lambda: now,
+            sleep=sleep,
+            host_delay=lambda scope: robots.crawl_delay(scope),
+        )
+        robots = RobotsTxt(turns, clock=clock)
+        return WebPoller(turns, robots, clock=clock)
+
+    return of
+
+
+async def test_a_redirect_to_a_busy_host_postpones_the_poll(site, other_site, clock, polite, page):
+    site.says("/a", status=302, Location=other_site.url("/b"))
+    other_site.says("/b", "b")
+    other_site.says("/robots.txt", "User-agent: *\nCrawl-delay: 60")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        report = await polite(fetcher).poll(page, NOTHING)
+    assert report.result.observation.outcome is Outcome.POSTPONED
+    assert report.result.error.startswith(f"{other_site.host} is busy")
+    assert (report.result.version, report.result.memory) == (None, NOTHING)
+    assert other_site.paths == ["/robots.txt"]
+
+
+async def test_a_host_with_a_long_crawl_delay_is_told_of_after_its_robots_txt(
+    site, clock, polite, page
+):
+    site.says("/robots.txt", "User-agent: *\nCrawl-delay: 60")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        report = await polite(fetcher).poll(page, NOTHING)
+    assert report.result.observation.outcome is Outcome.POSTPONED
+    assert report.notices == (HostPaced(clock.now, site.host, 60.0),)
+
+
+class Short:
+    """A fetcher of a machine that lacks descriptors for what is not robots.txt, or for all."""
+
+    def __init__(self, *, for_all: bool) -> None:
+        self.for_all = for_all
+        self.asked = 0
+
+    async def fetch(self, url, memory, *, may_follow=None):
+        self.asked += 1
+        if self.for_all or not url.endswith("/robots.txt"):
+            raise PostponedError("this machine is short of resources: too many open files")
+        return FetchResult(url, url, 404)
+
+
+@pytest.mark.parametrize("for_all", [True, False])
+async def test_our_own_shortage_postpones_the_poll(clock, for_all):
+    fetcher = Short(for_all=for_all)
+    poller = WebPoller(fetcher, RobotsTxt(fetcher, clock=clock), clock=clock)
+    report = await poller.poll(Page(1, "http://h/", "h", cost=2.0), NOTHING)
+    expected = Observation(1, clock.now, Outcome.POSTPONED, cost=2.0)
+    assert (report.result.observation, report.notices) == (expected, ())
+    assert "too many open files" in report.result.error
+
+
+async def test_a_robots_txt_that_was_not_asked_for_is_asked_for_soon(clock):
+    fetcher = Short(for_all=True)
+    robots = RobotsTxt(fetcher, clock=clock)
+    for _ in range(3):
+        with pytest.raises(PostponedError):
+            await robots.rules("http://h/")
+    assert fetcher.asked == 1, "those who waited are not to wait again"
+    fetcher.for_all = False
+    clock.now += 10
+    assert (await robots.rules("http://h/")).allows("http://h/")
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_the_robots_txt_of_one_origin_does_not_block_another(clock, known):
+    class OnlyHttp:
+        async def fetch(self, url, memory, *, may_follow=None):
+            return FetchResult(url, url, 500 if url.startswith("https:") else 404)
+
+    shared = {"h:1"} if known else ()
+    robots = RobotsTxt(OnlyHttp(), clock=clock)
+    poller = WebPoller(OnlyHttp(), robots, clock=clock, shared_scopes=shared)
+    if not known:
+        await poller.poll(Page(0, "http://h:1/", "h:1"), NOTHING)
+    report = await poller.poll(Page(1, "https://h:1/", "h:1"), NOTHING)
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert report.result.error.startswith("https://h:1/robots.txt cannot be had (status 500)")
+    assert report.notices == ()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_time_named_for_robots_txt_is_obeyed(site, poller, page, clock, status):
+    site.says("/robots.txt", status=status, Retry_After="5000")
+    report = await poller.poll(page, NOTHING)
+    assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 5000),)
+    site.says("/robots.txt", "")
+    site.says("/a", "x")
+    clock.now += 4999
+    assert (await poller.poll(page, NOTHING)).result.observation.outcome is Outcome.FAILED
+    clock.now += 1
+    assert (await poller.poll(page, NOTHING)).result.observation.outcome is Outcome.CHANGED
+
+
+async def test_a_time_is_named_for_the_host_that_names_it(site, other_site, poller, page, clock):
+    site.says("/a", status=302, Location=other_site.url("/b"))
+    other_site.says("/b", status=429, Retry_After="99999999")
+    report = await poller.poll(page, NOTHING)
+    assert report.notices == (HostBlocked(clock.now, other_site.host, clock.now + 86400),)

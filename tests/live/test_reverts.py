@@ -48,7 +48,7 @@ async def watch_for(path, settings, begin: float, seconds: float) -> None:
     clock.stop_at(begin + seconds, stop)
     with Store.open(path) as store:
         session = Session(store, settings, clock=clock, say=print)
-        async with web_poller(clock, allow_private=True) as poller:
+        async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
             await session.run(poller, stop, on_progress=lambda *_: None)
 
 

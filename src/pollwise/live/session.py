@@ -7,6 +7,7 @@ state of the last run, and then runs the loop and records everything.
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -37,6 +38,8 @@ from pollwise.web.robots_txt import RobotsTxt
 __all__ = ["Session", "run_by_the_clock", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
+
+_SWITCH = 0.0005  # seconds
 
 
 class Session:
@@ -213,6 +216,8 @@ def run_until_stopped(
         # What is there at the start stays, so it need not be searched for garbage.
         gc.freeze()
         gc.enable()
+        # The loop is to wait no longer than this for a thread that computes.
+        sys.setswitchinterval(_SWITCH)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -151,6 +151,8 @@ class WebPoller:
         origin = origin_of(page.url)
         if rules.unreachable is None:
             error = f"disallowed by {origin}/robots.txt"
+            if rules.is_too_long(page.url):
+                error = f"{origin}/robots.txt has too many rules for a URL as long as this"
             return _failed(page, memory, now, error, self._paced(page, rules, now))
         error = f"{origin}/robots.txt cannot be had ({rules.unreachable}): nothing may be fetched"
         # The rules are those of an origin, a block is that of a scope: another origin may answer.

@@ -84,9 +84,13 @@ class Rules:
             return False
         if not self.text:
             return True
-        if self.size * len(url) > _MAX_COMPARED:
+        if self.is_too_long(url):
             return False
         return _PARSED.file(self.text).can_fetch(url, "*")
+
+    def is_too_long(self, url: str) -> bool:
+        """Whether a URL is disallowed as it would take too long to compare it with all rules."""
+        return self.size * len(url) > _MAX_COMPARED
 
     @property
     def sitemaps(self) -> tuple[str, ...]:

@@ -1,0 +1,31 @@
+"""The bound on open files, and what it leaves for polls."""
+
+import resource
+
+import pytest
+
+from pollwise.live.descriptors import make_room, most_polls
+
+
+@pytest.fixture
+def limit():
+    """Sets the soft limit; the one before comes back."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield lambda files: resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_room_is_made_and_never_taken(limit):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit(256)
+    make_room()
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert soft >= min(hard, 8192)
+    make_room()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == soft
+
+
+@pytest.mark.parametrize(("files", "polls"), [(64, 1), (256, 42), (1024, 298)])
+def test_polls_by_descriptors(limit, files, polls):
+    limit(files)
+    assert most_polls() == polls
