@@ -224,9 +224,9 @@ async def test_a_redirect_to_nowhere(site, fetcher, location):
 async def test_a_redirect_that_may_not_be_followed(site, fetcher):
     asked = []
 
-    async def refuse(url: str) -> bool:
+    async def refuse(url: str) -> str:
         asked.append(url)
-        return False
+        return "refused by its robots.txt"
 
     site.says("/a", status=302, Location="/b")
     result = await fetcher.fetch(site.url("/a"), NOTHING, may_follow=refuse)

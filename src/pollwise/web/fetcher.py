@@ -46,13 +46,14 @@ __all__ = [
 Now = Callable[[], float]
 """Gives the time in seconds of UTC since 1970."""
 
-MayFollow = Callable[[str], Awaitable[bool]]
-"""Whether the canonical URL that a redirect leads to may be fetched."""
+MayFollow = Callable[[str], Awaitable[str | None]]
+"""Why the canonical URL that a redirect leads to may not be fetched, in words to follow the URL and
+a comma; None: it may."""
 
 
-async def follow_none(url: str) -> bool:
+async def follow_none(url: str) -> str:
     """A `MayFollow` by which no redirect is followed."""
-    return False
+    return "which is not followed"
 
 
 _DAY = 86400.0
@@ -205,11 +206,12 @@ class HttpFetcher:
                 return result
             try:
                 target = joined(target, location)
-            except InputError as error:
-                return replace(result, error=f"redirected to nowhere: {error}")
-            if may_follow is not None and not await may_follow(target):
-                why = f"redirected to {target}, refused by its robots.txt"
-                return replace(result, error=why, redirected_to=target)
+            except InputError as what:
+                return replace(result, error=f"redirected to nowhere: {what}")
+            why = None if may_follow is None else await may_follow(target)
+            if why is not None:
+                error = f"redirected to {target}, {why}"
+                return replace(result, error=error, redirected_to=target)
             conditions["If-Modified-Since"] = None
         return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
 

@@ -81,8 +81,11 @@ class PoliteFetcher:
         result = await self._exchange(url, memory, _ASKED_FOR)
         for _ in range(_MOST_REDIRECTS):
             target = result.redirected_to
-            if target is None or (may_follow is not None and not await may_follow(target)):
+            if target is None:
                 return replace(result, url=url)
+            why = None if may_follow is None else await may_follow(target)
+            if why is not None:
+                return replace(result, url=url, error=f"redirected to {target}, {why}")
             # Why not If-Modified-Since: see `pollwise.web.fetcher`.
             memory = replace(memory, last_modified=None)
             result = await self._exchange(target, memory, _REDIRECTED)

@@ -98,7 +98,7 @@ class WebPoller:
         self.robots_txt = robots_txt
         self._clock = clock
         self._not_modified_cost = not_modified_cost
-        self._may_follow = robots_txt.allows if follow_redirects else follow_none
+        self._may_follow = robots_txt.refusal if follow_redirects else follow_none
         self._shared_scopes = shared_scopes
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
         # delay.

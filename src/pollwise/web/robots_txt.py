@@ -187,6 +187,13 @@ class RobotsTxt:
         """Whether `url` (canonical) may be fetched; `PostponedError` as for `rules`."""
         return await self.decide(await self.rules(url), url)
 
+    async def refusal(self, url: str) -> str | None:
+        """A `MayFollow` by which redirects are followed where robots.txt allows; see `rules`."""
+        rules = await self.rules(url)
+        if rules.unreachable is not None:
+            return f"whose robots.txt cannot be had ({rules.unreachable})"
+        return None if await self.decide(rules, url) else "refused by its robots.txt"
+
     async def decide(self, rules: Rules, url: str) -> bool:
         """What `rules.allows(url)` says; others are not held up, and it is remembered."""
         if rules.size <= _SMALL:

@@ -1,0 +1,47 @@
+"""The poller of watches and collections as it is put together, against real servers."""
+
+import asyncio
+import time
+from itertools import pairwise
+
+from aiohttp import web
+
+from pollwise.live.session import web_poller
+from pollwise.types import Outcome, Page, PageMemory
+
+DELAY = 0.2
+
+
+async def test_pages_that_redirect_to_one_host_ask_it_one_after_the_other(site, other_site):
+    """Once, they all asked at once."""
+    spans = []
+
+    async def slow(request: web.Request) -> web.Response:
+        begun_at = time.monotonic()
+        await asyncio.sleep(0.02)
+        spans.append((begun_at, time.monotonic()))
+        return web.Response(text="Crawl-delay: 0")
+
+    other_site.answers.update(dict.fromkeys(("/robots.txt", "/0", "/1", "/2"), slow))
+    # Three hosts for the poller: addresses of this machine, with a port of one server.
+    for n in range(3):
+        site.says(f"/{n}", status=302, Location=other_site.url(f"/{n}"))
+    async with web_poller(time.time, crawl_delay=DELAY, allow_private=True) as poller:
+        polls = [
+            poller.poll(Page(n, f"http://{host}:{site.server.port}/{n}", host), PageMemory())
+            for n, host in enumerate(("127.0.0.1", "localhost", "[::ffff:127.0.0.1]"))
+        ]
+        reports = await asyncio.gather(*polls)
+    assert {report.result.observation.outcome for report in reports} == {Outcome.CHANGED}
+    assert len(spans) == 4
+    assert all(later[0] - earlier[1] >= 0.9 * DELAY for earlier, later in pairwise(spans))
+
+
+async def test_what_the_user_did_not_give_is_refused_down_to_its_robots_txt(site, other_site):
+    site.says("/a", status=302, Location=other_site.url("/b"))
+    async with web_poller(time.time, crawl_delay=0.0, given={site.host}) as poller:
+        report = await poller.poll(Page(0, site.url("/a"), site.host), PageMemory())
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert other_site.asked == []
+    assert "127.0.0.1 is no public address" in report.result.error
+    assert "--allow-private" in report.result.error
