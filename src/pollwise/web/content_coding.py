@@ -3,7 +3,7 @@
 import io
 import zlib
 
-__all__ = ["BodyError", "BodyReader", "decompress"]
+__all__ = ["BodyError", "BodyReader"]
 
 # Each member costs a copy of the rest; no real page comes in more members.
 _MAX_GZIP_MEMBERS = 100
@@ -104,10 +104,3 @@ class BodyReader:
         self._body.write(data)
         if self.size > self._max_bytes:
             raise BodyError(f"body larger than {self._max_bytes} bytes")
-
-
-def decompress(data: bytes, encoding: str, max_bytes: int) -> bytes:
-    """A whole body without its Content-Encoding; see `BodyReader`, also for errors."""
-    reader = BodyReader(encoding, max_bytes=max_bytes)
-    reader.feed(data)
-    return reader.body()
