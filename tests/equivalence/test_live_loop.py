@@ -88,7 +88,7 @@ class Troubled(WorldPoller):
             await asyncio.sleep(0)
         now = self.clock()
         if number % 13 == 0:
-            outcome = Outcome.GONE if number % 2 else Outcome.FAILED
+            outcome = (Outcome.FAILED, Outcome.GONE, Outcome.POSTPONED)[number // 13 % 3]
             blocked = HostBlocked(now, page.scope, now + 20.0)
             notices = (blocked,) if number % 26 == 0 else ()
             return PollReport(

@@ -56,4 +56,7 @@ def trouble_of(report: "PollReport") -> str | None:
     result = report.result
     if result.observation.outcome is Outcome.GONE:
         return "gone"
-    return None if result.error is None else f"failed ({result.error})"
+    if result.error is None:
+        return None
+    postponed = result.observation.outcome is Outcome.POSTPONED
+    return f"{'postponed' if postponed else 'failed'} ({result.error})"

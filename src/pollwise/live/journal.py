@@ -32,8 +32,8 @@ _RUNS_KEPT = 10
 _TRIES_AT_THE_END = 3
 """How often a run that is to end tries to write into a store that another program has locked. Each
 try takes as long as the store waits for the lock."""
-_MOST_EVENTS = 30_000
-"""Events that are kept of a run that collects: a log of some hundred megabytes, as the links of a
+_MOST_EVENTS = 15_000
+"""Events that are kept of a run that collects: a log of about 150 megabytes, as the links of a
 page take ten kilobytes. They can be re-run without the later ones."""
 
 T = TypeVar("T")

@@ -15,9 +15,13 @@ _UNITS = {
     "day": 86_400.0,
     "week": 7 * 86_400.0,
 }
+_LEAST, _MOST = 1e-30, 1e30
+"""Cost units a second: what is reckoned with them stays a number."""
 _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
-_PATTERN = re.compile(r"(?P<number>[^/]+)/(?P<unit>[a-z]+)(?P<per_page>/page)?")
+_PATTERN = re.compile(
+    r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,10 @@ def parse_budget(text: str) -> BudgetText:
         number = float(found["number"]) if found else math.nan
     except ValueError:
         number = math.nan
-    if found is None or found["unit"] not in _UNITS or not 0 < number < math.inf:
+    rate = number / _UNITS[found["unit"]] if found and found["unit"] in _UNITS else math.nan
+    if found is None or not _LEAST <= rate <= _MOST:
         raise InputError(
             f"budget {text!r}: expected a number above 0, '/' and one of {', '.join(_UNITS)},"
             " such as 500/hour or 0.2/day/page"
         )
-    return BudgetText(number / _UNITS[found["unit"]], found["per_page"] is not None)
+    return BudgetText(rate, found["per_page"] is not None)

@@ -34,7 +34,8 @@ def test_spaces_around_and_about_are_forgiven():
 @pytest.mark.parametrize(
     "text",
     ["", "500", "/hour", "500/", "500/fortnight", "0/hour", "-1/hour", "nan/day", "inf/day",
-     "many/day", "5/day/host", "5/day/page/page", "5 per day", "1/2/day"],
+     "many/day", "5/day/host", "5/day/page/page", "5 per day", "1/2/day", "1_0/hour", "1e-320/week",
+     "1e308/second/page", "\u0663/hour"],
 )  # fmt: skip
 def test_what_is_no_budget_is_named_with_the_mend(text):
     with pytest.raises(InputError) as error:
