@@ -22,7 +22,7 @@ from watches import CRAWL_DELAY, early, polls_kept, started
 
 GRACE = 0.1
 """Seconds before a kill in which an answer may be lost."""
-SHORTEST, LONGEST = 2.0, 9.0
+SHORTEST, LONGEST = 2.5, 6.0
 """Seconds that a watch lives."""
 
 
