@@ -52,7 +52,9 @@ def main(arguments: "list[str]") -> int:
         programs = [["pytest", *rest]]
     else:
         # What runs against the clock gets the machine for itself.
-        programs = [["pytest", "-n", "2", "--ignore", "tests/live"], ["pytest", "tests/live"]]
+        # By file, so that what the tests of a file need is compiled once.
+        by_file = ["-n", "2", "--dist", "loadfile"]
+        programs = [["pytest", *by_file, "--ignore", "tests/live"], ["pytest", "tests/live"]]
     statuses = [
         subprocess.call([str(BIN / program), *words], cwd=ROOT) for program, *words in programs
     ]

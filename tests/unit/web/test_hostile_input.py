@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pollwise.collecting.traps import Traps, is_endless
 from pollwise.errors import InputError
 from pollwise.web.change import fingerprint, visible_text
-from pollwise.web.content_coding import decompress
+from pollwise.web.content_coding import BodyReader
 from pollwise.web.crawl_urls import crawl_url, host_of
 from pollwise.web.fetcher import parse_http_date, parse_retry_after
 from pollwise.web.reading.page_encoding import decoded
@@ -337,12 +337,15 @@ def test_long_dates_take_linear_time(unit: str) -> None:
     st.integers(1, 100),
 )
 def test_bodies_that_are_broken(data: bytes, encoding: str, most: int) -> None:
+    reader = BodyReader(encoding, max_bytes=most)
     try:
-        body = decompress(data, encoding, most)
+        for begin in range(0, len(data), 100):
+            reader.feed(data[begin : begin + 100])
+        body = reader.body()
     except ValueError as error:
         assert_one_line(error)
     else:
-        assert body == data or len(body) <= most
+        assert len(body) <= most
 
 
 @given(st.text() | st.binary() | urls.map(lambda url: f"{url} weight=2 cost=nan"))
