@@ -103,8 +103,9 @@ class CollectSettings:
     run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
     `keep` says which versions of pages are kept, as `parse_retention` reads it; `allow_private`:
-    links may lead to any address, see `HttpFetcher`. The store keeps budget, topic, subject and
-    `keep`; the others hold for one run. `InputError` for an unusable budget, crawl delay, number of
+    links may lead to any address, see `HttpFetcher`; `given` are the politeness scopes that were
+    named as seeds, which may have any. The store keeps budget, topic, subject, `keep` and `given`;
+    the others hold for one run. `InputError` for an unusable budget, crawl delay, number of
     workers or `keep`.
     """
 
@@ -120,6 +121,7 @@ class CollectSettings:
     workers: int = 1
     keep: str = "all"
     allow_private: bool = False
+    given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parse_retention(self.keep)
@@ -153,6 +155,7 @@ class CollectSettings:
             "topic": asdict(self.topic),
             "subject": self.subject,
             "keep": self.keep,
+            "given": list(self.given),
         }
 
     @classmethod
@@ -165,7 +168,8 @@ class CollectSettings:
             for name in ("budget", "subject", "keep")
             if recorded.get(name)
         }
-        return cls(topic=topic, **told)
+        given = tuple(str(scope) for scope in recorded.get("given", ()))
+        return cls(topic=topic, given=given, **told)
 
 
 Settings = WatchSettings | CollectSettings

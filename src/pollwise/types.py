@@ -40,7 +40,7 @@ class Outcome(enum.IntEnum):
     """No answer about the page: time-out, 5xx, 429, refused by robots.txt."""
     POSTPONED = 4
     """The page was not asked for, through no fault of its own: we lacked a connection or memory, or
-    a host on the way was busy. It counts as no poll; the scheduler tells no policy of it."""
+    a host on the way was busy. No policy learns of it; the page is given back, for later."""
 
 
 @dataclass(frozen=True, slots=True)

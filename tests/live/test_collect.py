@@ -16,6 +16,7 @@ import pollwise
 from pollwise.errors import StoreError
 from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
+from pollwise.testing.webserver import MisbehavingServer
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
 PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
@@ -178,3 +179,19 @@ async def test_seeds_that_cannot_be_reached_are_told(tmp_path):
     assert status == 0
     assert "http://127.0.0.1:9/" in err
     assert "cannot be had" in err
+
+
+async def test_a_redirect_of_a_seed_opens_no_private_address_ever(tmp_path):
+    """What a page redirects to is no seed, also after a restart."""
+    async with MisbehavingServer() as named, MisbehavingServer() as inside:
+        inside.set_page("/secret", "<title>secret whales</title>")
+        named.set_page("/", "", status=302, headers={"Location": inside.url("/secret")})
+        named.set_page("/more", "<p>whales")
+        words = ["--topic", "whales", "--seed", named.url("/"), *QUICK, "--requests", "1"]
+        status, _, err = await finished(started(tmp_path, *words))
+        assert status == 0, err
+        words = ["--seed", named.url("/more"), *QUICK, "--requests", "2"]
+        status, _, err = await finished(started(tmp_path, *words))
+        assert status == 0, err
+        assert named.requests["/more"] == 1
+        assert not inside.requests

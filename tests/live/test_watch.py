@@ -182,9 +182,9 @@ async def test_what_an_earlier_version_learned_is_learned_anew(start, server, db
         store.forget_learned()
         store.commit(Batch(learned=old | {"price": np.ones(1)}))
     again = await start("watch", *FAST)
+    await again.until("watching 1 page")
     line = await again.until("learning anew")
     assert line == f"pollwise: what {db.name} has learned is of an earlier version: learning anew\n"
-    await again.until("watching 1 page")
     server.set_page("/page", "two")
     await again.until("changed")
     assert await again.stop() == 0

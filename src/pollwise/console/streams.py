@@ -17,8 +17,11 @@ __all__ = ["clean", "progress_line", "stderr", "stdout"]
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and line feed
-    "\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidi, zero width
-    "\ud800-\udfff\U000e0000-\U000e007f]"  # lone surrogates, tags
+    "\u2028-\u202e\ufff9-\ufffb\ud800-\udfff\u2800"  # lines, bidi, lone surrogates, a blank
+    # What Unicode lists as ignorable by default (DerivedCoreProperties.txt).
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -26,8 +29,8 @@ def clean(text: str) -> str:
     """`text` without the characters that nobody sees.
 
     Left out are control characters except tab and line feed, line and paragraph separators,
-    directional marks, overrides and isolates, zero-width characters, tags and lone surrogates. For
-    rich they take no column, so that what was laid out with them fits without.
+    directional marks, overrides and isolates, what Unicode lists as ignorable by default (of no
+    width), tags and lone surrogates. What was laid out with them is no wider without.
     """
     return _UNSEEN.sub("", text)
 

@@ -1,6 +1,7 @@
 """`pollwise collect`: from a user's words to a robot that builds a collection."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,14 +19,14 @@ from pollwise.collecting.response_processor import ProcessorLoad, ResponseProces
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
-from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Session, run_by_the_clock, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, run_until_stopped, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
-from pollwise.types import PageMemory
+from pollwise.types import Outcome, PageMemory
+from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.urls import scope_of
@@ -81,16 +82,17 @@ def collect_pages(
         )
     with Store.open(db) as store:
         agreed = _agreed(store, told, db)
+        given = {*agreed.given, *(page.scope for page in pages)}
+        agreed = replace(agreed, given=tuple(sorted(given)))
         store.add_pages(pages, now=time.time())
         with make_display(agreed.subject) as display:
+            countdown = _Countdown(agreed.requests)
 
-            def collect(clock: LiveClock) -> ProcessorLoad:
+            def begin(clock: LiveClock) -> Run[ProcessorLoad]:
                 session = Session(store, agreed, clock=clock, say=say)
-                return run_until_stopped(
-                    partial(_collect, session, agreed, link_filter, display), clock
-                )
+                return partial(_collect, session, agreed, link_filter, countdown, display)
 
-            return run_by_the_clock(collect, say)
+            return run_until_stopped(begin, say)
 
 
 def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkFilter]:
@@ -107,6 +109,7 @@ async def _collect(
     session: Session,
     settings: CollectSettings,
     link_filter: Callable[[Collection[str]], LinkFilter],
+    countdown: "_Countdown",
     display: CollectingDisplay,
     stop: asyncio.Event,
 ) -> ProcessorLoad:
@@ -115,12 +118,10 @@ async def _collect(
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
-    polls = 0
 
     def on_progress(progress: Progress, watched: Mapping[int, Watched]) -> None:
-        nonlocal polls
-        polls += len(progress.reports)
-        if settings.requests is not None and polls >= settings.requests:
+        countdown.count(progress)
+        if countdown.is_over:
             stop.set()
         display.show(progress, watched, session.scheduler.in_flight, processor.queued)
 
@@ -130,7 +131,7 @@ async def _collect(
             crawl_delay=settings.crawl_delay,
             follow_redirects=False,
             max_bytes=_MOST_BYTES,
-            given={record.page.scope for record in session.records if record.depth == 0},
+            given=settings.given,
             allow_private=settings.allow_private,
         ) as web,
         processor,
@@ -153,6 +154,23 @@ async def _collect(
         )
         display.rejected(collection.rejections)
         return processor.load
+
+
+class _Countdown:
+    """How many polls are left to be made; None: any number."""
+
+    def __init__(self, polls: int | None) -> None:
+        self._left = math.inf if polls is None else polls
+
+    def count(self, progress: Progress) -> None:
+        """Count the polls of a turn; those that were postponed were not made."""
+        for report in progress.reports:
+            self._left -= report.result.observation.outcome is not Outcome.POSTPONED
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all were made."""
+        return self._left <= 0
 
 
 def _collection(
@@ -227,7 +245,8 @@ def _agreed(store: Store, told: CollectSettings, db: Path) -> CollectSettings:
             f"{db} is about another topic ({' '.join(about.words) or about.judge or 'by example'});"
             " leave --topic out to go on with it, or name another file (--db)"
         )
-    return replace(told, topic=about, subject=told.subject or kept.subject or _subject(about))
+    subject = told.subject or kept.subject or _subject(about)
+    return replace(told, topic=about, subject=subject, given=kept.given)
 
 
 def _subject(about: Topic) -> str:

@@ -18,7 +18,6 @@ import uvloop
 from pollwise.insight.knowledge import learned_by
 from pollwise.kernel_cache import has_code
 from pollwise.live.clock import Clock, LiveClock
-from pollwise.live.descriptors import most_polls
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.arrays import not_after
@@ -30,14 +29,18 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome
+from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Session", "run_by_the_clock", "run_until_stopped", "web_poller"]
+__all__ = ["Session", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
+
+Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
+"""Runs until the event is set that it is given."""
 
 _SWITCH = 0.0005  # seconds
 
@@ -197,35 +200,39 @@ async def web_poller(
         )
 
 
-def run_by_the_clock(run: Callable[[LiveClock], T], say: Callable[[str], None]) -> T:
-    """Do a run, and again by a new clock whenever the machine's clock has been set for good."""
-    while True:
-        clock = LiveClock()
-        result = run(clock)
-        if not clock.is_apart:
-            return result
-        say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
+def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:
+    """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
 
+    When the machine's clock has been set for good the run ends, and another one begins by a new
+    clock, which `say` is told. The answer is that of the last run.
+    """
+    is_over = False
 
-def run_until_stopped(
-    main: Callable[[asyncio.Event], Coroutine[Any, Any, T]], clock: LiveClock
-) -> T:
-    """Run `main` on an event loop; SIGINT, SIGTERM and the clock set the event that it is given."""
+    async def started(run: Run[T], clock: LiveClock) -> T:
+        stop = asyncio.Event()
 
-    async def started() -> T:
+        def end() -> None:
+            nonlocal is_over
+            is_over = True
+            stop.set()
+
         # What is there at the start stays, so it need not be searched for garbage.
         gc.freeze()
         gc.enable()
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
-        stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(number, end)
         minding = asyncio.ensure_future(clock.mind(stop))
         try:
-            return await main(stop)
+            return await run(stop)
         finally:
             minding.cancel()
 
-    return uvloop.run(started())
+    while True:
+        clock = LiveClock()
+        result = uvloop.run(started(begin(clock), clock))
+        if is_over or not clock.is_apart:
+            return result
+        say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")

@@ -10,13 +10,13 @@ from typing import Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
-from pollwise.live.descriptors import make_room, most_polls
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Session, run_by_the_clock, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, run_until_stopped, web_poller
 from pollwise.settings import WatchSettings, is_collection
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
+from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.urls import canonical, read_url_list, scope_of
 
 __all__ = ["MakeDisplay", "WatchingDisplay", "named_pages", "watch_pages"]
@@ -63,11 +63,11 @@ def watch_pages(
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         with make_display(count) as display:
 
-            def watch(clock: LiveClock) -> None:
+            def begin(clock: LiveClock) -> Run[None]:
                 session = Session(store, settings, clock=clock, say=say)
-                run_until_stopped(partial(_watch, session, settings, display), clock)
+                return partial(_watch, session, settings, display)
 
-            run_by_the_clock(watch, say)
+            run_until_stopped(begin, say)
 
 
 async def _watch(

@@ -10,6 +10,8 @@ from pollwise.types import Observation, Outcome
 
 __all__ = ["BackOffs"]
 
+_LONGEST_POSTPONEMENT = 3600.0
+"""Seconds that a page waits at most whose poll was postponed."""
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""
 
@@ -39,6 +41,8 @@ class BackOffs:
         self._first = first
         self._longest = longest
         self._by_page: dict[int, _BackOff] = {}
+        # How long pages have to wait whose latest polls were postponed.
+        self._postponed: dict[int, float] = {}
         # A heap of (until, page id); rests that ended early are dropped from it late.
         self._resting: list[tuple[float, int]] = []
 
@@ -52,9 +56,18 @@ class BackOffs:
         page_id = failure.page_id
         before = self._by_page.get(page_id)
         pause = self._first if before is None else min(2 * before.pause, self._longest)
-        until = now + pause * (1 - _SPREAD + 2 * _SPREAD * _evenly_spread(page_id))
+        self._postponed.pop(page_id, None)
+        until = now + self._spread(page_id, pause)
         self._by_page[page_id] = _BackOff(failure, started_at, pause, until)
         heapq.heappush(self._resting, (until, page_id))
+
+    def postponed(self, page_id: int) -> float:
+        """How many seconds a page waits whose poll was postponed."""
+        before = self._postponed.get(page_id)
+        longest = max(self._first, _LONGEST_POSTPONEMENT)
+        pause = self._first if before is None else min(2 * before, longest)
+        self._postponed[page_id] = pause
+        return self._spread(page_id, pause)
 
     def is_outdated(self, observation: Observation) -> bool:
         """Whether an observation is of a poll before the one that failed."""
@@ -64,6 +77,7 @@ class BackOffs:
     def end(self, page_id: int) -> None:
         """A page was answered, or is watched no longer."""
         self._by_page.pop(page_id, None)
+        self._postponed.pop(page_id, None)
 
     def rested(self, now: float, watched: Container[int]) -> list[Observation]:
         """The failures of the watched pages that have rested by now; each is told once."""
@@ -101,6 +115,10 @@ class BackOffs:
                 failure, own.started_at - seconds, own.pause, own.until - seconds
             )
         self._rest()
+
+    @staticmethod
+    def _spread(page_id: int, pause: float) -> float:
+        return pause * (1 - _SPREAD + 2 * _SPREAD * _evenly_spread(page_id))
 
     def _rest(self) -> None:
         self._resting = [(back_off.until, page_id) for page_id, back_off in self._by_page.items()]

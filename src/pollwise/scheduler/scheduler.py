@@ -82,8 +82,9 @@ class Scheduler:
     observation is still taken in.
 
     *Postponed polls.* A page whose poll was POSTPONED may be selected again after `retry_after`
-    seconds. That counts neither against it nor against its host; what the poll did cost is taken
-    from the budget.
+    seconds, and after twice as long each time that it is postponed again, up to an hour. That
+    counts neither against it nor against its host, but the poll takes its cost from the budget:
+    free ones could be tried without end.
 
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
     `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
@@ -117,7 +118,6 @@ class Scheduler:
         self.policy = policy
         self._cell_rate = CellRate(budget)
         self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
-        self._retry_after = retry_after
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._lease = lease
         self._now = -math.inf
@@ -221,9 +221,8 @@ class Scheduler:
         try:
             state = json.loads(text)
             next_at = _time(state["next_at"])
-            # States of earlier versions do not say when they were saved; about when it was the turn
-            # of the next poll.
-            saved_at = _time(state.get("now", next_at))
+            # States of earlier versions do not say when they were saved: after the latest poll.
+            saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))
             rate, hosts = state["rate"], hosts_of(state["hosts"])
             self._back_offs.load(state["back_offs"])
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -299,7 +298,7 @@ class Scheduler:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                self.policy.defer([page_id], now + self._retry_after)
+                self.policy.defer([page_id], now + self._back_offs.postponed(page_id))
             return False
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
             if lease is not None:

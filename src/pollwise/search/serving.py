@@ -16,6 +16,7 @@ from pollwise.search.engine_directory import EngineDirectory
 from pollwise.search.peer_client import PeerClient
 from pollwise.search.prompt_protocol import PromptProtocol
 from pollwise.search.query_processor import QueryProcessor
+from pollwise.web.descriptors import make_room
 from pollwise.web.urls import canonical
 
 __all__ = ["serve_collection"]
@@ -36,17 +37,20 @@ def serve_collection(
     """Answer searches of the collection in `db` until SIGINT or SIGTERM; `port` 0: any free one.
 
     Requests must name the engine by an address, as localhost, as `host` or by one of `names`. They
-    must have the `token`; where others than this machine can reach it and none is given, one is
-    made and told. A peer that wants a token has it in its URL, as `http://peer:8900/?token=TOKEN`.
+    must have the `token`; where others than this machine can reach it, or know it by a name, and
+    none is given, one is made and told. A peer that wants a token has it in its URL, as `http://peer:8900/?token=TOKEN`.
     `tell` gets a line for the user once connections are taken. The database is only read: `pollwise
     collect` may be at work on it. `InputError` if the address cannot be listened on, a peer has no
     usable URL or there is no collection; `StoreError` if the database cannot be read.
     """
+    make_room()
     known = dict(map(_peer, peers))
     if token is not None:
         token = checked_token(token)
     with QueryProcessor(db) as processor, _listening(host, port) as listener:
-        address, beyond = _address(listener), not is_loopback(listener.getsockname()[0])
+        # A further name is that of a proxy, or of a network: others know it.
+        beyond = bool(names) or not is_loopback(listener.getsockname()[0])
+        address = _address(listener)
         if address in known:
             raise InputError(f"--peers {address} is this engine itself: leave it out")
         about = processor.description
@@ -59,7 +63,7 @@ def serve_collection(
             if token is None:
                 shown = token = new_token()
             tell(
-                "warning: others than this machine can reach it; every request needs the token:"
+                "warning: others than this machine may reach it; every request needs the token:"
                 f" open {address}/?token={shown}"
             )
         guarded = {name.lower().rstrip(".") for name in (host, *names)}

@@ -28,6 +28,7 @@ from pollwise.store.records import Batch, Collected, Discoveries, NewPage
 SOURCES = Path(pollwise.__file__).parent
 HOSTILE = (
     "\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b2J\x9d52;c;AAAA\x9c\x08\x7f\r\x00"
+    "\u00ad\u034f\u115f\u3164\uffa0\ufe0f\U000e0100\u17b4\u180b\u2800"
     "\u202etxt.exe\u202d\u2066\u2067\u2068\u2069\u200b\u200d\u200f\u2028\u2029\ufeff\u061c"
 )
 ENDS = "tail"
@@ -47,11 +48,9 @@ def test_progress_without_a_terminal_is_lines(capsys):
 
 def unseen(shown: str) -> set[str]:
     """What is in the text that nobody sees."""
-    return {c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {
-        "\n",
-        "\t",
-        "\xad",
-    }
+    blank = set("\u034f\u115f\u3164\uffa0\ufe0f\U000e0100\u17b4\u180b\u2800")
+    controls = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return {c for c in shown if unicodedata.category(c) in controls or c in blank} - {"\n", "\t"}
 
 
 def test_hostile_text_shows_in_every_form_without_its_controls(terminal):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from pollwise.live import clock as clock_module
 from pollwise.live.clock import LiveClock
-from pollwise.live.session import run_by_the_clock
 
 _STEPS = st.lists(st.tuples(st.floats(-1e7, 1e7), st.floats(-1e6, 1e6)), max_size=20)
 
@@ -74,17 +73,3 @@ async def test_a_clock_that_was_set_for_good_ends_the_run(monkeypatch):
     await asyncio.wait_for(stop.wait(), timeout=20.0)
     await minding
     assert clock.is_apart
-
-
-def test_a_run_begins_anew_by_a_clock_that_was_set():
-    said: list[str] = []
-    clocks: list[LiveClock] = []
-
-    def run(clock: LiveClock) -> int:
-        clocks.append(clock)
-        clock.is_apart = len(clocks) < 3
-        return len(clocks)
-
-    assert run_by_the_clock(run, said.append) == 3
-    assert said == ["the clock of this machine was set by +0 s: going on by it"] * 2
-    assert len(set(map(id, clocks))) == 3

@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from pollwise.live.descriptors import make_room, most_polls
+from pollwise.web.descriptors import make_room, most_polls
 
 
 @pytest.fixture

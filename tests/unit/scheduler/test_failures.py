@@ -124,14 +124,38 @@ class TestFailures:
 class TestPostponed:
     """A poll that was not made tells nothing of its page or host."""
 
-    def test_the_page_comes_again_after_the_first_rest_however_often(self):
+    def test_the_page_comes_again_ever_later_but_within_an_hour_or_so(self):
         some = World(scheduler(retry_after=60.0), lambda page_id, now: (0.0, Outcome.POSTPONED))
         some.send(Added(0.0, pages(1)))
-        some.run(1000.0)
+        some.run(86_400.0)
         times = times_of(some, 0)
         rests = [later - earlier for earlier, later in itertools.pairwise(times)]
-        assert rests == pytest.approx([60.0] * len(rests))
-        assert len(rests) > 10
+        spread = rests[0] / 60.0
+        assert 0.9 <= spread <= 1.1
+        doubled = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 50]
+        assert rests == pytest.approx([spread * rest for rest in doubled[: len(rests)]])
+        assert len(rests) > 20
+
+    def test_an_answer_makes_the_next_postponement_short_again(self):
+        def answer(page_id: int, now: float) -> tuple[float, Outcome]:
+            return 0.0, Outcome.POSTPONED if now < 300.0 or now > 2000.0 else UNCHANGED
+
+        some = World(scheduler(rate=0.01, retry_after=60.0), answer)
+        some.send(Added(0.0, pages(1)))
+        some.run(4000.0)
+        late = [time for time in times_of(some, 0) if time > 2000.0]
+        assert late[1] - late[0] < 130.0
+
+    def test_pages_that_are_always_postponed_leave_the_budget_to_others(self):
+        def answer(page_id: int, now: float) -> tuple[float, Outcome]:
+            return 0.0, Outcome.POSTPONED if page_id < 2 else UNCHANGED
+
+        some = World(scheduler(rate=1 / 60.0, retry_after=60.0), answer)
+        some.send(Added(0.0, pages(20)))
+        some.run(6 * 3600.0)
+        postponed = sum(page_id < 2 for _, page_id in some.polls)
+        assert len(some.polls) > 350
+        assert postponed < 40
 
     def test_the_policy_is_told_nothing_and_a_failing_page_stays_where_it_was(self):
         some = scheduler()

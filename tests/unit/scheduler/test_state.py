@@ -81,7 +81,8 @@ class TestState:
         del state["now"]
         after = scheduler(rate=0.01)
         after.load_state(json.dumps(state))
-        assert started(after.handle(Added(5.0, pages(1)))) == [0]
+        assert started(after.handle(Added(5.0, pages(1)))) == []
+        assert started(after.handle(Tick(105.1))) == [0]
 
     def test_a_run_that_begins_later_sets_nothing_back(self):
         before = scheduler(rate=0.01)
