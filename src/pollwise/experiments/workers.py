@@ -1,15 +1,13 @@
 """Processes that do trials side by side."""
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
+from pollwise.child_processes import end_with_parent, without_interrupts
 from pollwise.errors import PollwiseError
 
 __all__ = ["workers"]
@@ -25,17 +23,12 @@ def workers(cores: int) -> Iterator[Run]:
         return
     # Spawned, since a process forked while another thread holds a lock may hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(cores, mp_context=context, initializer=end_with_parent)
     others = set(multiprocessing.active_children())
 
     def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
-        # Ctrl-C reaches all processes of a terminal. The workers, which start here and inherit
-        # what is blocked, never see it: this process ends them.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with without_interrupts():  # the workers start here
             futures = [pool.submit(function, each) for each in arguments]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for future in as_completed(futures):
             yield future.result()
 
@@ -52,15 +45,3 @@ def workers(cores: int) -> Iterator[Run]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """End this worker when the process that started it is killed: nobody else would."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
