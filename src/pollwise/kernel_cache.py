@@ -20,7 +20,7 @@ import numba
 
 from pollwise.version import __version__
 
-__all__ = ["has_code", "kernel"]
+__all__ = ["kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,12 +58,6 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return numba.njit(cache=bool(folder), **options)(function)
     finally:
         _config.CACHE_DIR = others
-
-
-def has_code() -> bool:
-    """Whether machine code was kept by an earlier run; else much has to be compiled."""
-    folder = _folder()
-    return bool(folder) and any(Path(folder).rglob("*.nbc"))
 
 
 @cache

@@ -19,7 +19,7 @@ class WatchDisplay(RunDisplay):
     """What the polls find, a line each, and a summary."""
 
     def __init__(self, *, pages: int, budget: str, db: Path) -> None:
-        self._polls = self._changes = 0
+        self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
         super().__init__(f"watching {count(pages, 'page')} at {budget}, database {db}")
@@ -27,8 +27,11 @@ class WatchDisplay(RunDisplay):
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
         for report in progress.reports:
-            self._polls += 1
             observation = report.result.observation
+            if observation.outcome is Outcome.POSTPONED:
+                self._postponed += 1
+                continue
+            self._polls += 1
             news = None
             if observation.page_id in progress.first_copies:
                 news = "first copy"
@@ -48,15 +51,15 @@ class WatchDisplay(RunDisplay):
         return (
             f"{count(self._polls, 'poll')}, {count(self._changes, 'change')},"
             f" {count(len(self._troubles), 'page')} in trouble"
+            + (f", {count(self._postponed, 'poll')} postponed" if self._postponed else "")
         )
 
 
 def trouble_of(report: "PollReport") -> str | None:
-    """What was wrong with a poll, in words; None: nothing."""
+    """What was wrong with a page, in words; None: nothing that its poll told."""
     result = report.result
     if result.observation.outcome is Outcome.GONE:
         return "gone"
-    if result.error is None:
+    if result.error is None or result.observation.outcome is Outcome.POSTPONED:
         return None
-    postponed = result.observation.outcome is Outcome.POSTPONED
-    return f"{'postponed' if postponed else 'failed'} ({result.error})"
+    return f"failed ({result.error})"

@@ -23,8 +23,8 @@ _BEAT = 10.0
 """Seconds after which a wait looks at the clock, whatever has become of those timers."""
 
 
-_APART, _LOOK, _LOOKS = 60.0, 60.0, 10
-"""How far apart, in seconds, and how often in a row it must be seen, so many seconds apart."""
+_APART, _LOOKS = 60.0, 60
+"""How far apart, in seconds, and at how many beats in a row that must be seen."""
 
 
 class Clock(Protocol):
@@ -59,10 +59,13 @@ class LiveClock:
         self._counted = seconds()
         self._pulse = _Pulse()
         self.is_apart = False
+        self._fell = False
 
     def __call__(self) -> float:
         """The time in UTC seconds since 1970; it never falls."""
         counted = self._seconds()
+        if counted < self._counted:
+            self._fell = True
         self._now += max(counted - self._counted, 0.0)
         self._counted = counted
         return self._now
@@ -76,11 +79,12 @@ class LiveClock:
     async def mind(self, stop: asyncio.Event) -> None:
         """Set `stop` when the machine's clock has been apart for so long that it is to be believed.
 
-        `is_apart` tells so from then on: a new clock would have another time.
+        `is_apart` tells so from then on: a new clock would have another time. So it is if even the
+        count of seconds fell: then the timers of this event loop stand still.
         """
         looks = 0
-        while looks < _LOOKS:
-            await asyncio.sleep(_LOOK)
+        while looks < _LOOKS and not self._fell:
+            await asyncio.wait([self._pulse.next()])
             looks = looks + 1 if abs(self.moved) > _APART else 0
         self.is_apart = True
         stop.set()

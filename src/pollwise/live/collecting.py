@@ -20,7 +20,7 @@ from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, s
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Run, Session, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
@@ -80,7 +80,7 @@ def collect_pages(
             f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
             " begin with (--seed)"
         )
-    with Store.open(db) as store:
+    with opened(db, say) as store:
         agreed = _agreed(store, told, db)
         given = {*agreed.given, *(page.scope for page in pages)}
         agreed = replace(agreed, given=tuple(sorted(given)))

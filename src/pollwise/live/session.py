@@ -8,15 +8,17 @@ import asyncio
 import gc
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import uvloop
 
+from pollwise.errors import StoreBusyError
 from pollwise.insight.knowledge import learned_by
-from pollwise.kernel_cache import has_code
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
@@ -35,9 +37,12 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Session", "run_until_stopped", "web_poller"]
+__all__ = ["Run", "Session", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
+
+_SILENT = 3.0
+"""Seconds after which people are told why nothing happens yet."""
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
@@ -50,7 +55,8 @@ class Session:
 
     `scheduler`, with its policy, must be new; None: the one that the settings make. `say` is told
     what people should know, in words: that it has to compile, or that what another kind of policy,
-    or an earlier version of this one, learned is forgotten.
+    or an earlier version of this one, learned is forgotten. It compiles here, before an event loop
+    minds signals, so that Ctrl-C ends it at once.
     """
 
     def __init__(
@@ -66,14 +72,28 @@ class Session:
         self.settings = settings
         self.clock = clock
         self._say = say
+        slow = threading.Timer(_SILENT, say, ["getting ready (the first run compiles, a minute)"])
+        slow.daemon = True
+        slow.start()
+        try:
+            self._prepare(scheduler)
+        finally:
+            slow.cancel()
+
+    def _prepare(self, scheduler: Scheduler | None) -> None:
+        store, settings, clock = self.store, self.settings, self.clock
         store.set_back_times(clock())
         store.keep_versions(parse_retention(settings.keep))
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
         learned = learned_by(store, self.scheduler.policy)
         self._learned = None if learned is None else not_after(learned, clock())
         if learned is None and store.has_learned():
-            say(f"what {store.path.name} has learned is of an earlier version: learning anew")
+            self._say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
+        # Before the first poll: polls under way would run out of time meanwhile, and their answers
+        # would wait to be written down.
+        for _ in rehearsal(settings.policy(len(self.records))):
+            pass
 
     @cached_property
     def records(self) -> list[PageRecord]:
@@ -94,7 +114,6 @@ class Session:
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. A `StoreError` ends the run.
         """
-        await self._rehearse(stop)
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
@@ -122,16 +141,6 @@ class Session:
                 stop=stop,
                 staff=staff,
             )
-
-    async def _rehearse(self, stop: asyncio.Event) -> None:
-        """Compile before the first poll: polls under way would run out of time meanwhile, and their
-        answers would wait to be written down."""
-        if not has_code():
-            self._say("compiling (first run only, about a minute)")
-        for _ in rehearsal(self.settings.policy(len(self.records))):
-            await asyncio.sleep(0)  # a moment for Ctrl-C
-            if stop.is_set():
-                return
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:
         """Tell a policy that collects what was collected; whether there was anything.
@@ -198,6 +207,18 @@ async def web_poller(
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,
         )
+
+
+def opened(db: Path, say: Callable[[str], None]) -> Store:
+    """The store, for writing; waits while another program has it locked, which `say` is told."""
+    told = False
+    while True:
+        try:
+            return Store.open(db)
+        except StoreBusyError as error:
+            if not told:
+                say(f"{error}; waiting for it")
+            told = True
 
 
 def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:

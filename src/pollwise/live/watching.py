@@ -11,13 +11,15 @@ from typing import Protocol
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Run, Session, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
 from pollwise.settings import WatchSettings, is_collection
-from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.urls import canonical, read_url_list, scope_of
+
+_FEW = 20
+"""Polls at a time that are fewer than people expect."""
 
 __all__ = ["MakeDisplay", "WatchingDisplay", "named_pages", "watch_pages"]
 
@@ -51,7 +53,7 @@ def watch_pages(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
-    with Store.open(db) as store:
+    with opened(db, say) as store:
         if is_collection(store):
             raise InputError(
                 f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
@@ -61,6 +63,9 @@ def watch_pages(
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
+        make_room()
+        if (polls := most_polls()) < _FEW:
+            say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
         with make_display(count) as display:
 
             def begin(clock: LiveClock) -> Run[None]:
@@ -74,7 +79,6 @@ async def _watch(
     session: Session, settings: WatchSettings, display: WatchingDisplay, stop: asyncio.Event
 ) -> None:
     watched = [record.page for record in session.records]
-    make_room()
     async with web_poller(
         session.clock,
         not_modified_cost=settings.not_modified_cost,

@@ -59,15 +59,29 @@ async def test_a_wait_ends_though_the_timers_of_the_loop_stand_still(monkeypatch
     await asyncio.wait_for(waiting, timeout=20.0)
 
 
+async def test_a_count_of_seconds_that_falls_ends_the_run(monkeypatch):
+    monkeypatch.setattr(clock_module, "_BEAT", 0.005)
+    back = 0.0
+    clock = LiveClock(time.time, lambda: time.monotonic() - back)
+    stop = asyncio.Event()
+    minding = asyncio.ensure_future(clock.mind(stop))
+    before = clock()
+    back = 30 * 86400.0
+    await asyncio.wait_for(stop.wait(), timeout=20.0)
+    await minding
+    assert clock.is_apart
+    assert clock() >= before
+
+
 async def test_a_clock_that_was_set_for_good_ends_the_run(monkeypatch):
-    monkeypatch.setattr(clock_module, "_LOOK", 0.001)
+    monkeypatch.setattr(clock_module, "_BEAT", 0.005)
     ahead = 0.0
     clock = LiveClock(lambda: time.time() + ahead)
     stop = asyncio.Event()
     minding = asyncio.ensure_future(clock.mind(stop))
     for jump in (30 * 86400.0, 0.0) * 3:
         ahead = jump
-        await asyncio.sleep(0.003)  # too short to be believed
+        await asyncio.sleep(0.02)  # too short to be believed
     assert not clock.is_apart
     ahead = -3600.0
     await asyncio.wait_for(stop.wait(), timeout=20.0)
