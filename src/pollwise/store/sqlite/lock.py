@@ -10,13 +10,15 @@ import os
 import struct
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from pollwise.errors import StoreError
 
-__all__ = ["FileUse"]
+__all__ = ["FileUse", "no_older_writer"]
 
 # Bytes far behind those that SQLite locks, and behind the end of any file.
 _WRITER = 1 << 61
@@ -102,6 +104,35 @@ class FileUse:
                 opened.writer = False
                 _unlock(opened.descriptors[0])
             _close_unused(self._key)
+
+
+@contextmanager
+def no_older_writer(path: Path) -> Iterator[None]:
+    """A context in which no older version of pollwise writes to the database at `path`.
+
+    `StoreError` if one does. They lock `path.lock`, a file that stays when they end. In this
+    context the database gets a format that they do not know, so that they refuse it afterwards. A
+    file that is not there is not made, and one that is there is left as it is.
+    """
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    except PermissionError as error:
+        raise StoreError(
+            f"{path}.lock cannot be read ({error.strerror}): check its permissions, or remove it"
+            " if no older version of pollwise runs"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 20, 0).decode(errors="replace")
+            _refuse(path, holder if holder.isdecimal() else "(unknown)")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _key(status: os.stat_result) -> _Key:

@@ -27,7 +27,7 @@ from pollwise.store.sqlite.database import (
     undamaged_database,
 )
 from pollwise.store.sqlite.learned import save_learned
-from pollwise.store.sqlite.lock import FileUse
+from pollwise.store.sqlite.lock import FileUse, no_older_writer
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
@@ -66,7 +66,8 @@ class Store(SqliteReader):
             check_usable(place)
             use = lock_for_writing(place)
             try:
-                connection = open_for_writing(place)
+                with no_older_writer(place):
+                    connection = open_for_writing(place)
             except BaseException:
                 use.release()
                 raise

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -279,6 +280,56 @@ def test_a_second_writer_is_refused_until_the_first_closes(ours: Path) -> None:
         Store.open(ours)
     assert_one_line(caught.value, ours, f"in use by process {os.getpid()}", "stop that process")
     Store.open(ours).close()
+
+
+@pytest.fixture
+def older_lock(ours: Path) -> Iterator[int]:
+    """The lock of a writer of the version before: of a file beside the database."""
+    descriptor = os.open(f"{ours}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    yield descriptor
+    os.close(descriptor)
+
+
+def test_a_writer_of_the_version_before_keeps_others_out(
+    ours: Path, older_lock: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its database is left in its format, and its lock file as it is."""
+    os.write(older_lock, b"4321")
+    before = dump(ours)
+    monkeypatch.setattr(database, "migrations", lambda: [*migrations(), "CREATE TABLE more (a);"])
+    with pytest.raises(StoreError) as caught:
+        Store.open(ours)
+    assert_one_line(caught.value, ours, "in use by process 4321, which", "stop that process")
+    assert dump(ours) == before
+    fcntl.flock(older_lock, fcntl.LOCK_UN)
+    Store.open(ours).close()
+    assert dump(ours) != before
+    assert Path(f"{ours}.lock").read_bytes() == b"4321"
+
+
+def test_a_lock_of_the_version_before_without_a_number_is_told(ours: Path, older_lock: int) -> None:
+    os.write(older_lock, b"rub\nbish")
+    with pytest.raises(StoreError) as caught:
+        Store.open(ours)
+    assert_one_line(caught.value, ours, "in use by process (unknown)")
+
+
+@pytest.mark.usefixtures("older_lock")
+def test_a_refusal_by_the_version_before_gives_the_lock_back(ours: Path) -> None:
+    with pytest.raises(StoreError, match="in use"):
+        Store.open(ours)
+    lock_for_writing(ours).release()
+
+
+def test_a_lock_of_the_version_before_that_cannot_be_read_is_told(open_folder: Path) -> None:
+    open_folder.chmod(0o777)
+    path = open_folder / "pollwise.db"
+    lock = Path(f"{path}.lock")
+    lock.touch(0)
+    with unprivileged(), pytest.raises(StoreError) as caught:
+        Store.open(path)
+    assert_one_line(caught.value, lock, "cannot be read", "check its permissions")
 
 
 def test_the_lock_holds_also_through_a_symbolic_link(ours: Path) -> None:
