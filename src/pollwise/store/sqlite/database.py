@@ -7,14 +7,16 @@ ours is whole.
 
 import errno
 import os
+import shutil
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
-from pollwise.store.sqlite.lock import FileUse
+from pollwise.store.sqlite.lock import FileUse, only_maker
 from pollwise.store.sqlite.queries import migrations
 
 __all__ = [
@@ -30,6 +32,9 @@ __all__ = [
 
 APPLICATION_ID = 0x706F6C77
 """`polw`: marks a SQLite file as a database of pollwise."""
+
+_DRAFTS = ".pollwise-draft-"
+"""The begin of the names of folders in which databases are made."""
 
 _BUSY_SECONDS = 10.0
 
@@ -237,7 +242,7 @@ def _lock_existing(path: Path) -> FileUse | None:
     try:
         if not path.stat().st_size:
             return None
-        use = FileUse.writing(path, named=path)
+        use = FileUse.writing(path)
     except FileNotFoundError:
         return None
     if use.is_of(path):
@@ -249,52 +254,53 @@ def _lock_existing(path: Path) -> FileUse | None:
 def _make(path: Path) -> FileUse | None:
     """A new database and its lock; None if another process was quicker.
 
-    The lock is that of the draft, which takes it along to its place.
+    The draft is locked before it comes into its place, and takes the lock along. It is in a folder
+    of its own that nobody else can name beforehand or write to.
     """
-    draft = path.with_name(path.name + ".new")
-    use = FileUse.writing(draft, named=path, create=True)
-    try:
-        if use.is_of(draft):
-            if not path.exists() or not path.stat().st_size:
-                _create(path, draft)
-                return use
-            _delete(draft)
-    except BaseException:
-        _delete(draft)
-        use.release()
-        raise
-    use.release()
-    return None
+    with only_maker(path.parent):
+        if path.exists() and path.stat().st_size:
+            return None
+        _remove_drafts(path.parent)
+        with tempfile.TemporaryDirectory(prefix=_DRAFTS, dir=path.parent) as folder:
+            draft = Path(folder, "pollwise.db")
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o644))
+            use = FileUse.writing(draft)
+            try:
+                _create(draft)
+                _put(draft, path)
+            except BaseException:
+                use.release()
+                raise
+        return use
 
 
-def _create(path: Path, draft: Path) -> None:
-    """Make a database of the draft and put it in its place; both locked."""
-    os.truncate(draft, 0)
-    for leftover in _beside(draft):
-        leftover.unlink(missing_ok=True)
+def _remove_drafts(folder: Path) -> None:
+    """Remove what a process left that died while it made a database; no other makes one now."""
+    for left in folder.glob(f"{_DRAFTS}*"):
+        status = left.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+            shutil.rmtree(left)
+
+
+def _create(draft: Path) -> None:
+    """Make a database of an empty file."""
     with closing(_connect(draft, "rw")) as connection:
         _tune(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
+
+
+def _put(draft: Path, path: Path) -> None:
+    """Bring a new database into its place, for good."""
     # SQLite would apply the -wal file of a database that was deleted after a crash.
-    for leftover in _beside(path):
-        leftover.unlink(missing_ok=True)
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(draft, path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _beside(path: Path) -> list[Path]:
-    """The files that SQLite may keep beside a database."""
-    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
-
-
-def _delete(path: Path) -> None:
-    for part in (path, *_beside(path)):
-        part.unlink(missing_ok=True)
 
 
 def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:

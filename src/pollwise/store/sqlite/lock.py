@@ -10,21 +10,25 @@ import os
 import struct
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from pollwise.errors import StoreError
+from pollwise.errors import StoreBusyError, StoreError
 
-__all__ = ["FileUse", "no_older_writer"]
+__all__ = ["FileUse", "no_older_writer", "only_maker"]
 
 # Bytes far behind those that SQLite locks, and behind the end of any file.
 _WRITER = 1 << 61
 _NAME = _WRITER + 1
 _FLOCK = "hhqqi4x"
 """The C structure `flock` of Linux: type, whence, start, length, process."""
+
+_MAKER_SECONDS = 10.0
+"""To wait for another process that makes a database in the same folder."""
 
 _Key = tuple[int, int]
 
@@ -59,18 +63,18 @@ class FileUse:
         return cls(key, writes=False)
 
     @classmethod
-    def writing(cls, path: Path, *, named: Path, create: bool = False) -> Self:
-        """Become the only writer of the file at `path`, which is made if need be with `create`.
+    def writing(cls, path: Path) -> Self:
+        """Become the only writer of the file at `path`.
 
-        `StoreError`, which calls the file `named`, if there is another writer or the file cannot be
-        written. `FileNotFoundError` if it is not there.
+        `StoreError` if there is another writer or the file cannot be written. `FileNotFoundError`
+        if it is not there.
         """
         with _guard:
-            key, opened = _opened(path, named, os.O_CREAT if create else 0)
+            key, opened = _opened(path)
             try:
                 if opened.writer:
-                    _refuse(named, str(os.getpid()))
-                _lock(opened.descriptors[0], named)
+                    _refuse(path, str(os.getpid()))
+                _lock(opened.descriptors[0], path)
             except BaseException:
                 _close_unused(key)
                 raise
@@ -125,9 +129,7 @@ def no_older_writer(path: Path) -> Iterator[None]:
             " if no older version of pollwise runs"
         ) from error
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(descriptor):
             holder = os.pread(descriptor, 20, 0).decode(errors="replace")
             _refuse(path, holder if holder.isdecimal() else "(unknown)")
         yield
@@ -135,11 +137,42 @@ def no_older_writer(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def only_maker(folder: Path) -> Iterator[None]:
+    """A context in which no other store makes a database in this folder.
+
+    The lock is of the folder itself, which is left as it is. `StoreBusyError` if another program
+    does not give it up within ten seconds.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        give_up_at = time.monotonic() + _MAKER_SECONDS
+        while not _locked(descriptor):
+            if time.monotonic() > give_up_at:
+                raise StoreBusyError(
+                    f"{folder} is locked by another program: close that program, or choose another"
+                    " folder"
+                )
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the whole file could be locked; the lock ends with the descriptor."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _key(status: os.stat_result) -> _Key:
     return status.st_dev, status.st_ino
 
 
-def _opened(path: Path, named: Path, flags: int) -> tuple[_Key, _OpenFile]:
+def _opened(path: Path) -> tuple[_Key, _OpenFile]:
     """The file with a descriptor: the one that there is, or a new one."""
     if os.path.exists(path):
         key = _key(os.stat(path))
@@ -147,10 +180,10 @@ def _opened(path: Path, named: Path, flags: int) -> tuple[_Key, _OpenFile]:
         if known is not None and known.descriptors:
             return key, known
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except PermissionError as error:
         raise StoreError(
-            f"{named} cannot be written ({error.strerror}): check the permissions of the file and"
+            f"{path} cannot be written ({error.strerror}): check the permissions of the file and"
             " its folder"
         ) from error
     key = _key(os.fstat(descriptor))
@@ -167,7 +200,7 @@ def _close_unused(key: _Key) -> None:
             os.close(descriptor)
 
 
-def _lock(descriptor: int, named: Path) -> None:
+def _lock(descriptor: int, path: Path) -> None:
     try:
         if sys.platform == "linux":
             # Of the open file: unlike an ordinary lock, it does not end when SQLite closes its own.
@@ -176,7 +209,7 @@ def _lock(descriptor: int, named: Path) -> None:
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _WRITER)
     except (BlockingIOError, PermissionError):  # POSIX allows both
-        _refuse(named, _holder(descriptor))
+        _refuse(path, _holder(descriptor))
 
 
 def _unlock(descriptor: int) -> None:
@@ -196,8 +229,8 @@ def _holder(descriptor: int) -> str:
     return "(unknown)"
 
 
-def _refuse(named: Path, holder: str) -> None:
+def _refuse(path: Path, holder: str) -> None:
     raise StoreError(
-        f"{named} is in use by process {holder}, which writes to it:"
+        f"{path} is in use by process {holder}, which writes to it:"
         " stop that process, or choose another file"
     )

@@ -6,6 +6,8 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +20,7 @@ from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
-from pollwise.store.sqlite import database
+from pollwise.store.sqlite import database, lock
 from pollwise.store.sqlite.database import (
     APPLICATION_ID,
     check_usable,
@@ -27,6 +29,7 @@ from pollwise.store.sqlite.database import (
     open_for_writing,
     reported,
 )
+from pollwise.store.sqlite.lock import only_maker
 from pollwise.store.sqlite.queries import migrations
 from pollwise.types import Observation, Outcome, PageMemory
 
@@ -81,7 +84,11 @@ def set_pragma(path: Path, name: str, value: int) -> None:
 
 def files(path: Path) -> dict[str, bytes]:
     """The files at and beside a path, but for the one that any SQLite connection may leave."""
-    return {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != f"{path.name}-shm"}
+    return {
+        p.name: p.read_bytes()
+        for p in path.parent.iterdir()
+        if p.name != f"{path.name}-shm" and p.is_file()
+    }
 
 
 def assert_one_line(error: BaseException, path: Path, *parts: str) -> None:
@@ -189,10 +196,68 @@ def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path) -> 
         left = wal.read_bytes()
     path.unlink()
     wal.write_bytes(left)
-    path.with_name(path.name + ".new").write_bytes(left)
     with Store.open(path) as store:
         assert store.pages() == []
     assert set(files(path)) == {path.name}
+
+
+def test_no_file_of_the_user_is_taken_for_a_draft(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("mine")
+    path.with_name(path.name + ".new").write_text("mine, too")
+    path.with_name(path.name + ".new-wal").symlink_to(other)
+    (tmp_path / f"{database._DRAFTS}list").write_text("mine as well")
+    (tmp_path / f"{database._DRAFTS}link").symlink_to(tmp_path)
+    before = files(path)
+    Store.open(path).close()
+    after = files(path)
+    assert after.pop(path.name).startswith(b"SQLite format 3")
+    assert after == before
+
+
+def test_a_draft_that_a_crash_left_is_removed(path: Path) -> None:
+    code = (
+        "import os, pathlib, sys;"
+        "from pollwise.store.sqlite import database;"
+        "database._put = lambda draft, path: os._exit(9);"
+        "database.lock_for_writing(pathlib.Path(sys.argv[1]))"
+    )
+    died = subprocess.run([sys.executable, "-c", code, str(path)], timeout=60)
+    assert died.returncode == 9
+    [left] = os.listdir(path.parent)
+    assert left.startswith(database._DRAFTS)
+    Store.open(path).close()
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_database_that_cannot_be_made_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "migrations", lambda: ["CREATE TABLE t (a); SELECT nonsense;"])
+        with pytest.raises(StoreError, match="nonsense"):
+            Store.open(path)
+    assert os.listdir(path.parent) == []
+    Store.open(path).close()
+
+
+def test_a_folder_that_another_program_locks_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_MAKER_SECONDS", 0.01)
+    with only_maker(path.parent), pytest.raises(StoreBusyError) as caught:
+        Store.open(path)
+    assert_one_line(caught.value, path.parent, "is locked by another program")
+    Store.open(path).close()
+
+
+def test_a_new_database_can_be_read_by_others_as_the_system_allows(path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        Store.open(path).close()
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_crash_while_the_wal_was_copied_back_is_recovered_from(path: Path, ours: Path) -> None:
@@ -325,11 +390,11 @@ def test_a_refusal_by_the_version_before_gives_the_lock_back(ours: Path) -> None
 def test_a_lock_of_the_version_before_that_cannot_be_read_is_told(open_folder: Path) -> None:
     open_folder.chmod(0o777)
     path = open_folder / "pollwise.db"
-    lock = Path(f"{path}.lock")
-    lock.touch(0)
+    older = Path(f"{path}.lock")
+    older.touch(0)
     with unprivileged(), pytest.raises(StoreError) as caught:
         Store.open(path)
-    assert_one_line(caught.value, lock, "cannot be read", "check its permissions")
+    assert_one_line(caught.value, older, "cannot be read", "check its permissions")
 
 
 def test_the_lock_holds_also_through_a_symbolic_link(ours: Path) -> None:
