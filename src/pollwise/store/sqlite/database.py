@@ -21,6 +21,7 @@ from pollwise.store.sqlite.queries import migrations
 
 __all__ = [
     "APPLICATION_ID",
+    "check_readable",
     "check_usable",
     "damaged",
     "lock_for_writing",
@@ -136,7 +137,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
-    except (sqlite3.Error, StoreError):
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -145,14 +146,9 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A connection that cannot write; a writer may be at work meanwhile.
 
-    `StoreError` if the file is missing, not ours or unreadable, `StoreVersionError` if another
-    version of pollwise wrote it in another format.
+    `StoreError` if the file is damaged or unreadable, `StoreVersionError` if another version of
+    pollwise wrote it in another format.
     """
-    if not path.exists():
-        raise StoreError(
-            f"{path} does not exist: start 'pollwise watch' or 'pollwise collect' to make it"
-        )
-    check_usable(path)
     version, known = _check_version(path), len(migrations())
     if version < known:
         raise StoreVersionError(
@@ -162,10 +158,19 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "ro")
     try:
         _check_tables(connection, path)
-    except (sqlite3.Error, StoreError):
+    except BaseException:
         connection.close()
         raise
     return connection
+
+
+def check_readable(path: Path) -> None:
+    """As `check_usable`, and `StoreError` if there is no file."""
+    if not path.exists():
+        raise StoreError(
+            f"{path} does not exist: start 'pollwise watch' or 'pollwise collect' to make it"
+        )
+    check_usable(path)
 
 
 def check_usable(path: Path) -> None:

@@ -10,6 +10,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,7 @@ from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
+    check_readable,
     check_usable,
     lock_for_writing,
     open_for_reading,
@@ -62,16 +64,15 @@ class Store(SqliteReader):
         `StoreVersionError` if a later version of pollwise wrote it.
         """
         place = Path(os.path.realpath(path))
-        with undamaged_database(place):
+        with undamaged_database(place), ExitStack() as undo:
             check_usable(place)
             use = lock_for_writing(place)
-            try:
-                with no_older_writer(place):
-                    connection = open_for_writing(place)
-            except BaseException:
-                use.release()
-                raise
+            undo.callback(use.release)
+            with no_older_writer(place):
+                connection = open_for_writing(place)
+            undo.callback(connection.close)
             use.confirm()
+            undo.pop_all()
             return cls(place, connection, use)
 
     @classmethod
@@ -82,16 +83,23 @@ class Store(SqliteReader):
         needs beside it; `StoreVersionError` if its format is that of another version of pollwise.
         """
         place = Path(os.path.realpath(path))
-        with undamaged_database(place):
+        with undamaged_database(place), ExitStack() as undo:
+            check_readable(place)
+            # First, or a writer of this process that closes now would end the reader's locks.
+            use = FileUse.reading(place)
+            undo.callback(use.release)
             connection = open_for_reading(place)
-            return cls(place, connection, FileUse.reading(place))
+            undo.pop_all()
+            return cls(place, connection, use)
 
     def close(self) -> None:
         """End the use of the file; closing twice is no error."""
-        self._connection.close()
-        if self._use is not None:
-            self._use.release()
-            self._use = None
+        try:
+            self._connection.close()
+        finally:
+            if self._use is not None:
+                self._use.release()
+                self._use = None
 
     def __enter__(self) -> Self:
         return self

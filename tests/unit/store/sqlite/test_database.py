@@ -21,11 +21,11 @@ from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database, lock
+from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.database import (
     APPLICATION_ID,
     check_usable,
     lock_for_writing,
-    open_for_reading,
     open_for_writing,
     reported,
 )
@@ -157,7 +157,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path, open_store: Opener) -> None
 
 def test_reading_needs_a_file(path: Path) -> None:
     with pytest.raises(StoreError) as caught:
-        open_for_reading(path)
+        Store.open_readonly(path)
     assert_one_line(caught.value, path, "does not exist", "start 'pollwise watch'")
     assert not files(path)
 
@@ -463,6 +463,74 @@ def test_a_refused_opening_gives_the_lock_back(ours: Path) -> None:
     with pytest.raises(StoreVersionError):
         Store.open(ours)
     lock_for_writing(ours).release()
+
+
+def open_descriptors(path: Path) -> int:
+    """The number of descriptors that this process has of a file."""
+    descriptors = Path("/proc/self/fd").iterdir()
+    return sum(os.path.realpath(one) == str(path) for one in descriptors)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells descriptors")
+def test_an_opening_that_ends_at_any_step_keeps_nothing(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupt(BaseException):
+        pass
+
+    def interrupted(*_: object) -> None:
+        raise Interrupt
+
+    steps = [
+        (Store.open, database, "_migrate"),
+        (Store.open, lock.FileUse, "confirm"),
+        (Store.open_readonly, database, "_check_tables"),
+        (Store.open_readonly, lock.FileUse, "reading"),
+    ]
+    for open_store, owner, step in steps:
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, step, interrupted)
+            with pytest.raises(Interrupt) as caught:
+                open_store(ours)
+        assert open_descriptors(ours) == 0, step
+        assert caught.tb is not None  # which holds what was not closed
+    Store.open(ours).close()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells all locks")
+def test_a_reader_that_is_being_opened_keeps_its_locks_when_a_writer_closes(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = Store.open(ours)
+    check = database._check_tables
+
+    def close_writer(connection: sqlite3.Connection, path: Path) -> None:
+        connection.execute("BEGIN")
+        connection.execute("SELECT COUNT(*) FROM pages").fetchone()
+        held = sqlite_locks(ours)
+        writer.close()
+        assert sqlite_locks(ours) == held > 0
+        connection.execute("COMMIT")
+        check(connection, path)
+
+    monkeypatch.setattr(database, "_check_tables", close_writer)
+    Store.open_readonly(ours).close()
+
+
+def test_a_database_whose_damage_shows_when_it_is_closed_is_given_back(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(ours)
+    with monkeypatch.context() as patch:
+
+        def fail(_: object) -> None:
+            raise StoreError("damaged")
+
+        patch.setattr(Connection, "close", fail)
+        with pytest.raises(StoreError, match="damaged"):
+            store.close()
+    store._connection.close()
+    Store.open(ours).close()
 
 
 def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
