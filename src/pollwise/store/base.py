@@ -91,7 +91,7 @@ class StoreReader(Protocol):
         """The bytes of this name in the latest batch with some (`Batch.states`); None: none."""
 
     def clock_set_back(self) -> ClockSetBack | None:
-        """When `set_back_times` last had something to do; None: never."""
+        """What `set_back_times` last told; None: nothing yet."""
 
     def runs(self) -> list[Run]:
         """All runs, oldest first, even if their events were pruned."""
@@ -161,11 +161,13 @@ class StoreJournal(Protocol):
         """
 
     def set_back_times(self, now: float) -> ClockSetBack | None:
-        """Set stored times after `now` back to just before it, keeping their order; None: no need.
+        """Set stored times after `now` back to just before it, keeping their order.
 
         Call it before a run reads the pages: if the clock was ahead once, polls to come would
         count as older than those stored. The event log and the states stay as they are. It costs
-        next to nothing unless there are such times.
+        next to nothing unless there are such times. None: there were none, or none by more than
+        five seconds, by which the clocks of two runs may well differ; `clock_set_back` then still
+        has what was found before.
         """
 
     def start_run(

@@ -383,7 +383,8 @@ UPDATE ledger SET latest_at = :at WHERE latest_at < :at;
 -- name: pages_after
 -- Pages with a time after now, removed ones too. It reads whole tables.
 SELECT id FROM pages
-WHERE added_at > :now OR polled_at > :now OR seen_at > :now OR last_changed_at > :now
+WHERE added_at > :now OR removed_at > :now
+    OR polled_at > :now OR seen_at > :now OR last_changed_at > :now
 UNION SELECT page_id FROM polls WHERE polled_at > :now OR last_changed_at > :now
 UNION SELECT page_id FROM versions WHERE seen_at > :now;
 
@@ -415,6 +416,7 @@ WHERE id = :page_id;
 -- Set the other times of a page back.
 UPDATE pages SET
     added_at = MIN(added_at, :now),
+    removed_at = MIN(removed_at, :now),
     first_seen_at = MIN(first_seen_at, :now),
     last_changed_at = MIN(last_changed_at, :now)
 WHERE id = :page_id;
@@ -427,10 +429,13 @@ UPDATE polls SET last_changed_at = :now WHERE page_id = :page_id AND last_change
 -- Set the begins of runs back.
 UPDATE runs SET started_at = :now WHERE started_at > :now;
 
+-- name: set_back_latest_time
+-- No row has a later time any more.
+UPDATE ledger SET latest_at = :now;
+
 -- name: note_set_back
 -- Note that times were set back.
-UPDATE ledger
-SET latest_at = :at, set_back_at = :at, set_back_by = :by, set_back_polls = :polls;
+UPDATE ledger SET set_back_at = :at, set_back_by = :by, set_back_polls = :polls;
 
 -- name: clock_set_back
 -- When times were last set back, by how much, and how many polls.

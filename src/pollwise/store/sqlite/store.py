@@ -126,7 +126,9 @@ class Store(SqliteReader):
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
         with self._connection.transaction() as connection:
             for page_id in page_ids:
-                connection.execute(SQL["remove_page"], {"id": page_id, "removed_at": now})
+                values = {"id": page_id, "removed_at": now}
+                if connection.execute(SQL["remove_page"], values).rowcount:
+                    note_time(connection, now)
                 connection.execute(SQL["forget_page"], {"id": page_id})
                 settle(connection, self.path, page_id)
 

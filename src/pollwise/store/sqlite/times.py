@@ -15,6 +15,9 @@ __all__ = ["note_time", "set_back"]
 _STEP = 0.001
 """Seconds between times that were set back: enough to tell them apart in any output."""
 
+_WORTH_TELLING = 5.0
+"""Seconds. The clocks of two runs differ by less than that where nothing is wrong."""
+
 
 def note_time(connection: sqlite3.Connection, latest_at: float) -> None:
     """Note, within a transaction, that a row has this time (UTC seconds)."""
@@ -31,7 +34,10 @@ def set_back(connection: Connection, now: float) -> ClockSetBack | None:
         for (page_id,) in connection.rows("pages_after", now=now):
             polls += _set_back_page(connection, writer, page_id, now)
         writer.execute(SQL["set_back_runs"], {"now": now})
+        writer.execute(SQL["set_back_latest_time"], {"now": now})
         told = ClockSetBack(now, latest_at - now, polls)
+        if told.ahead <= _WORTH_TELLING:
+            return None
         writer.execute(SQL["note_set_back"], {"at": now, "by": told.ahead, "polls": polls})
     return told
 
@@ -48,7 +54,7 @@ def _set_back_page(
         polls += writer.execute(SQL["set_back_poll"], values).rowcount
         writer.execute(SQL["set_back_version"], values)
         writer.execute(SQL["set_back_page"], values)
-    # What is left is what servers told, and when the page was added.
+    # What is left is what servers told, and when the page was added and removed.
     values = {"page_id": page_id, "now": now}
     writer.execute(SQL["set_back_told"], values)
     writer.execute(SQL["set_back_told_by_polls"], values)

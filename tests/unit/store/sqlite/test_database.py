@@ -301,13 +301,15 @@ def test_what_an_older_version_kept_is_counted_when_it_is_converted(
             "INSERT INTO versions VALUES (0, 3, 'text/plain', 'a'), (0, 7, 'text/plain', 'b');"
             "INSERT INTO contents VALUES ('a', 'raw', 2, x'0102'), ('b', 'raw', 3, x'010203');"
             "INSERT INTO events (run_id, line) VALUES (1, '12345'), (1, '678');"
-            "INSERT INTO runs (started_at, settings) VALUES (9, '{}');"
+            "INSERT INTO runs (started_at, settings) VALUES (19, '{}');"
+            "INSERT INTO pages (id, url, scope, weight, cost, added_at, removed_at)"
+            " VALUES (1, 'https://b.example/', '', 1, 1, 0, 20);"
         )
     with Store.open(path) as store:
         assert store.sizes() == Sizes(events=8, bodies=5)
         assert [document.first_seen_at for document in store.documents()] == [3.0]
-        assert store.set_back_times(9.0) is None
-        assert store.set_back_times(8.0) == ClockSetBack(8.0, ahead=1.0, polls=0)
+        assert store.set_back_times(20.0) is None
+        assert store.set_back_times(8.0) == ClockSetBack(8.0, ahead=12.0, polls=0)
 
 
 def test_a_conversion_that_fails_leaves_the_older_format(

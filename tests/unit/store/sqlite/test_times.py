@@ -1,6 +1,8 @@
 """Times of a clock that was ahead hold up nothing: they are set back when a run begins."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,8 +78,8 @@ def test_times_that_are_past_stay_as_they_are(store: Store) -> None:
     assert store.clock_set_back() is None
     assert (store.pages(), store.versions(0), store.recent_outcomes(1)) == before
     # A page that is not ahead itself keeps its times when another one is set back.
-    store.commit(Batch(polls=(poll(1, NOW + 1.0),)))
-    assert store.set_back_times(NOW) == ClockSetBack(NOW, 1.0, polls=1)
+    store.commit(Batch(polls=(poll(1, NOW + 9.0),)))
+    assert store.set_back_times(NOW) == ClockSetBack(NOW, 9.0, polls=1)
     assert (store.pages()[0], store.versions(0)) == (before[0][0], before[1])
 
 
@@ -105,6 +107,31 @@ def test_the_times_of_removed_pages_are_set_back(store: Store) -> None:
     store.remove_pages([0], now=NOW + 2.0)
     store.set_back_times(NOW)
     assert store.versions(0)[0].seen_at < NOW
+
+
+def test_clocks_that_differ_a_little_are_not_told(store: Store) -> None:
+    store.add_pages(PAGES, now=0.0)
+    store.commit(Batch(polls=(poll(0, NOW + MONTH),)))
+    told = store.set_back_times(NOW + 60.0)
+    assert told is not None
+    for ahead in (0.004, 5.0):
+        store.commit(Batch(polls=(poll(0, NOW + 60.0 + ahead),)))
+        assert store.set_back_times(NOW + 60.0) is None
+        polled_at = store.pages()[0].polled_at
+        assert polled_at is not None
+        assert polled_at < NOW + 60.0
+        assert store.clock_set_back() == told
+
+
+def test_the_time_of_a_removal_is_set_back_too(store: Store) -> None:
+    store.add_pages(PAGES, now=0.0)
+    store.remove_pages([0], now=NOW + MONTH)
+    store.remove_pages([0, 7], now=NOW + 2 * MONTH)  # which are removed or unknown
+    assert store.set_back_times(NOW) == ClockSetBack(NOW, MONTH, polls=0)
+    with closing(sqlite3.connect(store.path)) as connection:
+        removed_at = connection.execute("SELECT removed_at FROM pages").fetchall()
+    assert removed_at == [(NOW,), (None,)]
+    assert store.set_back_times(NOW) is None
 
 
 @given(st.sets(st.floats(-1e3, 1e10) | st.floats(NOW - 0.01, NOW + 0.01), max_size=60))

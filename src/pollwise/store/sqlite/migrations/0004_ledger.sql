@@ -11,6 +11,7 @@ CREATE TABLE ledger (
 );
 INSERT INTO ledger (id, latest_at) SELECT 1, COALESCE(MAX(at), 0) FROM (
     SELECT MAX(MAX(added_at, COALESCE(polled_at, added_at))) AS at FROM pages
+    UNION ALL SELECT MAX(removed_at) FROM pages
     UNION ALL SELECT MAX(polled_at) FROM polls
     UNION ALL SELECT MAX(seen_at) FROM versions
     UNION ALL SELECT MAX(started_at) FROM runs
