@@ -18,6 +18,7 @@ __all__ = [
     "NewPage",
     "PageRecord",
     "PollResult",
+    "Postponed",
     "Run",
     "Sizes",
     "StoredVersion",
@@ -36,14 +37,26 @@ class NewPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Postponed:
+    """At the time `at` (UTC seconds) a poll was not made, through no fault of page or host.
+
+    `why` says in words what stood in the way.
+    """
+
+    at: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class PageRecord:
     """A watched page and what its polls told.
 
     `page.seen_at` is the time of the latest poll that found the page, changed or not. The other
     times are UTC seconds; None: not yet. `outcome`, `error`, `last_cost` and `memory` are those of
-    the latest poll, `failures` counts the FAILED polls in a row up to it. `changes` counts the
-    polls that found a change since an earlier copy. `last_changed_at` is the time of the latest
-    change as the server told it, else that of the poll that found it.
+    the latest poll that was made, `failures` counts the FAILED polls in a row up to it. `changes`
+    counts the polls that found a change since an earlier copy. `last_changed_at` is the time of the
+    latest change as the server told it, else that of the poll that found it. `postponed` is the
+    latest poll that was POSTPONED; None: one was made since, or none was.
 
     `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
     `duplicate_of` are those of `Collected`; None: the page was not collected.
@@ -64,13 +77,14 @@ class PageRecord:
     relevance: float | None = None
     title: str | None = None
     duplicate_of: int | None = None
+    postponed: Postponed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
     """One poll: what it told, what to remember of the page, and the new version if it had changed.
 
-    `error` says in words what went wrong.
+    `error` says in words what went wrong, or why the poll was POSTPONED.
     """
 
     observation: Observation

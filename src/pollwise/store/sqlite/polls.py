@@ -17,7 +17,7 @@ _KEPT_POLLS = 50
 
 
 def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
-    """Write a poll, within a transaction; of one that was postponed only why.
+    """Write a poll, within a transaction; of one that was postponed only when and why.
 
     `InputError` for a page that the database at `path` never had, and for another page's version.
     """

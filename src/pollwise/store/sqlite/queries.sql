@@ -27,7 +27,7 @@ DELETE FROM learned_pages WHERE page_id = :id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -35,7 +35,7 @@ FROM pages WHERE removed_at IS NULL ORDER BY id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
@@ -52,8 +52,9 @@ SET polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL)
 WHERE id = :page_id;
 
 -- name: note_postponed
--- Why a poll was postponed; the next one says something else.
-UPDATE pages SET error = :error WHERE id = :page_id;
+-- When and why a poll was postponed; nothing is said of one that was made since.
+UPDATE pages SET postponed_at = :polled_at, postponed_why = COALESCE(:error, '')
+WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: update_polled_page
 -- What the latest poll told; a late observation of an older poll leaves the row as it is.
@@ -62,6 +63,7 @@ UPDATE pages SET
     earlier_hashes = :earlier_hashes,
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
+    postponed_at = NULL, postponed_why = NULL,
     last_changed_at = COALESCE(
         :last_changed_at,
         CASE WHEN :changed AND seen_at IS NOT NULL THEN :polled_at END,
@@ -384,7 +386,7 @@ UPDATE ledger SET latest_at = :at WHERE latest_at < :at;
 -- Pages with a time after now, removed ones too. It reads whole tables.
 SELECT id FROM pages
 WHERE added_at > :now OR removed_at > :now
-    OR polled_at > :now OR seen_at > :now OR last_changed_at > :now
+    OR polled_at > :now OR seen_at > :now OR last_changed_at > :now OR postponed_at > :now
 UNION SELECT page_id FROM polls WHERE polled_at > :now OR last_changed_at > :now
 UNION SELECT page_id FROM versions WHERE seen_at > :now;
 
@@ -418,7 +420,8 @@ UPDATE pages SET
     added_at = MIN(added_at, :now),
     removed_at = MIN(removed_at, :now),
     first_seen_at = MIN(first_seen_at, :now),
-    last_changed_at = MIN(last_changed_at, :now)
+    last_changed_at = MIN(last_changed_at, :now),
+    postponed_at = MIN(postponed_at, :now)
 WHERE id = :page_id;
 
 -- name: set_back_told_by_polls

@@ -5,7 +5,7 @@ from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
-from pollwise.store.records import NewPage, PageRecord, PollResult, StoredVersion
+from pollwise.store.records import NewPage, PageRecord, PollResult, Postponed, StoredVersion
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
 __all__ = [
@@ -26,7 +26,8 @@ def page_record(row: Row) -> PageRecord:
     page_id, url, scope, weight, cost, seen_at = row[:6]
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
-    changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:]
+    changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
+    postponed_at, postponed_why = row[24:]
     return PageRecord(
         page=Page(page_id, url, scope, weight, cost, seen_at, site=scope, kind=kind_of(url)),
         memory=PageMemory(
@@ -45,6 +46,7 @@ def page_record(row: Row) -> PageRecord:
         relevance=relevance,
         title=title,
         duplicate_of=duplicate_of,
+        postponed=None if postponed_at is None else Postponed(postponed_at, _text(postponed_why)),
     )
 
 

@@ -54,7 +54,7 @@ def _set_back_page(
         polls += writer.execute(SQL["set_back_poll"], values).rowcount
         writer.execute(SQL["set_back_version"], values)
         writer.execute(SQL["set_back_page"], values)
-    # What is left is what servers told, and when the page was added and removed.
+    # What is left is no time of a poll that was made.
     values = {"page_id": page_id, "now": now}
     writer.execute(SQL["set_back_told"], values)
     writer.execute(SQL["set_back_told_by_polls"], values)

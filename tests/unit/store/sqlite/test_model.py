@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pollwise.errors import InputError, StoreBusyError
 from pollwise.events import Event, Polled, Tick
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult, Sizes
+from pollwise.store.records import Batch, NewPage, PollResult, Postponed, Sizes
 from pollwise.store.retention import Retention
 from pollwise.store.sqlite import database
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -36,6 +36,7 @@ class ModelPage:
     failures: int = 0
     outcome: Outcome | None = None
     error: str | None = None
+    postponed: Postponed | None = None
     etag: str | None = None
     polled_at: float | None = None
     seen_at: float | None = None
@@ -48,7 +49,8 @@ class ModelPage:
         """What a poll tells."""
         seen, at = poll.observation, poll.observation.polled_at
         if seen.outcome is Outcome.POSTPONED:
-            self.error = poll.error
+            if self.polled_at is None or at > self.polled_at:
+                self.postponed = Postponed(at, poll.error)
             return
         changed = seen.outcome is Outcome.CHANGED and self.seen_at is not None
         self.count += 1
@@ -60,7 +62,7 @@ class ModelPage:
             self.versions.setdefault(at, poll.version.body)
         if self.polled_at is None or at > self.polled_at:
             self.polled_at, self.outcome, self.error = at, seen.outcome, poll.error
-            self.etag = poll.memory.etag
+            self.etag, self.postponed = poll.memory.etag, None
             self.failures = self.failures + 1 if seen.outcome is Outcome.FAILED else 0
             if seen.last_changed_at is not None:
                 self.last_changed_at = seen.last_changed_at
@@ -82,6 +84,8 @@ class ModelPage:
             for at, seen in self.polls.items()
         }
         self.versions = {times.get(at, at): body for at, body in self.versions.items()}
+        if self.postponed is not None:
+            self.postponed = replace(self.postponed, at=min(self.postponed.at, now))
         self.polled_at = times.get(self.polled_at, self.polled_at)
         self.seen_at = times.get(self.seen_at, self.seen_at)
         changed_at = times.get(self.last_changed_at, self.last_changed_at)
@@ -266,6 +270,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert (record.failures, record.memory.etag) == (own.failures, own.etag)
             assert (record.polled_at, record.page.seen_at) == (own.polled_at, own.seen_at)
             assert record.last_changed_at == own.last_changed_at
+            assert record.postponed == own.postponed
         for page_id, own in enumerate(self.pages):
             recent = self.store.recent_outcomes(page_id, 100)
             assert recent == [own.polls[at] for at in sorted(own.polls, reverse=True)]

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from pollwise.errors import InputError, StateError, StoreError
 from pollwise.events import Added, Event, Polled, Tick
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion, Totals
+from pollwise.store.records import (
+    Batch,
+    NewPage,
+    PollResult,
+    Postponed,
+    StoredVersion,
+    Totals,
+)
 from pollwise.types import Observation, Outcome, Page, PageMemory, StateDict, Version
 
 A, B, C = (NewPage(f"https://{name}.example/", f"{name}.example") for name in "abc")
@@ -152,10 +159,21 @@ class TestPolls:
         store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
         before = store.pages()[0]
         store.commit(Batch(polls=(poll(0, 2.0, Outcome.POSTPONED, error="no connection left"),)))
-        assert store.pages()[0] == dataclasses.replace(before, error="no connection left")
+        postponed = Postponed(2.0, "no connection left")
+        assert store.pages()[0] == dataclasses.replace(before, postponed=postponed)
         assert len(store.recent_outcomes(0)) == 1
         store.commit(Batch(polls=(poll(0, 3.0, Outcome.UNCHANGED),)))
-        assert store.pages()[0].error is None
+        assert store.pages()[0].postponed is None
+        store.commit(Batch(polls=(poll(0, 2.5, Outcome.POSTPONED, error="late"),)))
+        assert store.pages()[0].postponed is None
+
+    def test_our_own_shortage_is_not_told_as_the_fault_of_a_page(self, store: Store) -> None:
+        store.commit(Batch(polls=(poll(0, 1.0, Outcome.FAILED, error="HTTP 500"),)))
+        why = "no host '\ud800'"
+        store.commit(Batch(polls=(poll(0, 2.0, Outcome.POSTPONED, error=why),)))
+        record = store.pages()[0]
+        assert (record.outcome, record.error, record.failures) == (Outcome.FAILED, "HTTP 500", 1)
+        assert record.postponed == Postponed(2.0, why)
 
     def test_headers_that_are_no_text_come_back_as_they_were(self, store: Store) -> None:
         memory = PageMemory('"\udcff"', "gestern, früh", "00", "ff", ("aa", "bb"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.store import Store
-from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Postponed
 from pollwise.store.sqlite.times import _moves
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
@@ -121,6 +121,14 @@ def test_clocks_that_differ_a_little_are_not_told(store: Store) -> None:
         assert polled_at is not None
         assert polled_at < NOW + 60.0
         assert store.clock_set_back() == told
+
+
+def test_the_time_of_a_postponed_poll_is_set_back_too(store: Store) -> None:
+    store.add_pages(PAGES, now=0.0)
+    seen = Observation(0, NOW + MONTH, Outcome.POSTPONED)
+    store.commit(Batch(polls=(PollResult(seen, PageMemory(), error="no connection left"),)))
+    assert store.set_back_times(NOW) == ClockSetBack(NOW, MONTH, polls=0)
+    assert store.pages()[0].postponed == Postponed(NOW, "no connection left")
 
 
 def test_the_time_of_a_removal_is_set_back_too(store: Store) -> None:

@@ -1,4 +1,4 @@
--- What it takes to drop old events and versions a few at a time.
+-- What it takes to drop old events and versions a few at a time; polls that were postponed.
 
 -- The bytes of all events' lines and of all bodies as they are stored.
 ALTER TABLE ledger ADD COLUMN event_bytes INTEGER NOT NULL DEFAULT 0;
@@ -15,3 +15,7 @@ UPDATE pages SET first_seen_at = (SELECT MIN(seen_at) FROM versions WHERE page_i
 
 -- To know whether a body still belongs to a version.
 CREATE INDEX versions_by_body ON versions (body_hash);
+
+-- The latest poll that was not made, through no fault of the page (NULL: one was made since).
+ALTER TABLE pages ADD COLUMN postponed_at REAL;
+ALTER TABLE pages ADD COLUMN postponed_why TEXT;
