@@ -23,11 +23,14 @@ def print_explanation(page: Explanation | CollectedExplanation) -> None:
 
 def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
     outcome = "none" if page.outcome is None else page.outcome.name.lower()
-    return [
+    rows = [
         ("polls", f"{page.polls:,}, {page.changes:,} found a change"),
         ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}"),
         ("latest change (UTC)", moment(page.last_changed_at)),
     ]
+    if page.postponed is not None:
+        rows.append(("postponed (UTC)", f"{moment(page.postponed.at)}: {page.postponed.why}"))
+    return rows
 
 
 def _print_collected(page: CollectedExplanation) -> None:

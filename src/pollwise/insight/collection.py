@@ -7,7 +7,7 @@ from pathlib import Path
 from pollwise.errors import InputError
 from pollwise.settings import CollectSettings, is_collection, latest_settings
 from pollwise.store import Store
-from pollwise.store.records import PageRecord
+from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Outcome
 from pollwise.web.crawl_urls import crawl_url
 
@@ -70,8 +70,8 @@ class CollectedExplanation:
 
     `relevance` (0 to 1) is None if the page was not read. `depth` is the number of links from a
     seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
-    not yet. `outcome` and `error` are those of the latest poll. `linked_from` are the first pages
-    that were found to link to it.
+    not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
+    since then that was not. `linked_from` are the first pages that were found to link to it.
     """
 
     url: str
@@ -85,6 +85,7 @@ class CollectedExplanation:
     last_changed_at: float | None
     outcome: Outcome | None
     error: str | None
+    postponed: Postponed | None
     linked_from: tuple[LinkingPage, ...]
 
 
@@ -142,6 +143,7 @@ def explain_collected(db: Path, url: str) -> CollectedExplanation:
         last_changed_at=record.last_changed_at,
         outcome=record.outcome,
         error=record.error,
+        postponed=record.postponed,
         linked_from=linked_from,
     )
 

@@ -14,7 +14,7 @@ from pollwise.insight.collection import (
     holds_collection,
 )
 from pollwise.store import Store
-from pollwise.store.records import PageRecord
+from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.web.urls import canonical
 
@@ -56,8 +56,9 @@ class RecentPoll:
 class Explanation:
     """What is known of a page that is watched, and why it is polled next or not.
 
-    Times are UTC seconds. `polled_at`, `outcome` and `error` are those of the latest poll,
-    `failures` counts the failed ones in a row up to it; `recent` polls are newest first. `versions`
+    Times are UTC seconds. `polled_at`, `outcome` and `error` are those of the latest poll that was
+    made, `failures` counts the failed ones in a row up to it, `postponed` is one since then that
+    was not made; `recent` polls are newest first. `versions`
     counts the stored ones. `changes_per_day_between` is the central 90 % interval of
     `changes_per_day`. `chance` is the probability that the page has changed since its copy was
     made; None: there is no copy.
@@ -81,6 +82,7 @@ class Explanation:
     outcome: Outcome | None
     failures: int
     error: str | None
+    postponed: Postponed | None
     changes_per_day: float
     changes_per_day_between: tuple[float, float]
     chance: float | None
@@ -124,6 +126,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         outcome=record.outcome,
         failures=record.failures,
         error=record.error,
+        postponed=record.postponed,
         changes_per_day=estimate.change_rate * _DAY,
         changes_per_day_between=(estimate.rate_low * _DAY, estimate.rate_high * _DAY),
         chance=float(known.policy.chances([page.id], now)[0]) if has_copy else None,

@@ -226,6 +226,21 @@ def test_explain(run, db, page, reason):
     assert low < document["changes_per_day"] < high
 
 
+def test_explain_tells_our_own_shortage_from_what_is_wrong_with_the_page(run, db):
+    seen = Observation(2, 40.0, Outcome.POSTPONED)
+    with Store.open(db) as store:
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(), None, "no connection left"),)))
+    answer = run("explain", f"{SITE}/bad", "--db", db)
+    shown = " ".join(answer.out.replace("│", " ").split())
+    assert "postponed (UTC) 1970-01-01 00:00:40: no connection left" in shown
+    assert "failures in a row 1: status 500" in shown
+    document = run("explain", f"{SITE}/bad", "--db", db, "--json").document
+    assert document["postponed"] == {"at": 40.0, "why": "no connection left"}
+    assert (document["error"], document["polled_at"]) == ("status 500", 30.0)
+    [failing] = run("status", "--db", db, "--json").document["failures"]
+    assert failing["error"] == "status 500"
+
+
 def test_explain_of_a_page_that_is_not_watched(run, db):
     before = db.read_bytes()
     parts = [f"{SITE}/x is not watched", "kept.db", f"`pollwise watch {SITE}/x --db {db}` does"]

@@ -105,6 +105,19 @@ def test_explain_tells_where_a_page_was_found(db):
     assert "not read yet" in later
 
 
+def test_explain_tells_why_a_poll_was_postponed(db):
+    seen = Observation(4, 0.0, Outcome.POSTPONED)
+    with Store.open(db) as store:
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(), error="too many wait"),)))
+    report = document(explain_collected(db, "http://sea.example/later"))
+    assert report["postponed"] == {"at": 0.0, "why": "too many wait"}
+    assert (report["outcome"], report["error"]) == (None, None)
+    shown = run("explain", "http://sea.example/later", "--db", db).stdout
+    assert "1970-01-01 00:00:00: too many wait" in shown
+    assert "failed" not in shown
+    assert "postponed" not in run("explain", "http://sea.example/whales", "--db", db).stdout
+
+
 def test_a_page_that_no_link_led_to_is_not_known(db):
     with pytest.raises(InputError, match="is not known to the collection"):
         explain_collected(db, "http://sea.example/nowhere")
