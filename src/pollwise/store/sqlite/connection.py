@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pollwise.store.sqlite.columns import unsound_column
-from pollwise.store.sqlite.database import damaged, undamaged_database
+from pollwise.store.sqlite.failures import damaged, undamaged_database
 from pollwise.store.sqlite.queries import SQL
 
 __all__ = ["Connection"]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import StateError
 from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.database import damaged
+from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.rows import Row
 from pollwise.types import StateDict

@@ -20,14 +20,14 @@ from pollwise.store.records import Batch, ClockSetBack, NewPage
 from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.creation import lock_for_writing
 from pollwise.store.sqlite.database import (
     check_readable,
     check_usable,
-    lock_for_writing,
     open_for_reading,
     open_for_writing,
-    undamaged_database,
 )
+from pollwise.store.sqlite.failures import undamaged_database
 from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.lock import FileUse, no_older_writer
 from pollwise.store.sqlite.polls import save_poll

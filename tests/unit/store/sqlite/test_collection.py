@@ -19,7 +19,7 @@ from pollwise.store.records import (
     NewPage,
     PollResult,
 )
-from pollwise.store.sqlite import database
+from pollwise.store.sqlite import file_format
 from pollwise.store.sqlite.queries import migrations
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory, Version
 
@@ -355,7 +355,7 @@ def test_a_database_from_before_collections_is_converted(
 ) -> None:
     path = tmp_path / "pollwise.db"
     before = migrations()[:2]
-    monkeypatch.setattr(database, "migrations", lambda: before)
+    monkeypatch.setattr(file_format, "migrations", lambda: before)
     Store.open(path).close()
     monkeypatch.undo()
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -20,15 +20,12 @@ from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
-from pollwise.store.sqlite import database, lock
+from pollwise.store.sqlite import creation, database, file_format, lock
 from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.database import (
-    APPLICATION_ID,
-    check_usable,
-    lock_for_writing,
-    open_for_writing,
-    reported,
-)
+from pollwise.store.sqlite.creation import lock_for_writing
+from pollwise.store.sqlite.database import check_usable, open_for_writing
+from pollwise.store.sqlite.failures import reported
+from pollwise.store.sqlite.file_format import APPLICATION_ID
 from pollwise.store.sqlite.lock import only_maker
 from pollwise.store.sqlite.queries import migrations
 from pollwise.types import Observation, Outcome, PageMemory
@@ -206,8 +203,8 @@ def test_no_file_of_the_user_is_taken_for_a_draft(path: Path, tmp_path: Path) ->
     other.write_text("mine")
     path.with_name(path.name + ".new").write_text("mine, too")
     path.with_name(path.name + ".new-wal").symlink_to(other)
-    (tmp_path / f"{database._DRAFTS}list").write_text("mine as well")
-    (tmp_path / f"{database._DRAFTS}link").symlink_to(tmp_path)
+    (tmp_path / f"{creation._DRAFTS}list").write_text("mine as well")
+    (tmp_path / f"{creation._DRAFTS}link").symlink_to(tmp_path)
     before = files(path)
     Store.open(path).close()
     after = files(path)
@@ -218,14 +215,14 @@ def test_no_file_of_the_user_is_taken_for_a_draft(path: Path, tmp_path: Path) ->
 def test_a_draft_that_a_crash_left_is_removed(path: Path) -> None:
     code = (
         "import os, pathlib, sys;"
-        "from pollwise.store.sqlite import database;"
-        "database._put = lambda draft, path: os._exit(9);"
-        "database.lock_for_writing(pathlib.Path(sys.argv[1]))"
+        "from pollwise.store.sqlite import creation;"
+        "creation._put = lambda draft, path: os._exit(9);"
+        "creation.lock_for_writing(pathlib.Path(sys.argv[1]))"
     )
     died = subprocess.run([sys.executable, "-c", code, str(path)], timeout=60)
     assert died.returncode == 9
     [left] = os.listdir(path.parent)
-    assert left.startswith(database._DRAFTS)
+    assert left.startswith(creation._DRAFTS)
     Store.open(path).close()
     assert os.listdir(path.parent) == [path.name]
 
@@ -234,7 +231,7 @@ def test_a_database_that_cannot_be_made_leaves_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(database, "migrations", lambda: ["CREATE TABLE t (a); SELECT nonsense;"])
+        patch.setattr(file_format, "migrations", lambda: ["CREATE TABLE t (a); SELECT nonsense;"])
         with pytest.raises(StoreError, match="nonsense"):
             Store.open(path)
     assert os.listdir(path.parent) == []
@@ -278,7 +275,7 @@ def test_an_older_format_is_converted_by_a_writer_alone(
     ours: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = [*migrations(), "CREATE TABLE more (a); INSERT INTO more SELECT id FROM pages;"]
-    monkeypatch.setattr(database, "migrations", lambda: later)
+    monkeypatch.setattr(file_format, "migrations", lambda: later)
     with pytest.raises(StoreVersionError) as caught:
         Store.open_readonly(ours)
     assert_one_line(caught.value, ours, f"older than format {NEXT_FORMAT}", "'pollwise watch'")
@@ -292,7 +289,7 @@ def test_what_an_older_version_kept_is_counted_when_it_is_converted(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(database, "migrations", lambda: migrations()[:3])
+        patch.setattr(file_format, "migrations", lambda: migrations()[:3])
         lock_for_writing(path).release()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(
@@ -317,7 +314,9 @@ def test_a_conversion_that_fails_leaves_the_older_format(
 ) -> None:
     before = dump(ours)
     monkeypatch.setattr(
-        database, "migrations", lambda: [*migrations(), "CREATE TABLE more (a); SELECT nonsense;"]
+        file_format,
+        "migrations",
+        lambda: [*migrations(), "CREATE TABLE more (a); SELECT nonsense;"],
     )
     with pytest.raises(sqlite3.OperationalError, match="nonsense"):
         open_for_writing(ours)
@@ -331,7 +330,7 @@ def test_a_sqlite_without_the_full_text_index_is_one_line(
     ours: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = "CREATE VIRTUAL TABLE more USING fts99 (a);"
-    monkeypatch.setattr(database, "migrations", lambda: [*migrations(), script])
+    monkeypatch.setattr(file_format, "migrations", lambda: [*migrations(), script])
     with pytest.raises(StoreError) as caught:
         Store.open(ours)
     assert_one_line(caught.value, ours, "no such module: fts99", "another build of Python")
@@ -364,7 +363,9 @@ def test_a_writer_of_the_version_before_keeps_others_out(
     """Its database is left in its format, and its lock file as it is."""
     os.write(older_lock, b"4321")
     before = dump(ours)
-    monkeypatch.setattr(database, "migrations", lambda: [*migrations(), "CREATE TABLE more (a);"])
+    monkeypatch.setattr(
+        file_format, "migrations", lambda: [*migrations(), "CREATE TABLE more (a);"]
+    )
     with pytest.raises(StoreError) as caught:
         Store.open(ours)
     assert_one_line(caught.value, ours, "in use by process 4321, which", "stop that process")
@@ -484,7 +485,7 @@ def test_an_opening_that_ends_at_any_step_keeps_nothing(
         raise Interrupt
 
     steps = [
-        (Store.open, database, "_migrate"),
+        (Store.open, database, "prepare"),
         (Store.open, lock.FileUse, "confirm"),
         (Store.open_readonly, database, "_check_tables"),
         (Store.open_readonly, lock.FileUse, "reading"),
@@ -577,7 +578,7 @@ def test_a_full_disk_is_told_from_other_errors(path: Path) -> None:
 def test_a_call_that_found_the_database_locked_can_be_made_again(
     ours: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(file_format, "_BUSY_SECONDS", 0.01)
     new = [NewPage("https://b.example/")]
     with Store.open(ours) as store, closing(sqlite3.connect(ours)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -18,7 +18,7 @@ from pollwise.events import Event, Polled, Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, Postponed, Sizes
 from pollwise.store.retention import Retention
-from pollwise.store.sqlite import database
+from pollwise.store.sqlite import file_format
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 URLS = [f"https://{name}.example/" for name in "abcd"]
@@ -297,7 +297,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_BUSY_SECONDS", BUSY_SECONDS)
+    monkeypatch.setattr(file_format, "_BUSY_SECONDS", BUSY_SECONDS)
 
 
 TestStore = StoreMachine.TestCase

@@ -12,7 +12,7 @@ from pollwise.events import Event, Polled, Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, Sizes
 from pollwise.store.retention import Retention
-from pollwise.store.sqlite import database, pruning
+from pollwise.store.sqlite import file_format, pruning
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 DAY = 86_400.0
@@ -207,7 +207,7 @@ def test_a_year_of_polls_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_commit_that_was_locked_out_drops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(file_format, "_BUSY_SECONDS", 0.01)
     with Store.open(tmp_path / "pollwise.db") as store:
         store.add_pages([NewPage("https://a.example/")], now=0.0)
         store.commit(Batch(polls=(poll(0, 1.0, b"one"),)))

@@ -1,0 +1,83 @@
+"""What goes wrong with a database file, as errors of one line."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pollwise.errors import StoreBusyError, StoreError
+
+__all__ = ["damaged", "reported", "undamaged_database"]
+
+_SQLITE_CAUSES = {
+    sqlite3.SQLITE_NOTADB: "is not a database: choose another file",
+    sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or try 'sqlite3 FILE .recover'",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free some space",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk, its free space and quotas",
+    sqlite3.SQLITE_READONLY: "cannot be written: check the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_PERM: "cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_BUSY: "is locked by another program: close that program",
+    sqlite3.SQLITE_PROTOCOL: "cannot be locked: put it on a local disk, not on a network share",
+}
+_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Turns errors of file, disk and operating system into a `StoreError` of one line.
+
+    It is a `StoreBusyError` if another program did not give up its lock within ten seconds.
+
+    Other errors of SQLite are bugs of ours and pass.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except sqlite3.DatabaseError as error:
+        if "no such module" in str(error):
+            raise StoreError(
+                f"{path} needs SQLite with its full-text index ({error}): use another build of"
+                " Python, such as those of python.org"
+            ) from error
+        # Text that is not UTF-8 is the only damage that the module itself reports, without a code.
+        undecodable = sqlite3.SQLITE_CORRUPT if "decode to UTF-8" in str(error) else 0
+        code = getattr(error, "sqlite_errorcode", undecodable)
+        cause = _SQLITE_CAUSES.get(code & 0xFF)  # the low byte is the primary code
+        if cause is None:
+            raise
+        kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
+        raise kind(f"{path} {cause} ({error})") from error
+    except OSError as error:
+        if error.errno in _FULL_DISK:
+            mend = "free some space"
+        elif error.errno in _FORBIDDEN:
+            mend = "check the permissions of the file and its folder"
+        else:
+            mend = "choose another file"
+        raise StoreError(f"{path} cannot be used: {error.strerror}; {mend}") from error
+
+
+@contextmanager
+def undamaged_database(path: Path) -> Iterator[None]:
+    """As `reported`, for our own statements on our own tables: what else SQLite finds wrong with
+    them is damage of the file, too.
+    """
+    try:
+        with reported(path):
+            yield
+    except sqlite3.ProgrammingError:  # such as the use of a closed store
+        raise
+    except (
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ) as error:  # the latter where a message quotes rubbish
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, what: object) -> StoreError:
+    """The error that says what shows the damage of a database."""
+    return StoreError(f"{path} {_SQLITE_CAUSES[sqlite3.SQLITE_CORRUPT]} ({what})")

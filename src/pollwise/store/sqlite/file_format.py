@@ -1,0 +1,61 @@
+"""The marks and tables by which a file is a database of pollwise, and connections to it."""
+
+import sqlite3
+from pathlib import Path
+
+from pollwise.store.sqlite.queries import migrations
+
+__all__ = ["APPLICATION_ID", "connect", "latest_format", "migrate", "pragma", "prepare"]
+
+APPLICATION_ID = 0x706F6C77
+"""`polw`: marks a SQLite file as a database of pollwise."""
+
+_BUSY_SECONDS = 10.0
+
+
+def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
+    """A connection in one of SQLite's modes (`ro`, `rw`), with more parameters of its URI."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}{more}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,  # transactions begin and end where we say so
+        check_same_thread=False,
+    )
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make a database of an empty file, or bring one of ours into the latest format."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    # FULL: one fsync for each commit. With NORMAL, in WAL mode, commits reach the disk only at the
+    # next checkpoint, so that a power loss would undo polls.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
+    # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    migrate(connection, latest_format())
+
+
+def latest_format() -> int:
+    """The number of the format that this version of pollwise reads and writes."""
+    return len(migrations())
+
+
+def migrate(connection: sqlite3.Connection, target: int) -> None:
+    """Bring the tables of a database into the format `target`, if they have an older one."""
+    done = pragma(connection, "user_version")
+    for version, script in enumerate(migrations()[done:target], start=done + 1):
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"
+            )
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """The value of a pragma that is a number."""
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value
