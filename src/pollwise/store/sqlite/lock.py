@@ -3,6 +3,9 @@
 It is on the file itself, whatever name it is reached by, and ends with the process. SQLite's own
 locks of a file end as soon as its process closes any descriptor of that file. So a descriptor for
 the lock stays open until the last store of this file in this process is closed.
+
+Two further locks (`flock`) are held for a moment only: of a folder, while a database is made in it,
+and of the file that older versions lock, while a database is opened.
 """
 
 import fcntl

@@ -1,13 +1,10 @@
-"""A file that is not ours is refused in one line and left as it is; ours is made and converted."""
+"""A file that is not ours is refused and left as it is; ours is locked, converted and opened."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,15 +17,15 @@ from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
-from pollwise.store.sqlite import creation, database, file_format, lock
+from pollwise.store.sqlite import database, file_format, lock
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.creation import lock_for_writing
-from pollwise.store.sqlite.database import check_usable, open_for_writing
-from pollwise.store.sqlite.failures import reported
+from pollwise.store.sqlite.database import open_for_writing
 from pollwise.store.sqlite.file_format import APPLICATION_ID
-from pollwise.store.sqlite.lock import only_maker
 from pollwise.store.sqlite.queries import migrations
 from pollwise.types import Observation, Outcome, PageMemory
+
+from .one_line import assert_one_line, files
 
 Opener = Callable[[Path], Store]
 
@@ -77,22 +74,6 @@ def unprivileged() -> Iterator[None]:
 def set_pragma(path: Path, name: str, value: int) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA {name} = {value}")
-
-
-def files(path: Path) -> dict[str, bytes]:
-    """The files at and beside a path, but for the one that any SQLite connection may leave."""
-    return {
-        p.name: p.read_bytes()
-        for p in path.parent.iterdir()
-        if p.name != f"{path.name}-shm" and p.is_file()
-    }
-
-
-def assert_one_line(error: BaseException, path: Path, *parts: str) -> None:
-    message = str(error)
-    assert "\n" not in message
-    assert message.startswith(str(path))
-    assert all(part in message for part in parts), message
 
 
 def make_text(path: Path) -> None:
@@ -167,94 +148,6 @@ def test_a_later_format_is_refused_and_left_as_it_is(ours: Path, open_store: Ope
         open_store(ours)
     assert_one_line(caught.value, ours, f"format {NEXT_FORMAT}", "install a newer pollwise")
     assert ours.read_bytes() == before
-
-
-def test_a_new_database_bears_our_marks(ours: Path) -> None:
-    with closing(sqlite3.connect(ours)) as connection:
-        marks = [
-            connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("application_id", "user_version", "journal_mode")
-        ]
-    assert marks == [APPLICATION_ID, len(migrations()), "wal"]
-    assert APPLICATION_ID.to_bytes(4, "big") == b"polw"
-
-
-def test_an_empty_file_becomes_a_database(path: Path) -> None:
-    path.touch()
-    check_usable(path)
-    with Store.open(path) as store:
-        assert store.pages() == []
-
-
-def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path) -> None:
-    wal = path.with_name(path.name + "-wal")
-    with Store.open(path) as store:
-        store.add_pages([NewPage("https://example.org/")], now=0.0)
-        left = wal.read_bytes()
-    path.unlink()
-    wal.write_bytes(left)
-    with Store.open(path) as store:
-        assert store.pages() == []
-    assert set(files(path)) == {path.name}
-
-
-def test_no_file_of_the_user_is_taken_for_a_draft(path: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.write_text("mine")
-    path.with_name(path.name + ".new").write_text("mine, too")
-    path.with_name(path.name + ".new-wal").symlink_to(other)
-    (tmp_path / f"{creation._DRAFTS}list").write_text("mine as well")
-    (tmp_path / f"{creation._DRAFTS}link").symlink_to(tmp_path)
-    before = files(path)
-    Store.open(path).close()
-    after = files(path)
-    assert after.pop(path.name).startswith(b"SQLite format 3")
-    assert after == before
-
-
-def test_a_draft_that_a_crash_left_is_removed(path: Path) -> None:
-    code = (
-        "import os, pathlib, sys;"
-        "from pollwise.store.sqlite import creation;"
-        "creation._put = lambda draft, path: os._exit(9);"
-        "creation.lock_for_writing(pathlib.Path(sys.argv[1]))"
-    )
-    died = subprocess.run([sys.executable, "-c", code, str(path)], timeout=60)
-    assert died.returncode == 9
-    [left] = os.listdir(path.parent)
-    assert left.startswith(creation._DRAFTS)
-    Store.open(path).close()
-    assert os.listdir(path.parent) == [path.name]
-
-
-def test_a_database_that_cannot_be_made_leaves_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(file_format, "migrations", lambda: ["CREATE TABLE t (a); SELECT nonsense;"])
-        with pytest.raises(StoreError, match="nonsense"):
-            Store.open(path)
-    assert os.listdir(path.parent) == []
-    Store.open(path).close()
-
-
-def test_a_folder_that_another_program_locks_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lock, "_MAKER_SECONDS", 0.01)
-    with only_maker(path.parent), pytest.raises(StoreBusyError) as caught:
-        Store.open(path)
-    assert_one_line(caught.value, path.parent, "is locked by another program")
-    Store.open(path).close()
-
-
-def test_a_new_database_can_be_read_by_others_as_the_system_allows(path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        Store.open(path).close()
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_crash_while_the_wal_was_copied_back_is_recovered_from(path: Path, ours: Path) -> None:
@@ -567,14 +460,6 @@ def test_a_read_only_file_is_refused_by_a_writer(open_folder: Path) -> None:
     assert_one_line(caught.value, path, "cannot be written", "check the permissions")
 
 
-def test_a_full_disk_is_told_from_other_errors(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("CREATE TABLE t (a); PRAGMA max_page_count = 2;")
-        with pytest.raises(StoreError) as caught, reported(path):
-            connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
-    assert_one_line(caught.value, path, "the disk is full: free some space")
-
-
 def test_a_call_that_found_the_database_locked_can_be_made_again(
     ours: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -598,36 +483,3 @@ def test_a_call_that_found_the_database_locked_can_be_made_again(
         store.commit(BATCH)
         assert store.pages()[1].polls == 1
         assert list(store.events(1)) == list(BATCH.events)
-
-
-def test_a_database_that_another_program_writes_to_is_told(ours: Path) -> None:
-    with closing(sqlite3.connect(ours)) as other, closing(sqlite3.connect(ours, timeout=0)) as late:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError) as caught, reported(ours):
-            late.execute("BEGIN IMMEDIATE")
-    assert_one_line(caught.value, ours, "is locked by another program: close that program")
-
-
-@pytest.mark.parametrize(
-    ("number", "mend"),
-    [
-        (errno.ENOSPC, "free some space"),
-        (errno.EROFS, "check the permissions"),
-        (errno.ENAMETOOLONG, "choose another file"),
-    ],
-)
-def test_what_the_operating_system_refuses_is_told_with_a_mend(
-    path: Path, number: int, mend: str
-) -> None:
-    with pytest.raises(StoreError) as caught, reported(path):
-        raise OSError(number, os.strerror(number))
-    assert_one_line(caught.value, path, os.strerror(number), mend)
-
-
-def test_errors_of_ours_stay_what_they_are(path: Path) -> None:
-    with (
-        closing(sqlite3.connect(":memory:")) as connection,
-        pytest.raises(sqlite3.OperationalError, match="no such table"),
-        reported(path),
-    ):
-        connection.execute("SELECT * FROM nowhere")
