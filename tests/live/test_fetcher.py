@@ -11,6 +11,7 @@ from aiohttp import web
 
 from pollwise.errors import PostponedError
 from pollwise.types import PageMemory
+from pollwise.web.content_coding import BodyReader
 from pollwise.web.fetcher import FetchResult, HttpFetcher
 
 NOTHING = PageMemory()
@@ -367,6 +368,26 @@ async def test_a_large_body_has_its_place_until_its_poll_was_taken_over(site, ro
     del first
     for _ in range(3):
         assert len((await asyncio.ensure_future(roomless.fetch(url, NOTHING))).body) == 300_000
+
+
+async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypatch):
+    """Once, forty small answers held ten megabytes each before one of them had a place."""
+    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 0)
+    monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
+    held = []
+    feed = BodyReader.feed
+
+    def noted(reader: BodyReader, data: bytes) -> None:
+        feed(reader, data)
+        held.append(reader.size)
+
+    monkeypatch.setattr(BodyReader, "feed", noted)
+    site.says("/a", gzip.compress(bytes(9_000_000)), Content_Encoding="gzip")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        asking = [fetcher.fetch(site.url("/a"), NOTHING) for _ in range(10)]
+        results = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(result, PostponedError) for result in results)
+    assert max(held) <= 256 * 1024 + 1
 
 
 async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeypatch):

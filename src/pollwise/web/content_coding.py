@@ -19,23 +19,25 @@ class BodyReader:
 
     The encodings are gzip, deflate or none. `deflate` may lack the zlib wrapper, gzip may have
     several members (RFC 1952 section 2.2); what follows the compressed data is ignored, as browsers
-    do. Never holds more than `max_bytes` of output and one piece. `wire_bytes` counts what has come
-    in, `size` what has come out.
+    do. Never holds more than `max_bytes` of output and one piece; before `make_room` hardly more
+    than `room`, however much the pieces inflate to. `wire_bytes` counts what has come in, `size`
+    what has come out.
 
-    >>> reader = BodyReader("identity", max_bytes=10)
+    >>> reader = BodyReader("identity", max_bytes=10, room=10)
     >>> reader.feed(b"hel"), reader.feed(b"lo"), reader.body()
     (None, None, b'hello')
     """
 
-    def __init__(self, encoding: str, *, max_bytes: int) -> None:
+    def __init__(self, encoding: str, *, max_bytes: int, room: int) -> None:
         self._encoding = encoding.strip().lower()
         self._max_bytes = max_bytes
+        self._room = min(room, max_bytes)
         # Its value is handed out without a copy.
         self._body = io.BytesIO()
         self._stream: zlib._Decompress | None = None
         self._members = 0
         self._ended = False
-        # What is too short to tell how it goes on.
+        # What is too short to tell how it goes on, or waits for room.
         self._held = b""
         self.wire_bytes = 0
 
@@ -43,6 +45,17 @@ class BodyReader:
     def size(self) -> int:
         """The bytes of the body so far."""
         return self._body.tell()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is more than `room`: the next piece needs `make_room` first."""
+        return self.size > self._room
+
+    def make_room(self) -> None:
+        """Take up to `max_bytes` from now on, and what was held back; errors as of `feed`."""
+        self._room = self._max_bytes
+        if self._held or self._stream is not None:
+            self._inflate(self._held, last=False)
 
     def feed(self, data: bytes) -> None:
         """Take the next piece; `BodyError` if it is broken, too large or in another encoding."""
@@ -66,25 +79,31 @@ class BodyReader:
 
     def _inflate(self, data: bytes, *, last: bool) -> None:
         self._held = b""
-        while data and not self._ended:
+        while not self._ended:
+            if self.is_full:
+                self._held = data
+                return
             if self._stream is None:
-                if len(data) < 2 and not last:
+                if len(data) < 2 and not (data and last):
                     self._held = data
                     return
                 self._begin(data)
                 if self._stream is None:
                     return
             try:
-                # One byte more than allowed shows that there is too much.
-                self._write(self._stream.decompress(data, self._max_bytes + 1 - self.size))
+                # One byte more than there is room for shows that there is too much.
+                self._write(self._stream.decompress(data, self._room + 1 - self.size))
             except zlib.error as error:
                 why = " ".join(str(error).split())
                 raise BodyError(f"broken {self._encoding} body: {why}") from error
-            if not self._stream.eof:
+            if self._stream.eof:
+                data = self._stream.unused_data
+                self._stream = None
+                self._ended = self._encoding == "deflate"
+            elif self.is_full:
+                data = self._stream.unconsumed_tail
+            else:
                 return
-            data = self._stream.unused_data
-            self._stream = None
-            self._ended = self._encoding == "deflate"
 
     def _begin(self, data: bytes) -> None:
         """Begin the next member, if the data are one."""

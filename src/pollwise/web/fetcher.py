@@ -250,15 +250,16 @@ class HttpFetcher:
     async def _read(self, response: aiohttp.ClientResponse, limit: asyncio.Timeout) -> BodyReader:
         expected = response.content_length or 0
         encoding = response.headers.get("Content-Encoding", "")
-        reader = BodyReader(encoding, max_bytes=self._max_bytes)
+        reader = BodyReader(encoding, max_bytes=self._max_bytes, room=_LARGE)
         is_large = False
         self._bound(expected)
         async for chunk in response.content.iter_any():
             reader.feed(chunk)
             self._bound(reader.wire_bytes)
-            if not is_large and max(reader.size, expected) > _LARGE:
+            if not is_large and (reader.is_full or expected > _LARGE):
                 is_large = True
                 await self._wait_for_place(limit)
+                reader.make_room()
         return reader
 
     def _bound(self, size: int) -> None:

@@ -16,11 +16,14 @@ COMPRESSORS = {
 }
 
 
-def decompress(data, encoding, max_bytes, piece=1000):
+def decompress(data, encoding, max_bytes, piece=1000, room=1000):
     """The body of what arrives in pieces of so many bytes."""
-    reader = BodyReader(encoding, max_bytes=max_bytes)
+    reader = BodyReader(encoding, max_bytes=max_bytes, room=room)
     for begin in range(0, len(data), piece):
         reader.feed(data[begin : begin + piece])
+        if reader.is_full:
+            assert encoding == "identity" or reader.size == room + 1
+            reader.make_room()
     assert reader.wire_bytes == len(data)
     return reader.body()
 
@@ -31,6 +34,30 @@ PIECES = st.sampled_from([1, 2, 7, 1000])
 @given(st.binary(max_size=500), st.sampled_from(sorted(COMPRESSORS)), PIECES)
 def test_what_was_compressed_comes_back(body, encoding, piece):
     assert decompress(COMPRESSORS[encoding](body), encoding, 500, piece) == body
+
+
+@given(
+    st.lists(st.binary(max_size=50), min_size=1, max_size=5),
+    st.sampled_from(sorted(COMPRESSORS)),
+    PIECES,
+    st.integers(1, 200),
+)
+def test_what_waited_for_room_comes_back(bodies, encoding, piece, room):
+    many = bodies if encoding == "gzip" else [b"".join(bodies)]
+    data = b"".join(COMPRESSORS[encoding](body) for body in many)
+    assert decompress(data, encoding, 500, piece, room) == b"".join(bodies)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_before_there_is_room_hardly_more_than_that_is_held(encoding):
+    """Once, one piece was inflated to as much as a body may have."""
+    body = bytes(10_000_000)
+    reader = BodyReader(encoding, max_bytes=10_000_000, room=256)
+    reader.feed(COMPRESSORS[encoding](body))
+    assert (reader.is_full, reader.size) == (True, 257)
+    reader.make_room()
+    assert not reader.is_full
+    assert reader.body() == body
 
 
 @given(st.binary(max_size=500), PIECES)
