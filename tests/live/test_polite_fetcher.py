@@ -6,10 +6,11 @@ from itertools import pairwise
 import pytest
 
 from pollwise.errors import PostponedError
-from pollwise.types import PageMemory
+from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
 from pollwise.web.fetcher import FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
+from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt, Rules
 
 NOTHING = PageMemory()
@@ -119,6 +120,79 @@ async def test_a_turn_that_is_far_off_is_not_waited_for():
     assert web.now == 1.0
     web.now = 30.0
     assert (await web.polite.fetch("http://a/2", NOTHING)).status == 200
+
+
+class Moved:
+    """A host whose pages all moved from http to https, and that wants a delay of its visitors."""
+
+    def __init__(self, delay):
+        self.now = 0.0
+        self.delay = delay
+        self.exchanges = []
+        self.polite = PoliteFetcher(
+            self,
+            delay=1.0,
+            clock=lambda: self.now,
+            sleep=self.sleep,
+            host_delay=lambda scope: self.robots.crawl_delay(scope),
+        )
+        self.robots = RobotsTxt(self.polite, clock=lambda: self.now)
+        self.poller = WebPoller(self.polite, self.robots, clock=lambda: self.now)
+
+    async def sleep(self, seconds):
+        await asyncio.sleep(0)
+        self.now += seconds
+
+    async def fetch(self, url, memory, *, may_follow=None):
+        await asyncio.sleep(0)
+        self.exchanges.append(self.now)
+        self.now += 1.0
+        if url.startswith("http:"):
+            to = url.replace("http:", "https:")
+            return FetchResult(url, url, 302, error="not followed", redirected_to=to)
+        return FetchResult(url, url, 200, body=b"User-agent: *\nCrawl-delay: %g" % self.delay)
+
+    async def outcomes(self, polls):
+        """What so many polls of a page find; the scheduler leaves the host alone in between."""
+        found = []
+        for _ in range(polls):
+            report = await self.poller.poll(Page(0, "http://a/", "a"), NOTHING)
+            found.append(report.result.observation.outcome)
+            self.now += self.delay
+        return found, report.result.error
+
+
+@pytest.mark.parametrize("delay", [21.0, 46.0, 170.0])
+async def test_a_redirect_within_a_host_is_followed_however_slow_the_host(delay):
+    """Once, it was postponed for ever: at most 20 seconds were waited."""
+    web = Moved(delay)
+    found, error = await web.outcomes(4)
+    assert (found[-1], error) == (Outcome.CHANGED, None)
+    web.now += 86400.0  # now the robots.txt are read anew
+    begun = len(web.exchanges)
+    found, error = await web.outcomes(4)
+    assert (found[-1], error) == (Outcome.CHANGED, None)
+    assert all(b - a >= 1.0 + delay for a, b in pairwise(web.exchanges[begun:]))
+
+
+async def test_a_redirect_within_a_host_too_slow_for_one_poll_fails_in_words():
+    web = Moved(3600.0)
+    found, error = await web.outcomes(4)
+    assert found[-1] is Outcome.FAILED
+    assert (
+        error == "redirected to https://a/, but a wants 3600 s between requests: too long for"
+        " one poll"
+    )
+    web.now += 86400.0
+    report = await web.poller.poll(Page(0, "http://a/", "a"), NOTHING)
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert "cannot be had (redirected to https://a/robots.txt, but a wants" in report.result.error
+
+
+async def test_a_delay_given_by_the_user_postpones_no_redirecting_robots_txt():
+    web = Moved(0.0)
+    web.polite._delay = 25.0
+    assert (await web.robots.rules("http://a/")).unreachable is None
 
 
 @pytest.mark.parametrize("status", [429, 503])

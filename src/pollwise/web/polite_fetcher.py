@@ -34,6 +34,9 @@ class _Patience:
 _ASKED_FOR = _Patience(10, 45.0)
 _REDIRECTED = _Patience(5, 20.0)
 """However many pages redirect to a host, those who ask for its own pages find room."""
+_LONGEST_DELAY = 180.0
+"""The longest delay in seconds that is waited for within a fetch: of the 240 seconds of a poll, the
+rest is left for its exchanges."""
 
 
 @dataclass(slots=True)
@@ -53,8 +56,10 @@ class PoliteFetcher:
     end of one and the start of the next, or `host_delay(scope)` if that is more; a redirect that is
     followed is an exchange of its own. After 429 or 503 with Retry-After none begins before that
     time. An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or
-    if ten (five) wait for its host already: `PostponedError`. `sleep` waits for so many seconds;
-    `clock` gives seconds.
+    if ten (five) wait for its host already: `PostponedError`. A redirect to a host that this fetch
+    has asked before also waits for the delay of that host, as it would have to each time; it is a
+    result with `error` if that is more than 180 seconds. `sleep` waits for so many seconds; `clock`
+    gives seconds.
     """
 
     def __init__(
@@ -79,16 +84,32 @@ class PoliteFetcher:
     ) -> FetchResult:
         """See `Fetcher.fetch`."""
         result = await self._exchange(url, memory, _ASKED_FOR)
+        asked = set()
         for _ in range(_MOST_REDIRECTS):
             target = result.redirected_to
-            if target is None:
+            if target is None or may_follow is follow_none:
                 return replace(result, url=url)
-            why = None if may_follow is None else await may_follow(target)
-            if why is not None:
-                return replace(result, url=url, error=f"redirected to {target}, {why}")
+            asked.add(scope_of(result.final_url))
+            patience, scope = _REDIRECTED, scope_of(target)
+            if scope in asked:
+                delay = self._delay_of(scope)
+                if delay > _LONGEST_DELAY:
+                    why = f"but {scope} wants {delay:g} s between requests: too long for one poll"
+                    error = f"redirected to {target}, {why}"
+                    # Without a status: nothing is known of what is there.
+                    return replace(result, url=url, status=None, redirected_to=None, error=error)
+                patience = replace(patience, longest_wait=patience.longest_wait + delay)
+            if may_follow is not None:
+                if scope in asked:
+                    # The target's robots.txt may have to be asked for as well.
+                    await self._wait(
+                        scope, self._turn(scope), self._clock() + patience.longest_wait
+                    )
+                if (why := await may_follow(target)) is not None:
+                    return replace(result, url=url, error=f"redirected to {target}, {why}")
             # Why not If-Modified-Since: see `pollwise.web.fetcher`.
             memory = replace(memory, last_modified=None)
-            result = await self._exchange(target, memory, _REDIRECTED)
+            result = await self._exchange(target, memory, patience)
         if result.redirected_to is not None:
             why = f"more than {_MOST_REDIRECTS} redirects"
             result = replace(result, error=why, redirected_to=None)
@@ -107,9 +128,7 @@ class PoliteFetcher:
         turn.waiting += 1
         try:
             async with turn.lock:
-                # A loop, as a sleep may end a little early.
-                while (wait := self._require_soon(scope, turn, until)) > 0:
-                    await self._sleep(wait)
+                await self._wait(scope, turn, until)
                 try:
                     result = await self._fetcher.fetch(url, memory, may_follow=follow_none)
                 finally:
@@ -119,6 +138,12 @@ class PoliteFetcher:
                 return result
         finally:
             turn.waiting -= 1
+
+    async def _wait(self, scope: str, turn: _Turn, until: float) -> None:
+        """Wait until the host is free; `PostponedError` if it is not at the time `until`."""
+        # A loop, as a sleep may end a little early.
+        while (wait := self._require_soon(scope, turn, until)) > 0:
+            await self._sleep(wait)
 
     def _require_soon(self, scope: str, turn: _Turn, until: float) -> float:
         """The seconds until the host is free; `PostponedError` if it is not at the time `until`."""
