@@ -10,9 +10,11 @@ import pytest
 from aiohttp import web
 
 from pollwise.errors import PostponedError
-from pollwise.types import PageMemory
+from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.fetcher import FetchResult, HttpFetcher
+from pollwise.web.poller import WebPoller
+from pollwise.web.robots_txt import RobotsTxt
 
 NOTHING = PageMemory()
 
@@ -356,18 +358,49 @@ async def roomless(clock, monkeypatch) -> AsyncIterator[HttpFetcher]:
         yield fetcher
 
 
-async def test_a_large_body_has_its_place_until_its_poll_was_taken_over(site, roomless):
+async def test_a_large_body_has_its_place_until_it_is_released(site, roomless):
+    """Once, until its task was garbage: too early for the body, or never."""
     site.says("/large", b"x" * 300_000)
     site.says("/small", b"x" * 200_000)
     url = site.url("/large")
-    first = asyncio.ensure_future(roomless.fetch(url, NOTHING))
-    assert len((await first).body) == 300_000
-    assert (await asyncio.ensure_future(roomless.fetch(site.url("/small"), NOTHING))).error is None
+    first = await asyncio.ensure_future(roomless.fetch(url, NOTHING))
+    assert len(first.body) == 300_000
+    assert (await roomless.fetch(site.url("/small"), NOTHING)).error is None
     with pytest.raises(PostponedError, match="too many large bodies"):
-        await asyncio.ensure_future(roomless.fetch(url, NOTHING))
-    del first
+        await roomless.fetch(url, NOTHING)
     for _ in range(3):
-        assert len((await asyncio.ensure_future(roomless.fetch(url, NOTHING))).body) == 300_000
+        first.release()
+        first.release()
+        first = await roomless.fetch(url, NOTHING)
+        assert len(first.body) == 300_000
+    with pytest.raises(PostponedError, match="too many large bodies"):
+        await roomless.fetch(url, NOTHING)
+
+
+async def test_a_fetch_that_ends_without_a_body_leaves_its_place(site, roomless):
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "400000"})
+        await response.prepare(request)
+        await response.write(b"x" * 300_000)
+        reached.set()
+        await never.wait()
+        return response
+
+    site.answers["/hangs"] = hang
+    site.says("/broken", gzip.compress(bytes(300_000))[:-9], Content_Encoding="gzip")
+    site.says("/large", b"x" * 300_000)
+    assert "cut off" in (await roomless.fetch(site.url("/broken"), NOTHING)).error
+    fetching = asyncio.ensure_future(roomless.fetch(site.url("/hangs"), NOTHING))
+    await reached.wait()
+    while roomless._large_bodies._free.locked() is False:
+        await asyncio.sleep(0.01)
+    fetching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await fetching
+    assert (await roomless.fetch(site.url("/large"), NOTHING)).error is None
+    never.set()
 
 
 async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypatch):
@@ -395,16 +428,23 @@ async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeyp
     site.says("/large", b"x" * 300_000)
     url = site.url("/large")
     async with HttpFetcher(clock=clock, allow_private=True, timeout=0.5) as fetcher:
-        first = asyncio.ensure_future(fetcher.fetch(url, NOTHING))
-        await first
+        first = await fetcher.fetch(url, NOTHING)
         second = asyncio.ensure_future(fetcher.fetch(url, NOTHING))
         await asyncio.sleep(0.8)
         assert not second.done()
-        del first
+        first.release()
         assert (await second).error is None
 
 
 async def test_one_poll_takes_one_place(site, roomless):
+    """The place of its robots.txt is free again before the page is fetched."""
+    site.says("/robots.txt", b"#" * 300_000)
     site.says("/large", b"x" * 300_000)
-    for _ in range(2):
-        assert (await roomless.fetch(site.url("/large"), NOTHING)).error is None
+    clock = roomless._clock
+    poller = WebPoller(roomless, RobotsTxt(roomless, clock=clock), clock=clock)
+    report = await poller.poll(Page(0, site.url("/large"), site.host), NOTHING)
+    assert report.result.observation.outcome is Outcome.CHANGED
+    with pytest.raises(PostponedError):
+        await roomless.fetch(site.url("/large"), NOTHING)
+    report.release()
+    assert (await roomless.fetch(site.url("/large"), NOTHING)).error is None

@@ -9,6 +9,7 @@ or answers a request for a sitemap with 429 or 503.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
@@ -110,14 +111,23 @@ class CollectingPoller:
         finally:
             del self._begun[page.id]
         fetched_at = self._clock()
+        with ExitStack() as place:
+            place.callback(report.release)
+            report = await self._taken_in(page, memory, report, visit)
+            place.pop_all()
+        self._ended.append((self._clock(), fetched_at - begun_at))
+        return _costing(report, visit.requests)
+
+    async def _taken_in(
+        self, page: Page, memory: PageMemory, report: PollReport, visit: "_Visit"
+    ) -> PollReport:
+        """The report with all that it means for the collection."""
         content = report.result.version or report.reread
         digest = None if content is None else await self._digest(page, content, report.robots_tag)
         if isinstance(digest, ProcessingFailed):
             report = _failed(report, memory, str(digest))
             digest = None
-        report = self._collection.take_in(page, report, digest, visit.entries)
-        self._ended.append((self._clock(), fetched_at - begun_at))
-        return _costing(report, visit.requests)
+        return self._collection.take_in(page, report, digest, visit.entries)
 
     async def _digest(
         self, page: Page, content: Version, robots_tag: str | None
@@ -169,8 +179,12 @@ class CollectingPoller:
             visit.requests += 1
             if result.status in (429, 503):
                 return result
-            await self._sleep(delay)
-            for entry in await asyncio.to_thread(parse_sitemap, result.body):
+            try:
+                await self._sleep(delay)
+                entries = await asyncio.to_thread(parse_sitemap, result.body)
+            finally:
+                result.release()
+            for entry in entries:
                 if entry.is_index:
                     waiting.append(entry.url)
                 elif scope_of(entry.url) == scope_of(origin):
@@ -182,7 +196,8 @@ class CollectingPoller:
 def _failed(report: PollReport, memory: PageMemory, error: str) -> PollReport:
     """The report of a poll whose answer could not be read."""
     seen = replace(report.result.observation, outcome=Outcome.FAILED, last_changed_at=None)
-    return PollReport(PollResult(seen, memory, error=error), report.notices)
+    result = PollResult(seen, memory, error=error)
+    return PollReport(result, report.notices, release=report.release)
 
 
 def _costing(report: PollReport, more: float) -> PollReport:

@@ -146,6 +146,8 @@ class Journal:
     async def _commit(self, batch: Batch, turn: Progress) -> None:
         await self._write(self._store.commit, batch)
         self._on_progress(turn)
+        for report in turn.reports:
+            report.release()
 
     async def _write(self, call: Callable[..., None], *arguments: object) -> None:
         loop = asyncio.get_running_loop()

@@ -89,14 +89,14 @@ async def run(
             for event in turn.events:
                 wake_at = under_way.obey(scheduler.handle(event))
             await record(turn)
+            # The loop holds no content while it waits: it may be all that there is room for.
+            turn = Progress((), ())
             while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
                 if staff is not None and staff() != staffed:
                     break
                 look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
                 await clock.wait([*under_way.polls, stopping], look_at)
-            reports = under_way.ended()
-            first_copies = _remember(watched, reports)
-            turn = Progress(_told(reports, clock()), reports, first_copies)
+            turn = _turn(under_way.ended(), watched, clock())
         # The scheduler takes in what arrived at the last moment before it is recorded.
         for event in turn.events:
             scheduler.handle(event)
@@ -137,6 +137,14 @@ class _UnderWay:
         reports = tuple(poll.result() for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports
+
+
+def _turn(
+    reports: tuple[PollReport, ...], watched: MutableMapping[int, Watched], now: float
+) -> Progress:
+    """What came of the polls that have ended."""
+    first_copies = _remember(watched, reports)
+    return Progress(_told(reports, now), reports, first_copies)
 
 
 def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:

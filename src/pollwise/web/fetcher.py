@@ -12,8 +12,8 @@ import asyncio
 import email.utils
 import re
 from collections.abc import Awaitable, Callable, Container
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Protocol, Self
 
@@ -27,7 +27,7 @@ from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError
 from pollwise.web.connections import Connector, is_our_shortage
 from pollwise.web.content_coding import BodyError, BodyReader
-from pollwise.web.large_bodies import LargeBodies
+from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
 from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
@@ -78,7 +78,8 @@ class FetchResult:
     for every other status; `wire_bytes` is its length before decompression. `etag`, `last_modified`
     and `content_type` are header values, verbatim; `retry_after` is in seconds from now, at most a
     day; `date` is the server's time. `robots_tag` are the values of X-Robots-Tag, one a line.
-    `redirected_to` is the canonical URL of a redirect that was not followed.
+    `redirected_to` is the canonical URL of a redirect that was not followed. Call `release` when
+    the body is held no more: a large one takes one of few places.
     """
 
     url: str
@@ -94,6 +95,7 @@ class FetchResult:
     error: str | None = None
     robots_tag: str | None = None
     redirected_to: str | None = None
+    release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
 class Fetcher(Protocol):
@@ -117,8 +119,8 @@ class HttpFetcher:
     Only http and https; no cookies, no proxy from the environment, at most 5 redirects. One
     fetch, redirects included, takes at most `timeout` seconds and building a connection at most
     `connect_timeout`; a body of more than `max_bytes`, on the wire or decompressed, is an error. Of
-    bodies larger than 256 kB only a few are held at a time, see `LargeBodies`; the time that one
-    has to wait does not count.
+    bodies larger than 256 kB only a few are held at a time, until `FetchResult.release`; the time
+    that one has to wait does not count.
 
     Hosts may only have public addresses, see `is_public`, except those whose politeness scopes are
     in `given`; with `allow_private` all hosts may have any address. Connections are kept open to
@@ -177,8 +179,10 @@ class HttpFetcher:
         if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
         try:
-            async with asyncio.timeout(self._timeout) as limit:
-                return await self._follow(limit, url, memory, may_follow)
+            with ExitStack() as place:
+                async with asyncio.timeout(self._timeout) as limit:
+                    result = await self._follow(limit, place, url, memory, may_follow)
+                return replace(result, release=place.pop_all().close)
         except aiohttp.ServerTimeoutError:
             error = f"no connection within {self._connect_timeout:g} s"
         except TimeoutError:
@@ -193,6 +197,7 @@ class HttpFetcher:
     async def _follow(
         self,
         limit: asyncio.Timeout,
+        place: ExitStack,
         url: str,
         memory: PageMemory,
         may_follow: MayFollow | None,
@@ -201,7 +206,7 @@ class HttpFetcher:
         conditions = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
         for _ in range(_MAX_REDIRECTS + 1):
             sent = {name: value for name, value in conditions.items() if value is not None}
-            result, location = await self._exchange(limit, url, target, sent)
+            result, location = await self._exchange(limit, place, url, target, sent)
             if location is None:
                 return result
             try:
@@ -216,7 +221,12 @@ class HttpFetcher:
         return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
 
     async def _exchange(
-        self, limit: asyncio.Timeout, url: str, target: str, conditions: dict[str, str]
+        self,
+        limit: asyncio.Timeout,
+        place: ExitStack,
+        url: str,
+        target: str,
+        conditions: dict[str, str],
     ) -> tuple[FetchResult, str | None]:
         """One request and its answer, and where that redirects to."""
         session = self._any if self._may_be_private(target) else self._public
@@ -241,13 +251,15 @@ class HttpFetcher:
                 raise BodyError("304 Not Modified to a request without a condition")
             if not 200 <= status < 300:
                 return result, None
-            reader = await self._read(response, limit)
+            reader = await self._read(response, limit, place)
             return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes), None
 
     def _may_be_private(self, target: str) -> bool:
         return self._allow_private or scope_of(target) in self._given
 
-    async def _read(self, response: aiohttp.ClientResponse, limit: asyncio.Timeout) -> BodyReader:
+    async def _read(
+        self, response: aiohttp.ClientResponse, limit: asyncio.Timeout, place: ExitStack
+    ) -> BodyReader:
         expected = response.content_length or 0
         encoding = response.headers.get("Content-Encoding", "")
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=_LARGE)
@@ -258,7 +270,7 @@ class HttpFetcher:
             self._bound(reader.wire_bytes)
             if not is_large and (reader.is_full or expected > _LARGE):
                 is_large = True
-                await self._wait_for_place(limit)
+                place.callback(await self._place(limit))
                 reader.make_room()
         return reader
 
@@ -266,14 +278,15 @@ class HttpFetcher:
         if size > self._max_bytes:
             raise BodyError(f"body larger than {self._max_bytes} bytes")
 
-    async def _wait_for_place(self, limit: asyncio.Timeout) -> None:
-        """Wait without a limit on the host: it is not what takes so long."""
+    async def _place(self, limit: asyncio.Timeout) -> Release:
+        """Wait for a place without a limit on the host: it is not what takes so long."""
         loop = asyncio.get_running_loop()
         begun_at, ends_at = loop.time(), limit.when()
         limit.reschedule(None)
-        await self._large_bodies.take_place()
+        release = await self._large_bodies.take_place()
         if ends_at is not None:
             limit.reschedule(ends_at + loop.time() - begun_at)
+        return release
 
 
 def parse_http_date(value: str | None) -> float | None:

@@ -1,30 +1,31 @@
-"""A bound on the memory of large bodies: only a few polls may have one at a time."""
+"""A bound on the memory of large bodies: only a few may be held at a time."""
 
 import asyncio
-import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
 
 from pollwise.errors import PostponedError
 
-__all__ = ["LargeBodies"]
+__all__ = ["LargeBodies", "Release", "release_nothing"]
+
+Release = Callable[[], None]
+"""Gives the place of a large body back; call it when the body is held no more. Further calls do
+nothing."""
+
+
+def release_nothing() -> None:
+    """The `Release` of what has no place."""
 
 
 class LargeBodies:
-    """Places for polls whose answers are large.
-
-    A poll (an `asyncio.Task`) that has taken a place keeps it until nobody holds the task any more:
-    only then has its result, which has the body, been taken over. `longest_wait` is in seconds.
-    """
+    """So many places for large bodies; `longest_wait` for one is in seconds."""
 
     def __init__(self, places: int, *, longest_wait: float) -> None:
         self._free = asyncio.Semaphore(places)
         self._longest_wait = longest_wait
-        self._places: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
 
-    async def take_place(self) -> None:
-        """Wait for a place for the poll under way; `PostponedError` if that takes too long."""
-        poll = asyncio.current_task()
-        if poll is None or poll in self._places:
-            return
+    async def take_place(self) -> Release:
+        """Wait for a place; `PostponedError` if that takes too long."""
         try:
             async with asyncio.timeout(self._longest_wait):
                 await self._free.acquire()
@@ -32,12 +33,6 @@ class LargeBodies:
             raise PostponedError(
                 f"too many large bodies at once: no room within {self._longest_wait:g} s"
             ) from None
-        self._places.add(poll)
-        leave = weakref.finalize(poll, _leave, asyncio.get_running_loop(), self._free)
-        leave.atexit = False
-
-
-def _leave(loop: asyncio.AbstractEventLoop, free: asyncio.Semaphore) -> None:
-    """Give a place back; garbage may be collected in any thread, and after the loop's end."""
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(free.release)
+        place = ExitStack()
+        place.callback(self._free.release)
+        return place.close

@@ -94,8 +94,8 @@ class PoliteFetcher:
             if scope in asked:
                 delay = self._delay_of(scope)
                 if delay > _LONGEST_DELAY:
-                    why = f"but {scope} wants {delay:g} s between requests: too long for one poll"
-                    error = f"redirected to {target}, {why}"
+                    asks = f"{scope} wants {delay:g} s between requests"
+                    error = f"redirected to {target}, but {asks}: too long for one poll"
                     # Without a status: nothing is known of what is there.
                     return replace(result, url=url, status=None, redirected_to=None, error=error)
                 patience = replace(patience, longest_wait=patience.longest_wait + delay)

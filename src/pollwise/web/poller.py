@@ -22,7 +22,7 @@ everything else                    FAILED
 
 import asyncio
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pollwise.errors import PostponedError
@@ -31,6 +31,7 @@ from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.change import fingerprint, is_changed, remembered
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none, parse_http_date
+from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.robots_txt import RobotsTxt, Rules
 from pollwise.web.urls import origin_of, scope_of
 
@@ -51,6 +52,8 @@ class PollReport:
     URL of a redirect that was not followed. `reread` is the content of an unchanged page whose
     markup, or X-Robots-Tag, may still tell robots something new. `discovered` is what the poll
     meant for the collection (None: there is none).
+
+    Call `release` when the report was committed and its content is held no more.
     """
 
     result: PollResult
@@ -59,6 +62,7 @@ class PollReport:
     redirected_to: str | None = None
     reread: Version | None = None
     discovered: Discoveries | None = None
+    release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
 class Poller(Protocol):
@@ -132,7 +136,9 @@ class WebPoller:
             scope = page.scope if asks == scope_of(page.url) else asks
             notices += (HostBlocked(now, scope, now + result.retry_after),)
         report = self._judged(page, memory, result, now)
-        return replace(report, notices=notices, robots_tag=result.robots_tag)
+        return replace(
+            report, notices=notices, robots_tag=result.robots_tag, release=result.release
+        )
 
     def postponed(
         self, page: Page, memory: PageMemory, rules: Rules | None, why: str

@@ -164,9 +164,12 @@ class RobotsTxt:
             # Those who waited for this fetch are not to wait for one of their own.
             origin.postponed = self._clock() + _POSTPONED_FOR, str(error)
             raise
-        return await self._timely(
-            len(result.body), lambda: _read(result, self._product, self._clock())
-        )
+        try:
+            return await self._timely(
+                len(result.body), lambda: _read(result, self._product, self._clock())
+            )
+        finally:
+            result.release()
 
     def _note_delay(self, name: str, delay: float) -> None:
         delays = self._delays.setdefault(scope_of(name), {})

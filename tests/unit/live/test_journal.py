@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,30 @@ async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, p
     assert (first.started_at, first.settings) == (1000.0, SETTINGS.recorded())
     logged = [e for e in store.events(first.id) if isinstance(e, Polled)]
     assert [o for event in logged for o in event.observations] == told
+
+
+async def test_content_is_released_when_it_is_in_the_store(store, path, monkeypatch):
+    released, told = [], 0
+    poll = Web.poll
+
+    async def poll_with_place(web: Web, page: Page, memory: PageMemory) -> PollReport:
+        report = await poll(web, page, memory)
+
+        def release() -> None:
+            with Store.open_readonly(path) as reader:
+                assert reader.totals().polls > len(released)
+            released.append(page.id)
+
+        return replace(report, release=release)
+
+    def count(progress: Progress, watched) -> None:
+        nonlocal told
+        assert len(released) == told, "those of earlier turns, and none of this one"
+        told += len(progress.reports)
+
+    monkeypatch.setattr(Web, "poll", poll_with_place)
+    await run(store, 1000.0, 30.0, count)
+    assert len(released) == told > 5
 
 
 async def test_the_next_run_goes_on_where_the_last_one_ended(store):
