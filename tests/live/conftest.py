@@ -1,10 +1,15 @@
 """A web site on the loopback interface that answers as a test says, and a clock that stands."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+
+from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -69,6 +74,12 @@ async def other_site() -> AsyncIterator[Site]:
     await site.server.start_server()
     yield site
     await site.server.close()
+
+
+@pytest.fixture
+def following(clock) -> Callable[[HttpFetcher], PoliteFetcher]:
+    """Makes a fetcher follow redirects, without a pause."""
+    return partial(PoliteFetcher, delay=0.0, clock=clock, sleep=asyncio.sleep)
 
 
 @pytest.fixture

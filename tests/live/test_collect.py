@@ -14,6 +14,7 @@ import pytest
 
 import pollwise
 from pollwise.errors import StoreError
+from pollwise.live.collecting import _text_of
 from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
 from pollwise.testing.webserver import MisbehavingServer
@@ -157,6 +158,18 @@ async def test_wrong_words_are_one_clear_line(tmp_path, words, error):
     assert error in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "pollwise.db").exists()
+
+
+async def test_an_example_page_is_asked_for_as_any_other(site, tmp_path):
+    """Once, its robots.txt was not asked."""
+    words = ["--seed", "http://h/", "--example", site.url("/a")]
+    site.says("/a", "<p>Whales sing to whales", Content_Type="text/html")
+    site.says("/robots.txt", "User-agent: *\nDisallow: /a")
+    status, _, err = await finished(started(tmp_path, *words))
+    assert (status, site.paths) == (2, ["/robots.txt"])
+    assert f"the example {site.url('/a')} cannot be fetched (disallowed by" in err
+    site.says("/robots.txt", "")
+    assert "sing" in await asyncio.to_thread(_text_of, site.url("/a"))
 
 
 async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):

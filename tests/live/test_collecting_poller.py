@@ -28,10 +28,11 @@ async def processor():
 
 
 @pytest.fixture
-async def poll(site, clock, processor):
+async def poll(site, clock, processor, following):
     """Polls a path of the site; `waits` are the seconds slept in between."""
     async with HttpFetcher(clock=clock, allow_private=True, max_bytes=150_000) as fetcher:
-        robots = RobotsTxt(fetcher, clock=clock)
+        follower = following(fetcher)
+        robots = RobotsTxt(follower, clock=clock)
         waits = []
 
         async def sleep(seconds):
@@ -41,7 +42,7 @@ async def poll(site, clock, processor):
             TopicFilter(topic("whales")), LinkFilter, lambda: iter([]), next_page_id=100
         )
         poller = CollectingPoller(
-            WebPoller(fetcher, robots, clock=clock, follow_redirects=False),
+            WebPoller(follower, robots, clock=clock, follow_redirects=False),
             processor,
             collection,
             FetcherController(),
@@ -117,7 +118,7 @@ async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
     for number in (1, 2):
         lines = "\n".join(site.url(f"/{number}{chr(97 + n % 26)}{n:x}") for n in range(6000))
         site.says(f"/{number}.txt", lines)
-    poll.poller._web.fetcher._max_bytes = 2**20
+    poll.poller._web.fetcher._exchanges._max_bytes = 2**20
     report = await poll("/a")
     assert len(report.discovered.new_pages) == 10_000
 
@@ -131,6 +132,7 @@ async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock)
     assert report.result.observation.outcome is Outcome.FAILED
     assert report.result.observation.cost == 2.0
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 90),)
+    clock.now += 90
     assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
 
 

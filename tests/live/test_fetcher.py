@@ -13,6 +13,7 @@ from pollwise.errors import PostponedError
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.fetcher import FetchResult, HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
@@ -25,6 +26,11 @@ async def fetcher(clock) -> AsyncIterator[HttpFetcher]:
         clock=clock, allow_private=True, user_agent="tester/1 (+https://t.example)"
     ) as fetcher:
         yield fetcher
+
+
+@pytest.fixture
+def follower(fetcher, following) -> PoliteFetcher:
+    return following(fetcher)
 
 
 @pytest.fixture
@@ -185,33 +191,42 @@ async def test_being_cancelled_is_no_result(site, fetcher):
     never.set()
 
 
-async def test_redirects_are_followed_to_another_host(site, other_site, fetcher):
+async def test_redirects_are_followed_to_another_host(site, other_site, follower):
     site.says("/a", status=301, Location="b?x#y")
     site.says("/b", status=307, Location=other_site.url("/c"))
     other_site.says("/c", "found", ETag='"c"')
-    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    result = await follower.fetch(site.url("/a"), NOTHING)
     assert (result.status, result.body, result.etag) == (200, b"found", '"c"')
     assert (result.url, result.final_url) == (site.url("/a"), other_site.url("/c"))
 
 
-async def test_only_the_entity_tag_goes_along_with_a_redirect(site, fetcher):
+async def test_only_the_entity_tag_goes_along_with_a_redirect(site, follower):
     site.says("/a", status=302, Location="/b")
     site.says("/b", status=304)
     memory = PageMemory('"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "b", "t")
-    assert (await fetcher.fetch(site.url("/a"), memory)).status == 304
+    assert (await follower.fetch(site.url("/a"), memory)).status == 304
     first, second = (request.headers for request in site.asked)
     assert first["If-None-Match"] == second["If-None-Match"] == '"1"'
     assert "If-Modified-Since" in first
     assert "If-Modified-Since" not in second
 
 
-async def test_five_redirects_are_followed_and_not_six(site, fetcher):
+async def test_five_redirects_are_followed_and_not_six(site, follower):
     for n in range(6):
         site.says(f"/{n}", status=302, Location=f"/{n + 1}")
     site.says("/6", "end")
-    assert (await fetcher.fetch(site.url("/1"), NOTHING)).body == b"end"
-    result = await fetcher.fetch(site.url("/0"), NOTHING)
+    assert (await follower.fetch(site.url("/1"), NOTHING)).body == b"end"
+    result = await follower.fetch(site.url("/0"), NOTHING)
     assert (result.status, result.error) == (302, "more than 5 redirects")
+
+
+async def test_a_single_exchange_follows_no_redirect(site, fetcher):
+    site.says("/a", status=302, Location="/b")
+    site.says("/b", "b")
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert (result.status, result.redirected_to) == (302, site.url("/b"))
+    assert result.error == f"redirected to {site.url('/b')}, which is not followed"
+    assert site.paths == ["/a"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +239,7 @@ async def test_a_redirect_to_nowhere(site, fetcher, location):
     assert result.error.startswith("redirected to nowhere: ")
 
 
-async def test_a_redirect_that_may_not_be_followed(site, fetcher):
+async def test_a_redirect_that_may_not_be_followed(site, follower):
     asked = []
 
     async def refuse(url: str) -> str:
@@ -232,7 +247,7 @@ async def test_a_redirect_that_may_not_be_followed(site, fetcher):
         return "refused by its robots.txt"
 
     site.says("/a", status=302, Location="/b")
-    result = await fetcher.fetch(site.url("/a"), NOTHING, may_follow=refuse)
+    result = await follower.fetch(site.url("/a"), NOTHING, may_follow=refuse)
     assert asked == [site.url("/b")]
     assert site.paths == ["/a"]
     assert "refused by its robots.txt" in result.error
@@ -436,12 +451,12 @@ async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeyp
         assert (await second).error is None
 
 
-async def test_one_poll_takes_one_place(site, roomless):
+async def test_one_poll_takes_one_place(site, roomless, following, clock):
     """The place of its robots.txt is free again before the page is fetched."""
     site.says("/robots.txt", b"#" * 300_000)
     site.says("/large", b"x" * 300_000)
-    clock = roomless._clock
-    poller = WebPoller(roomless, RobotsTxt(roomless, clock=clock), clock=clock)
+    fetcher = following(roomless)
+    poller = WebPoller(fetcher, RobotsTxt(fetcher, clock=clock), clock=clock)
     report = await poller.poll(Page(0, site.url("/large"), site.host), NOTHING)
     assert report.result.observation.outcome is Outcome.CHANGED
     with pytest.raises(PostponedError):

@@ -34,8 +34,7 @@ class Web:
     async def wait(self, seconds):
         self.now += seconds
 
-    async def fetch(self, url, memory, *, may_follow=None):
-        assert may_follow is follow_none
+    async def fetch(self, url, memory):
         begun_at = self.now
         await asyncio.sleep(0)
         self.now = begun_at + 1.0
@@ -143,7 +142,7 @@ class Moved:
         await asyncio.sleep(0)
         self.now += seconds
 
-    async def fetch(self, url, memory, *, may_follow=None):
+    async def fetch(self, url, memory):
         await asyncio.sleep(0)
         self.exchanges.append(self.now)
         self.now += 1.0
@@ -214,7 +213,7 @@ async def test_redirects_without_end():
     assert rules.allows("http://a/secret"), "RFC 9309 section 2.3.1.2: as if there were none"
 
 
-async def test_what_is_no_url_is_left_to_the_fetcher():
+async def test_what_is_no_url_is_left_to_the_exchange():
     web = Web()
     assert (await web.polite.fetch("nonsense", NOTHING)).status == 200
 

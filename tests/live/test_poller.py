@@ -17,10 +17,11 @@ NOTHING = PageMemory()
 
 
 @pytest.fixture
-async def poller(clock) -> AsyncIterator[WebPoller]:
+async def poller(clock, following) -> AsyncIterator[WebPoller]:
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
-        robots = RobotsTxt(fetcher, clock=clock)
-        yield WebPoller(fetcher, robots, clock=clock, not_modified_cost=0.1)
+        follower = following(fetcher)
+        robots = RobotsTxt(follower, clock=clock)
+        yield WebPoller(follower, robots, clock=clock, not_modified_cost=0.1)
 
 
 @pytest.fixture

@@ -21,23 +21,25 @@ NOTHING = PageMemory()
         "[::ffff:127.0.0.1]",
     ],
 )
-async def test_a_redirect_to_this_machine_is_refused(site, other_site, clock, host):
+async def test_a_redirect_to_this_machine_is_refused(site, other_site, clock, following, host):
     other_site.says("/secret", "secret")
     port = other_site.server.port
     site.says("/a", status=302, Location=f"http://{host}:{port}/secret")
     async with HttpFetcher(clock=clock, given={site.host}) as fetcher:
-        result = await fetcher.fetch(site.url("/a"), NOTHING)
+        result = await following(fetcher).fetch(site.url("/a"), NOTHING)
     assert "no public address" in result.error
     assert "--allow-private" in result.error
     assert "\n" not in result.error
     assert (result.body, other_site.asked) == (b"", [])
 
 
-async def test_a_redirect_to_another_host_that_was_given_is_followed(site, other_site, clock):
+async def test_a_redirect_to_another_host_that_was_given_is_followed(
+    site, other_site, clock, following
+):
     other_site.says("/b", "b")
     site.says("/a", status=302, Location=other_site.url("/b"))
     async with HttpFetcher(clock=clock, given={site.host, other_site.host}) as fetcher:
-        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"b"
+        assert (await following(fetcher).fetch(site.url("/a"), NOTHING)).body == b"b"
 
 
 async def test_a_host_that_was_not_given_is_refused_unless_all_are_allowed(site, clock):

@@ -13,9 +13,9 @@ DAY, TEN_MINUTES = 86400.0, 600.0
 
 
 @pytest.fixture
-async def robots(clock) -> AsyncIterator[RobotsTxt]:
+async def robots(clock, following) -> AsyncIterator[RobotsTxt]:
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
-        yield RobotsTxt(fetcher, clock=clock)
+        yield RobotsTxt(following(fetcher), clock=clock)
 
 
 async def test_its_rules_are_obeyed(site, robots):
@@ -110,9 +110,11 @@ async def test_if_the_one_who_fetches_is_cancelled_the_next_one_does_it(site, ro
     assert first.cancelled()
 
 
-async def test_the_product_token_of_the_user_agent_picks_the_group(site, clock):
+async def test_the_product_token_of_the_user_agent_picks_the_group(site, clock, following):
     site.says("/robots.txt", "User-agent: *\nDisallow: /\n\nUser-agent: finder\nDisallow: /x")
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
-        robots = RobotsTxt(fetcher, clock=clock, user_agent="Finder/2.0 (+https://f.example)")
+        robots = RobotsTxt(
+            following(fetcher), clock=clock, user_agent="Finder/2.0 (+https://f.example)"
+        )
         assert await robots.allows(site.url("/"))
         assert not await robots.allows(site.url("/x"))

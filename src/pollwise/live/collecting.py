@@ -25,11 +25,10 @@ from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
-from pollwise.types import Outcome, PageMemory
+from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
-from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.reading.page_parser import parse_page
-from pollwise.web.urls import scope_of
+from pollwise.web.urls import canonical, scope_of
 
 __all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
 
@@ -197,27 +196,30 @@ def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topi
 def _text_of(example: str) -> str:
     """The text of an example page, given by its URL or as a file."""
     if example.startswith(("http://", "https://")):
-        body, content_type, url = asyncio.run(_fetched(example))
+        version = asyncio.run(_fetched(example))
+        parsed = parse_page(version.body, version.content_type, example)
     else:
         try:
-            body, content_type = Path(example).read_bytes(), None
+            parsed = parse_page(Path(example).read_bytes(), None, "http://localhost/")
         except OSError as error:
             raise InputError(
                 f"topic: the example {example} cannot be read ({error.strerror}); name a file or a"
                 " URL"
             ) from error
-        url = "http://localhost/"
-    page = parse_page(body, content_type, url)
-    return "\n".join([page.title, *page.blocks])
+    return "\n".join([parsed.title, *parsed.blocks])
 
 
-async def _fetched(url: str) -> tuple[bytes, str | None, str]:
-    async with HttpFetcher(clock=LiveClock(), given={scope_of(url)}) as fetcher:
-        result = await fetcher.fetch(url, PageMemory())
-    if result.error is not None or result.status != 200:
-        why = result.error or f"status {result.status}"
+async def _fetched(url: str) -> Version:
+    try:
+        page = Page(0, canonical(url), scope_of(url))
+    except InputError as error:
+        raise InputError(f"topic: the example {error}") from error
+    async with web_poller(LiveClock(), given={page.scope}) as poller:
+        result = (await poller.poll(page, PageMemory())).result
+    if result.version is None:
+        why = result.error or "there is no such page"
         raise InputError(f"topic: the example {url} cannot be fetched ({why}); name another page")
-    return result.body, result.content_type, result.final_url
+    return result.version
 
 
 def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:

@@ -1,12 +1,4 @@
-"""HTTP fetches: conditional, bounded in time and size, never raising.
-
-Validators and redirects. A validator names one state of one resource (RFC 9110 section 8.8). When
-page A redirects to B, the copy and its validators are B's. `If-None-Match` is sent along with every
-redirect, as two resources hardly ever share an entity tag: only B can answer 304. But
-`If-Modified-Since` is only sent to the URL asked for: should A one day redirect to C, a page older
-than the copy, then C would answer "not modified" for content never seen. For the same reason the
-`last_modified` of a redirected answer should not be remembered.
-"""
+"""HTTP fetches: conditional, bounded in time and size, never raising."""
 
 import asyncio
 import email.utils
@@ -32,6 +24,7 @@ from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
     "USER_AGENT",
+    "Exchanges",
     "FetchResult",
     "Fetcher",
     "HttpFetcher",
@@ -51,13 +44,15 @@ MayFollow = Callable[[str], Awaitable[str | None]]
 a comma; None: it may."""
 
 
+_NOT_FOLLOWED = "which is not followed"
+
+
 async def follow_none(url: str) -> str:
     """A `MayFollow` by which no redirect is followed."""
-    return "which is not followed"
+    return _NOT_FOLLOWED
 
 
 _DAY = 86400.0
-_MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LARGE = 256 * 1024
 _MOST_LARGE = 4
@@ -113,14 +108,21 @@ class Fetcher(Protocol):
         ...
 
 
-class HttpFetcher:
-    """Fetches over HTTP/1.1 by `aiohttp`; use it with `async with`.
+class Exchanges(Protocol):
+    """Carries out single exchanges."""
 
-    Only http and https; no cookies, no proxy from the environment, at most 5 redirects. One
-    fetch, redirects included, takes at most `timeout` seconds and building a connection at most
-    `connect_timeout`; a body of more than `max_bytes`, on the wire or decompressed, is an error. Of
-    bodies larger than 256 kB only a few are held at a time, until `FetchResult.release`; the time
-    that one has to wait does not count.
+    async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
+        """As `Fetcher.fetch`, but no redirect is followed: one is a result with `error`."""
+        ...
+
+
+class HttpFetcher:
+    """`Exchanges` over HTTP/1.1 by `aiohttp`; use it with `async with`.
+
+    Only http and https; no cookies, no proxy from the environment. One exchange takes at most
+    `timeout` seconds and building a connection at most `connect_timeout`; a body of more than
+    `max_bytes`, on the wire or decompressed, is an error. Of bodies larger than 256 kB only a few
+    are held at a time, until `FetchResult.release`; the time that one has to wait does not count.
 
     Hosts may only have public addresses, see `is_public`, except those whose politeness scopes are
     in `given`; with `allow_private` all hosts may have any address. Connections are kept open to
@@ -172,16 +174,14 @@ class HttpFetcher:
             auto_decompress=False,
         )
 
-    async def fetch(
-        self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
-    ) -> FetchResult:
-        """See `Fetcher.fetch`."""
+    async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
+        """See `Exchanges.fetch`."""
         if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
         try:
             with ExitStack() as place:
                 async with asyncio.timeout(self._timeout) as limit:
-                    result = await self._follow(limit, place, url, memory, may_follow)
+                    result = await self._exchange(limit, place, url, memory)
                 return replace(result, release=place.pop_all().close)
         except aiohttp.ServerTimeoutError:
             error = f"no connection within {self._connect_timeout:g} s"
@@ -194,41 +194,12 @@ class HttpFetcher:
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
         return FetchResult(url, url, error=error)
 
-    async def _follow(
-        self,
-        limit: asyncio.Timeout,
-        place: ExitStack,
-        url: str,
-        memory: PageMemory,
-        may_follow: MayFollow | None,
+    async def _exchange(
+        self, limit: asyncio.Timeout, place: ExitStack, url: str, memory: PageMemory
     ) -> FetchResult:
         target = canonical(url)
-        conditions = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
-        for _ in range(_MAX_REDIRECTS + 1):
-            sent = {name: value for name, value in conditions.items() if value is not None}
-            result, location = await self._exchange(limit, place, url, target, sent)
-            if location is None:
-                return result
-            try:
-                target = joined(target, location)
-            except InputError as what:
-                return replace(result, error=f"redirected to nowhere: {what}")
-            why = None if may_follow is None else await may_follow(target)
-            if why is not None:
-                error = f"redirected to {target}, {why}"
-                return replace(result, error=error, redirected_to=target)
-            conditions["If-Modified-Since"] = None
-        return replace(result, error=f"more than {_MAX_REDIRECTS} redirects")
-
-    async def _exchange(
-        self,
-        limit: asyncio.Timeout,
-        place: ExitStack,
-        url: str,
-        target: str,
-        conditions: dict[str, str],
-    ) -> tuple[FetchResult, str | None]:
-        """One request and its answer, and where that redirects to."""
+        known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
+        conditions = {name: value for name, value in known.items() if value is not None}
         session = self._any if self._may_be_private(target) else self._public
         # Canonical already; yarl would spell it in its own way.
         address = yarl.URL(target, encoded=True)
@@ -245,14 +216,15 @@ class HttpFetcher:
                 date=parse_http_date(headers.get("Date")),
                 robots_tag=_readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
             )
-            if status in _REDIRECTS:
-                return result, headers.get("Location")
+            location = headers.get("Location")
+            if status in _REDIRECTS and location is not None:
+                return _redirected(result, location)
             if status == 304 and not conditions:
                 raise BodyError("304 Not Modified to a request without a condition")
             if not 200 <= status < 300:
-                return result, None
+                return result
             reader = await self._read(response, limit, place)
-            return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes), None
+            return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes)
 
     def _may_be_private(self, target: str) -> bool:
         return self._allow_private or scope_of(target) in self._given
@@ -287,6 +259,15 @@ class HttpFetcher:
         if ends_at is not None:
             limit.reschedule(ends_at + loop.time() - begun_at)
         return release
+
+
+def _redirected(result: FetchResult, location: str) -> FetchResult:
+    try:
+        target = joined(result.final_url, location)
+    except InputError as what:
+        return replace(result, error=f"redirected to nowhere: {what}")
+    error = f"redirected to {target}, {_NOT_FOLLOWED}"
+    return replace(result, error=error, redirected_to=target)
 
 
 def parse_http_date(value: str | None) -> float | None:

@@ -2,7 +2,14 @@
 
 The scheduler spaces polls, and a poll spaces its own requests. But redirects may lead to any host
 at any time, and from a thousand hosts to one; so every exchange of a watch and of a collection
-passes through here.
+passes through here. That is why redirects are followed here, for all.
+
+Validators and redirects. A validator names one state of one resource (RFC 9110 section 8.8). When
+page A redirects to B, the copy and its validators are B's. `If-None-Match` is sent along with every
+redirect, as two resources hardly ever share an entity tag: only B can answer 304. But
+`If-Modified-Since` is only sent to the URL asked for: should A one day redirect to C, a page older
+than the copy, then C would answer "not modified" for content never seen. For the same reason the
+`last_modified` of a redirected answer should not be remembered.
 """
 
 import asyncio
@@ -11,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
-from pollwise.web.fetcher import Fetcher, FetchResult, MayFollow, Now, follow_none
+from pollwise.web.fetcher import Exchanges, FetchResult, MayFollow, Now, follow_none
 from pollwise.web.urls import scope_of
 
 __all__ = ["PoliteFetcher"]
@@ -50,7 +57,7 @@ class _Turn:
 
 
 class PoliteFetcher:
-    """A `Fetcher` that makes the exchanges of another one wait for their turn.
+    """The `Fetcher`: follows up to 5 redirects, and makes all exchanges wait for their turn.
 
     Each politeness scope has one exchange at a time, and at least `delay` seconds pass between the
     end of one and the start of the next, or `host_delay(scope)` if that is more; a redirect that is
@@ -64,14 +71,14 @@ class PoliteFetcher:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        exchanges: Exchanges,
         *,
         delay: float,
         clock: Now,
         sleep: Callable[[float], Awaitable[None]],
         host_delay: Callable[[str], float] = lambda scope: 0.0,
     ) -> None:
-        self._fetcher = fetcher
+        self._exchanges = exchanges
         self._delay = delay
         self._host_delay = host_delay
         self._clock = clock
@@ -107,7 +114,6 @@ class PoliteFetcher:
                     )
                 if (why := await may_follow(target)) is not None:
                     return replace(result, url=url, error=f"redirected to {target}, {why}")
-            # Why not If-Modified-Since: see `pollwise.web.fetcher`.
             memory = replace(memory, last_modified=None)
             result = await self._exchange(target, memory, patience)
         if result.redirected_to is not None:
@@ -118,8 +124,8 @@ class PoliteFetcher:
     async def _exchange(self, url: str, memory: PageMemory, patience: _Patience) -> FetchResult:
         try:
             scope = scope_of(url)
-        except InputError:  # the other fetcher says what is wrong with it
-            return await self._fetcher.fetch(url, memory, may_follow=follow_none)
+        except InputError:  # that is said in the answer
+            return await self._exchanges.fetch(url, memory)
         turn = self._turn(scope)
         if turn.waiting >= patience.most_waiting:
             raise PostponedError(f"too many requests to {scope} wait already")
@@ -130,7 +136,7 @@ class PoliteFetcher:
             async with turn.lock:
                 await self._wait(scope, turn, until)
                 try:
-                    result = await self._fetcher.fetch(url, memory, may_follow=follow_none)
+                    result = await self._exchanges.fetch(url, memory)
                 finally:
                     turn.ended_at = self._clock()
                 if result.status in (429, 503) and result.retry_after:

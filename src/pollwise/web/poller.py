@@ -232,7 +232,7 @@ def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
     """`memory` with the validators that the answer sent (RFC 9111 section 4.3.4)."""
-    # Why not after a redirect: see `pollwise.web.fetcher`.
+    # Why not after a redirect: see `pollwise.web.polite_fetcher`.
     last_modified = result.last_modified if result.final_url == result.url else None
     return replace(
         memory,
