@@ -7,7 +7,9 @@ from itertools import pairwise
 from aiohttp import web
 
 from pollwise.live.session import web_poller
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.types import Budget, Outcome, Page, PageMemory
 
 DELAY = 0.2
 
@@ -45,3 +47,25 @@ async def test_what_the_user_did_not_give_is_refused_down_to_its_robots_txt(site
     assert other_site.asked == []
     assert "127.0.0.1 is no public address" in report.result.error
     assert "--allow-private" in report.result.error
+
+
+async def test_a_host_that_named_a_time_is_left_alone_after_a_restart_too(site, other_site):
+    """Once, the time was forgotten of a host that is only redirected to."""
+    site.says("/a", status=302, Location=other_site.url("/b"))
+    other_site.says("/b", status=503, Retry_After="3000")
+    page, state = Page(0, site.url("/a"), site.host), None
+    for asked in (["/robots.txt", "/b"], []):
+        scheduler = Scheduler(BayesianIndex(), Budget(1.0), crawl_delay=0.0, retry_after=60.0)
+        scheduler.restore([page], state)
+        async with web_poller(
+            time.time,
+            crawl_delay=0.0,
+            allow_private=True,
+            blocked_until=scheduler.host_blocked_until,
+        ) as poller:
+            for notice in (report := await poller.poll(page, PageMemory())).notices:
+                scheduler.handle(notice)
+        assert other_site.paths == asked
+        other_site.asked.clear()
+        state = scheduler.state()
+    assert report.result.observation.outcome is Outcome.POSTPONED

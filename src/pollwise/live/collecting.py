@@ -132,6 +132,7 @@ async def _collect(
             max_bytes=_MOST_BYTES,
             given=settings.given,
             allow_private=settings.allow_private,
+            blocked_until=session.scheduler.host_blocked_until,
         ) as web,
         processor,
     ):

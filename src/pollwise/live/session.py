@@ -175,13 +175,15 @@ async def web_poller(
     given: Container[str] = (),
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
+    blocked_until: Callable[[str], float] = lambda scope: 0.0,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
 
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
     politeness scopes that the user named: see `HttpFetcher`, also for `max_bytes` and
-    `allow_private`. The others: see `WebPoller`.
+    `allow_private`. `blocked_until` is what the scheduler knows of a scope, which outlives a run:
+    the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
     """
     async with HttpFetcher(
         clock=clock,
@@ -197,6 +199,7 @@ async def web_poller(
             clock=LiveClock(),
             sleep=asyncio.sleep,
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
+            blocked_for=lambda scope: blocked_until(scope) - clock(),
         )
         robots_txt = RobotsTxt(fetcher, clock=robots_txt_clock or clock, user_agent=user_agent)
         yield WebPoller(

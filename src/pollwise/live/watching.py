@@ -85,6 +85,7 @@ async def _watch(
         given={page.scope for page in watched},
         allow_private=settings.allow_private,
         shared_scopes=_shared_scopes(watched),
+        blocked_until=session.scheduler.host_blocked_until,
     ) as poller:
         del watched
         await session.run(poller, stop, on_progress=display.show, staff=most_polls)

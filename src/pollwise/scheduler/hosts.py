@@ -48,6 +48,10 @@ class Hosts:
         """From when on pages of a scope may be polled."""
         return politeness.free_at(self._host(scope), now, self._crawl_delay) if scope else now
 
+    def blocked_until(self, scope: str) -> float:
+        """Until when a host wants to be left alone, whether it is being polled or not."""
+        return self._host(scope).blocked_until
+
     def block(self, scope: str, until: float) -> None:
         """A host wants to be left alone until a time."""
         self._hosts[scope] = politeness.blocked(self._host(scope), until)

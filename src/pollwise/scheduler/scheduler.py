@@ -203,6 +203,10 @@ class Scheduler:
         """From when on pages of a scope may be polled; `now`: already."""
         return max(self._hosts.free_at(scope, now), now)
 
+    def host_blocked_until(self, scope: str) -> float:
+        """Until when a scope wants to be left alone, also by the poll that is under way."""
+        return self._hosts.blocked_until(scope)
+
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 

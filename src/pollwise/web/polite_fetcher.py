@@ -62,9 +62,11 @@ class PoliteFetcher:
     Each politeness scope has one exchange at a time, and at least `delay` seconds pass between the
     end of one and the start of the next, or `host_delay(scope)` if that is more; a redirect that is
     followed is an exchange of its own. After 429 or 503 with Retry-After none begins before that
-    time. An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or
-    if ten (five) wait for its host already: `PostponedError`. A redirect to a host that this fetch
-    has asked before also waits for the delay of that host, as it would have to each time; it is a
+    time, nor within `blocked_for(scope)` seconds from now, which others know of it.
+
+    An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or if
+    ten (five) wait for its host already: `PostponedError`. A redirect to a host that this fetch has
+    asked before also waits for the delay of that host, as it would have to each time; it is a
     result with `error` if that is more than 180 seconds. `sleep` waits for so many seconds; `clock`
     gives seconds.
     """
@@ -77,10 +79,12 @@ class PoliteFetcher:
         clock: Now,
         sleep: Callable[[float], Awaitable[None]],
         host_delay: Callable[[str], float] = lambda scope: 0.0,
+        blocked_for: Callable[[str], float] = lambda scope: 0.0,
     ) -> None:
         self._exchanges = exchanges
         self._delay = delay
         self._host_delay = host_delay
+        self._blocked_for = blocked_for
         self._clock = clock
         self._sleep = sleep
         self._turns: dict[str, _Turn] = {}
@@ -159,7 +163,8 @@ class PoliteFetcher:
         return free - now
 
     def _free_at(self, scope: str, turn: _Turn) -> float:
-        return max(turn.ended_at + self._delay_of(scope), turn.blocked_until)
+        blocked_until = max(turn.blocked_until, self._clock() + self._blocked_for(scope))
+        return max(turn.ended_at + self._delay_of(scope), blocked_until)
 
     def _delay_of(self, scope: str) -> float:
         return max(self._delay, self._host_delay(scope))
