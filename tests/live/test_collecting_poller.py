@@ -1,8 +1,10 @@
 """Polls for a collection over HTTP: no request that politeness does not know of."""
 
+import asyncio
 from functools import partial
 
 import pytest
+from aiohttp import web
 
 from pollwise.collecting.collecting_poller import CollectingPoller
 from pollwise.collecting.document_collection import DocumentCollection
@@ -15,6 +17,7 @@ from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
@@ -28,30 +31,41 @@ async def processor():
 
 
 @pytest.fixture
-async def poll(site, clock, processor, following):
+async def poll(site, clock, processor):
     """Polls a path of the site; `waits` are the seconds slept in between."""
-    async with HttpFetcher(clock=clock, allow_private=True, max_bytes=150_000) as fetcher:
-        follower = following(fetcher)
-        robots = RobotsTxt(follower, clock=clock)
+    async with HttpFetcher(clock=clock, allow_private=True, max_bytes=150_000) as exchanges:
         waits = []
+        now = 0.0
 
         async def sleep(seconds):
+            nonlocal now
+            now += seconds
             waits.append((seconds, list(site.paths)))
+
+        fetcher = PoliteFetcher(
+            exchanges,
+            delay=0.5,
+            clock=lambda: now,
+            sleep=sleep,
+            host_delay=lambda scope: robots.crawl_delay(scope),
+        )
+        robots = RobotsTxt(fetcher, clock=clock)
 
         collection = DocumentCollection(
             TopicFilter(topic("whales")), LinkFilter, lambda: iter([]), next_page_id=100
         )
         poller = CollectingPoller(
-            WebPoller(follower, robots, clock=clock, follow_redirects=False),
+            WebPoller(fetcher, robots, clock=clock, follow_redirects=False),
             processor,
             collection,
             FetcherController(),
             crawl_delay=0.5,
             clock=clock,
-            sleep=sleep,
         )
 
         async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
+            nonlocal now
+            now += 4000.0  # the scheduler leaves the host alone for longer than it asks
             return await poller.poll(Page(page_id, site.url(path), site.host), memory)
 
         of.waits = waits
@@ -132,7 +146,6 @@ async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock)
     assert report.result.observation.outcome is Outcome.FAILED
     assert report.result.observation.cost == 2.0
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 90),)
-    clock.now += 90
     assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
 
 
@@ -149,6 +162,26 @@ async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
     report = await poll("/a")
     assert report.result.observation.outcome is Outcome.CHANGED
     assert report.notices == ()
+
+
+async def test_a_poll_ends_in_time_with_all_that_comes_before_its_page(site, poll, monkeypatch):
+    """Once, only the fetch of the page was bounded."""
+    monkeypatch.setattr("pollwise.collecting.collecting_poller.LONGEST_POLL", 0.5)
+    never = asyncio.Event()
+
+    async def hang(request):
+        await never.wait()
+        return web.Response()
+
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.txt')}\nSitemap: {site.url('/2.txt')}")
+    site.says("/1.txt", site.url("/b"))
+    site.answers["/2.txt"] = hang
+    report = await poll("/a")
+    never.set()
+    assert site.paths == ["/robots.txt", "/1.txt", "/2.txt"]
+    assert report.result.observation.outcome is Outcome.FAILED
+    assert report.result.error.startswith("no answer within")
+    assert [found.page.url for found in report.discovered.new_pages] == [site.url("/b")]
 
 
 async def test_a_redirect_is_no_request_but_a_new_page(site, poll):

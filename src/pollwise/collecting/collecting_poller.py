@@ -1,14 +1,12 @@
 """A poll for a collection: robots.txt, sitemaps, fetch, and what the response processor finds.
 
-Every request is polite. The scheduler keeps the crawl delay between polls; within a poll this
-module keeps it after a robots.txt or a sitemap was read. Redirects are not followed but lead to
-pages of their own. A poll ends before its page if the host asks for a delay too long to wait for,
-or answers a request for a sitemap with 429 or 503.
+Every request is polite: the scheduler keeps the crawl delay between polls, the fetcher within one.
+Redirects are not followed but lead to pages of their own. A poll ends before its page if the host
+asks for a delay too long to wait for, or answers a request for a sitemap with 429 or 503.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -26,7 +24,7 @@ from pollwise.errors import PostponedError
 from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.fetcher import FetchResult, Now, follow_none
-from pollwise.web.poller import PollReport, WebPoller
+from pollwise.web.poller import LONGEST_POLL, PollReport, WebPoller
 from pollwise.web.robots_txt import Rules
 from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.web.urls import origin_of, scope_of
@@ -43,15 +41,15 @@ _LEAST_PATIENCE, _PATIENCE = 1.0, 4.0
 """In seconds, and in mean times of a poll: what takes longer counts no more as under way, so that
 hosts that do not answer never hold up those that do."""
 _LONGEST_PAUSE = 30.0
-"""Seconds that a poll sleeps between two requests at most. It counts as under way meanwhile, and
+"""Seconds that a poll waits between two requests at most. It counts as under way meanwhile, and
 slow hosts must not take up all polls that may be."""
 
 
 class CollectingPoller:
     """A `Poller` that hands what it finds to a collection.
 
-    `web` must not follow redirects. `crawl_delay` is the scheduler's, in seconds; `sleep` waits for
-    so many seconds, `clock` gives seconds. `controller` is told how long fetching and processing
+    `web` must not follow redirects. `crawl_delay` is the scheduler's, in seconds; `clock` gives
+    seconds. `controller` is told how long fetching and processing
     take.
     """
 
@@ -64,7 +62,6 @@ class CollectingPoller:
         *,
         crawl_delay: float,
         clock: Now,
-        sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._web = web
         self._processor = processor
@@ -72,7 +69,6 @@ class CollectingPoller:
         self._controller = controller
         self._crawl_delay = crawl_delay
         self._clock = clock
-        self._sleep = sleep
         # By origin: when the latest robots.txt expires.
         self._read: dict[str, float] = {}
         self._load: ProcessorLoad | None = None
@@ -105,9 +101,14 @@ class CollectingPoller:
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
         begun_at = self._begun[page.id] = self._clock()
+        visit = _Visit()
         try:
-            visit = await self._first_contact(page, memory)
-            report = visit.ended or await self._web.poll(page, memory)
+            async with asyncio.timeout(LONGEST_POLL):
+                report = await self._first_contact(page, memory, visit) or await self._web.poll(
+                    page, memory
+                )
+        except TimeoutError:
+            report = self._web.timed_out(page, memory)
         finally:
             del self._begun[page.id]
         fetched_at = self._clock()
@@ -138,36 +139,36 @@ class CollectingPoller:
             self._controller.processed(self._processor.processing_time)
         return result
 
-    async def _first_contact(self, page: Page, memory: PageMemory) -> "_Visit":
-        """What comes before the page if the robots.txt of its origin was read anew."""
-        visit = _Visit()
+    async def _first_contact(
+        self, page: Page, memory: PageMemory, visit: "_Visit"
+    ) -> PollReport | None:
+        """Do what comes before the page if the robots.txt of its origin was read anew.
+
+        The report of the poll if it ended with that.
+        """
         rules: Rules | None = None
         try:
             rules = await self._web.robots_txt.rules(page.url)
-            await self._read_first(page, memory, rules, visit)
+            return await self._read_first(page, memory, rules, visit)
         except PostponedError as error:
-            visit.ended = self._web.postponed(page, memory, rules, str(error))
-        return visit
+            return self._web.postponed(page, memory, rules, str(error))
 
     async def _read_first(
         self, page: Page, memory: PageMemory, rules: Rules, visit: "_Visit"
-    ) -> None:
+    ) -> PollReport | None:
         origin = origin_of(page.url)
         if self._read.get(origin) == rules.expires_at:
-            return
+            return None
         self._read[origin] = rules.expires_at
         delay = max(self._crawl_delay, rules.crawl_delay)
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
-            visit.ended = self._web.postponed(page, memory, rules, why)
-            return
-        await self._sleep(delay)
-        refusal = await self._read_sitemaps(rules, origin, delay, visit)
-        if refusal is not None:
-            visit.ended = self._web.answered(page, memory, rules, refusal)
+            return self._web.postponed(page, memory, rules, why)
+        refusal = await self._read_sitemaps(rules, origin, visit)
+        return None if refusal is None else self._web.answered(page, memory, rules, refusal)
 
     async def _read_sitemaps(
-        self, rules: Rules, origin: str, delay: float, visit: "_Visit"
+        self, rules: Rules, origin: str, visit: "_Visit"
     ) -> FetchResult | None:
         """Read the sitemaps of a robots.txt; the answer 429 or 503 that ended it, if one did."""
         waiting = deque(rules.sitemaps)
@@ -180,7 +181,6 @@ class CollectingPoller:
             if result.status in (429, 503):
                 return result
             try:
-                await self._sleep(delay)
                 entries = await asyncio.to_thread(parse_sitemap, result.body)
             finally:
                 result.release()
@@ -209,8 +209,7 @@ def _costing(report: PollReport, more: float) -> PollReport:
 
 @dataclass(slots=True)
 class _Visit:
-    """What a poll did before its page; `ended` is its report if it did not get there."""
+    """What a poll found and asked for before its page."""
 
     entries: list[SitemapEntry] = field(default_factory=list)
     requests: int = 0
-    ended: PollReport | None = None

@@ -143,7 +143,6 @@ async def _collect(
             FetcherController(workers=settings.workers, most_polls=min(1000, most_polls())),
             crawl_delay=settings.crawl_delay,
             clock=session.clock,
-            sleep=asyncio.sleep,
         )
         await session.run(
             poller,

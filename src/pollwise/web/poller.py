@@ -35,9 +35,9 @@ from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.robots_txt import RobotsTxt, Rules
 from pollwise.web.urls import origin_of, scope_of
 
-__all__ = ["Notice", "PollReport", "Poller", "WebPoller"]
+__all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "WebPoller"]
 
-_LONGEST_POLL = 240.0
+LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
 
 Notice = HostBlocked | HostPaced
@@ -113,7 +113,7 @@ class WebPoller:
         self._origins(page)
         rules: Rules | None = None
         try:
-            async with asyncio.timeout(_LONGEST_POLL):
+            async with asyncio.timeout(LONGEST_POLL):
                 rules = await self.robots_txt.rules(page.url)
                 if not await self.robots_txt.decide(rules, page.url):
                     return self._refused(page, memory, rules)
@@ -121,8 +121,7 @@ class WebPoller:
         except PostponedError as error:
             return self.postponed(page, memory, rules, str(error))
         except TimeoutError:
-            why = f"no answer within {_LONGEST_POLL:g} s, with all that it redirects to"
-            return _failed(page, memory, self._clock(), why)
+            return self.timed_out(page, memory)
         return self.answered(page, memory, rules, result)
 
     def answered(
@@ -139,6 +138,11 @@ class WebPoller:
         return replace(
             report, notices=notices, robots_tag=result.robots_tag, release=result.release
         )
+
+    def timed_out(self, page: Page, memory: PageMemory) -> PollReport:
+        """The report of a poll that took longer than `LONGEST_POLL`."""
+        why = f"no answer within {LONGEST_POLL:g} s, with all that is asked for besides"
+        return _failed(page, memory, self._clock(), why)
 
     def postponed(
         self, page: Page, memory: PageMemory, rules: Rules | None, why: str
