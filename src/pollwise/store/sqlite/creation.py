@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from pollwise.store.sqlite.file_format import connect, prepare
@@ -51,7 +51,7 @@ def _make(path: Path) -> FileUse | None:
     The draft is locked before it comes into its place, and takes the lock along. It is in a folder
     of its own that nobody else can name beforehand or write to.
     """
-    with only_maker(path.parent):
+    with ExitStack() as undo, only_maker(path.parent):
         if path.exists() and path.stat().st_size:
             return None
         _remove_drafts(path.parent)
@@ -59,13 +59,11 @@ def _make(path: Path) -> FileUse | None:
             draft = Path(folder, "pollwise.db")
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o644))
             use = FileUse.writing(draft)
-            try:
-                with closing(connect(draft, "rw")) as connection:
-                    prepare(connection)
-                _put(draft, path)
-            except BaseException:
-                use.release()
-                raise
+            undo.callback(use.release)
+            with closing(connect(draft, "rw")) as connection:
+                prepare(connection)
+            _put(draft, path)
+        undo.pop_all()
         return use
 
 

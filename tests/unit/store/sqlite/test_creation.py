@@ -1,9 +1,11 @@
 """A new database is whole wherever a process ends, and nothing of the user is lost for it."""
 
+import errno
 import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -93,6 +95,21 @@ def test_a_database_that_cannot_be_made_leaves_nothing(
         with pytest.raises(StoreError, match="nonsense"):
             Store.open(path)
     assert os.listdir(path.parent) == []
+    Store.open(path).close()
+
+
+def test_a_database_whose_draft_folder_cannot_be_removed_is_given_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: tempfile.TemporaryDirectory[str], *_: object) -> None:
+        folder.cleanup()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile.TemporaryDirectory, "__exit__", fail)
+        with pytest.raises(StoreError) as caught:
+            Store.open(path)
+    assert_one_line(caught.value, path, os.strerror(errno.EIO))
     Store.open(path).close()
 
 
