@@ -7,6 +7,8 @@ import pytest
 from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web.beside import Beside
+from pollwise.web.change import fingerprint
 from pollwise.web.fetcher import FetchResult, HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
@@ -352,3 +354,27 @@ async def test_a_time_is_named_for_the_host_that_names_it(site, other_site, poll
     other_site.says("/b", status=429, Retry_After="99999999")
     report = await poller.poll(page, NOTHING)
     assert report.notices == (HostBlocked(clock.now, other_site.host, clock.now + 86400),)
+
+
+class Counted(Beside):
+    """Counts its calls."""
+
+    calls = 0
+
+    async def call(self, function, *arguments):
+        self.calls += 1
+        return await super().call(function, *arguments)
+
+
+async def test_large_pages_are_compared_by_another_process(site, clock, following):
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher, Counted() as beside:
+        robots = RobotsTxt(following(fetcher), clock=clock)
+        poller = WebPoller(following(fetcher), robots, clock=clock, beside=beside)
+        for size, calls in ((10, 0), (300_000, 1)):
+            body = b"<p>spam <" * size
+            site.says("/large", body, Content_Type=HTML)
+            report = await poller.poll(Page(0, site.url("/large")), NOTHING)
+            assert beside.calls == calls
+            assert report.result.observation.outcome is Outcome.CHANGED
+            found = fingerprint(body, HTML)
+            assert report.result.memory.text_hash == found.text_hash

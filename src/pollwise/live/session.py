@@ -31,6 +31,7 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome
+from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
@@ -185,14 +186,17 @@ async def web_poller(
     `allow_private`. `blocked_until` is what the scheduler knows of a scope, which outlives a run:
     the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
     """
-    async with HttpFetcher(
-        clock=clock,
-        user_agent=user_agent,
-        max_bytes=max_bytes,
-        given=given,
-        allow_private=allow_private,
-        most_kept=most_polls(),
-    ) as exchanges:
+    async with (
+        Beside() as beside,
+        HttpFetcher(
+            clock=clock,
+            user_agent=user_agent,
+            max_bytes=max_bytes,
+            given=given,
+            allow_private=allow_private,
+            most_kept=most_polls(),
+        ) as exchanges,
+    ):
         fetcher = PoliteFetcher(
             exchanges,
             delay=crawl_delay,
@@ -206,6 +210,7 @@ async def web_poller(
             fetcher,
             robots_txt,
             clock=clock,
+            beside=beside,
             not_modified_cost=not_modified_cost,
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,

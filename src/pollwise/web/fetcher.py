@@ -19,7 +19,7 @@ from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError
 from pollwise.web.connections import Connector, is_our_shortage
 from pollwise.web.content_coding import BodyError, BodyReader
-from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
+from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
@@ -54,7 +54,6 @@ async def follow_none(url: str) -> str:
 
 _DAY = 86400.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_LARGE = 256 * 1024
 _MOST_LARGE = 4
 _LONGEST_WAIT = 30.0
 _MOST_KEPT = 200
@@ -234,13 +233,13 @@ class HttpFetcher:
     ) -> BodyReader:
         expected = response.content_length or 0
         encoding = response.headers.get("Content-Encoding", "")
-        reader = BodyReader(encoding, max_bytes=self._max_bytes, room=_LARGE)
+        reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
         is_large = False
         self._bound(expected)
         async for chunk in response.content.iter_any():
             reader.feed(chunk)
             self._bound(reader.wire_bytes)
-            if not is_large and (reader.is_full or expected > _LARGE):
+            if not is_large and (reader.is_full or expected > LARGE):
                 is_large = True
                 place.callback(await self._place(limit))
                 reader.make_room()

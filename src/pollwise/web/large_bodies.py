@@ -6,7 +6,10 @@ from contextlib import ExitStack
 
 from pollwise.errors import PostponedError
 
-__all__ = ["LargeBodies", "Release", "release_nothing"]
+__all__ = ["LARGE", "LargeBodies", "Release", "release_nothing"]
+
+LARGE = 256 * 1024
+"""Bytes from which on a body is large."""
 
 Release = Callable[[], None]
 """Gives the place of a large body back; call it when the body is held no more. Further calls do

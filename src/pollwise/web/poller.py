@@ -22,6 +22,7 @@ everything else                    FAILED
 
 import asyncio
 from collections.abc import Container
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -29,9 +30,10 @@ from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
-from pollwise.web.change import fingerprint, is_changed, remembered
+from pollwise.web.beside import Beside
+from pollwise.web.change import Fingerprint, fingerprint, is_changed, remembered
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none, parse_http_date
-from pollwise.web.large_bodies import Release, release_nothing
+from pollwise.web.large_bodies import LARGE, Release, release_nothing
 from pollwise.web.robots_txt import RobotsTxt, Rules
 from pollwise.web.urls import origin_of, scope_of
 
@@ -39,6 +41,8 @@ __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "WebPoller"]
 
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
+
+_NO_BODY = fingerprint(b"", None)
 
 Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
@@ -85,7 +89,8 @@ class WebPoller:
     poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
     With `follow_redirects` redirects are followed where robots.txt allows; without, each request is
     a poll of its own. `shared_scopes` are the scopes that are known to have pages of several
-    origins, such as http and https; others become known as pages are polled.
+    origins, such as http and https; others become known as pages are polled. Large bodies are
+    compared `beside` the loop (None: by a process of its own).
     """
 
     def __init__(
@@ -94,12 +99,14 @@ class WebPoller:
         robots_txt: RobotsTxt,
         *,
         clock: Now,
+        beside: Beside | None = None,
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
         shared_scopes: Container[str] = (),
     ) -> None:
         self.fetcher = fetcher
         self.robots_txt = robots_txt
+        self._beside = Beside() if beside is None else beside
         self._clock = clock
         self._not_modified_cost = not_modified_cost
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
@@ -122,19 +129,40 @@ class WebPoller:
             return self.postponed(page, memory, rules, str(error))
         except TimeoutError:
             return self.timed_out(page, memory)
-        return self.answered(page, memory, rules, result)
+        with ExitStack() as place:
+            place.callback(result.release)
+            try:
+                found = await self._fingerprint(result)
+            except PostponedError as error:
+                return self.postponed(page, memory, rules, str(error))
+            place.pop_all()  # the report releases it
+        return self.answered(page, memory, rules, result, found)
+
+    async def _fingerprint(self, result: FetchResult) -> Fingerprint:
+        """That of the body, which takes up to a second for a large one."""
+        if len(result.body) < LARGE:
+            return fingerprint(result.body, result.content_type)
+        return await self._beside.call(fingerprint, result.body, result.content_type)
 
     def answered(
-        self, page: Page, memory: PageMemory, rules: Rules, result: FetchResult
+        self,
+        page: Page,
+        memory: PageMemory,
+        rules: Rules,
+        result: FetchResult,
+        found: Fingerprint = _NO_BODY,
     ) -> PollReport:
-        """The report of a poll that got this answer, under the rules of its origin."""
+        """The report of a poll that got this answer, under the rules of its origin.
+
+        `found` is what its body is recognised by.
+        """
         now = self._clock()
         notices = self._paced(page, rules, now)
         if result.status in (429, 503) and result.retry_after:
             asks = scope_of(result.final_url)
             scope = page.scope if asks == scope_of(page.url) else asks
             notices += (HostBlocked(now, scope, now + result.retry_after),)
-        report = self._judged(page, memory, result, now)
+        report = self._judged(page, memory, result, found, now)
         return replace(
             report, notices=notices, robots_tag=result.robots_tag, release=result.release
         )
@@ -190,7 +218,12 @@ class WebPoller:
         return origins
 
     def _judged(
-        self, page: Page, memory: PageMemory, result: FetchResult, now: float
+        self,
+        page: Page,
+        memory: PageMemory,
+        result: FetchResult,
+        found: Fingerprint,
+        now: float,
     ) -> PollReport:
         if result.redirected_to is not None and self._may_follow is follow_none:
             observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
@@ -206,7 +239,7 @@ class WebPoller:
             observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
             return PollReport(PollResult(observation, _remembered(result, memory)))
         if result.status in (200, 203):
-            return _compared(page, memory, result, now)
+            return _compared(page, memory, result, found, now)
         return _failed(page, memory, now, f"status {result.status}")
 
 
@@ -217,9 +250,10 @@ def _failed(
     return PollReport(PollResult(observation, memory, error=error), notices)
 
 
-def _compared(page: Page, memory: PageMemory, result: FetchResult, now: float) -> PollReport:
+def _compared(
+    page: Page, memory: PageMemory, result: FetchResult, found: Fingerprint, now: float
+) -> PollReport:
     """The report of an answer with content."""
-    found = fingerprint(result.body, result.content_type)
     # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, remembered(memory, found))
     version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
