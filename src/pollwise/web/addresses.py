@@ -1,4 +1,4 @@
-"""Which addresses are public, and connections to no others.
+"""Which addresses are public: connections lead to no others.
 
 A page may redirect or link to `http://127.0.0.1/` or to a name that means it, and so reach what
 only this machine or its network may (server-side request forgery). A name can mean another address
@@ -7,11 +7,8 @@ connected to.
 """
 
 import ipaddress
-import socket
 
-from aiohttp import AddrInfoType
-
-__all__ = ["RefusedAddressError", "is_public", "public_socket"]
+__all__ = ["RefusedAddressError", "is_public", "require_public"]
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
@@ -47,15 +44,10 @@ def _reached(
     return ip.ipv4_mapped or ip.sixtofour or ip
 
 
-def public_socket(info: AddrInfoType) -> socket.socket:
-    """A new socket for a connection to a public address; `RefusedAddressError` for any other.
-
-    A `socket_factory` of `aiohttp.TCPConnector`.
-    """
-    family, kind, protocol, _, address = info
-    if not is_public(address[0]):
+def require_public(address: str) -> None:
+    """`RefusedAddressError` for an address that is not public."""
+    if not is_public(address):
         raise RefusedAddressError(
-            f"{address[0]} is no public address: only hosts of URLs that you gave may have one,"
+            f"{address} is no public address: only hosts of URLs that you gave may have one,"
             " or any with --allow-private"
         )
-    return socket.socket(family, kind, protocol)

@@ -6,13 +6,15 @@ aiohttp has no option for the last two, so its connector and its protocol are re
 import asyncio
 import errno
 import functools
-from typing import Any
+import socket
+from typing import Any, Self
 
 import aiohttp
+from aiohttp import AddrInfoType
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
-from pollwise.web.addresses import public_socket
+from pollwise.web.addresses import require_public
 
 __all__ = ["Connector", "is_our_shortage"]
 
@@ -20,16 +22,19 @@ _MOST_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
 _KEPT_FOR = 15.0
 
-_OUR_SHORTAGE = frozenset(
-    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
-)
+_OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
+_NO_PORT = "no local port is free"
 
 
 def is_our_shortage(error: BaseException) -> bool:
     """Whether this machine lacked what an exchange needs, such as descriptors or ports."""
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
-    return isinstance(error, OSError) and error.errno in _OUR_SHORTAGE
+    if isinstance(error, socket.gaierror):
+        return error.errno in _OUR_SHORTAGE_LOOKING_UP
+    # By its words: only they are left if several addresses failed, each in its own way.
+    return isinstance(error, OSError) and (error.errno in _OUR_SHORTAGE or _NO_PORT in str(error))
 
 
 class Connector(aiohttp.TCPConnector):
@@ -43,7 +48,7 @@ class Connector(aiohttp.TCPConnector):
         super().__init__(
             limit=0,
             keepalive_timeout=_KEPT_FOR,
-            socket_factory=None if any_address else public_socket,
+            socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
         self._most_kept = most_kept
         answers: type[ResponseHandler] = _Answers
@@ -52,6 +57,34 @@ class Connector(aiohttp.TCPConnector):
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         kept = len(self._conns)
         super()._release(key, protocol, should_close=should_close or kept >= self._most_kept)
+
+
+class _Socket(socket.socket):
+    """Tells a want of local ports from what has the same number.
+
+    That is an address that cannot be reached from here, as many of IPv6, and port 0.
+    """
+
+    @classmethod
+    def to_any(cls, info: AddrInfoType) -> Self:
+        """A new socket for a connection to this address."""
+        family, kind, protocol, _, _ = info
+        return cls(family, kind, protocol)
+
+    @classmethod
+    def to_public(cls, info: AddrInfoType) -> Self:
+        """The same if the address is public; else `RefusedAddressError`."""
+        require_public(info[4][0])
+        return cls.to_any(info)
+
+    def connect(self, address: Any) -> None:
+        try:
+            super().connect(address)
+        except OSError as error:
+            is_ambiguous = self.family != socket.AF_INET or address[1] == 0
+            if error.errno != errno.EADDRNOTAVAIL or is_ambiguous:
+                raise
+            raise OSError(error.errno, _NO_PORT) from error
 
 
 class _Answers(ResponseHandler):

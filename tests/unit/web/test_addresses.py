@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.addresses import RefusedAddressError, is_public, public_socket
+from pollwise.web.addresses import RefusedAddressError, is_public
+from pollwise.web.connections import _Socket
 
 PUBLIC = [
     "93.184.215.14",
@@ -73,6 +74,6 @@ def test_an_ipv4_address_is_the_same_in_every_disguise(ip):
 def test_there_is_no_socket_for_a_special_address():
     info = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("10.0.0.1", 80))
     with pytest.raises(RefusedAddressError, match=r"^10\.0\.0\.1 is .*--allow-private$"):
-        public_socket(info)
-    with public_socket((*info[:4], ("1.1.1.1", 80))) as made:
+        _Socket.to_public(info)
+    with _Socket.to_public((*info[:4], ("1.1.1.1", 80))) as made:
         assert made.family == socket.AF_INET
