@@ -11,6 +11,20 @@ import ipaddress
 __all__ = ["RefusedAddressError", "is_public", "require_public"]
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
+# Where the tables of `ipaddress` differ from one version of Python to the next, this list decides.
+# From the IANA special-purpose address registries: that of IPv6 as of 2024-10-22, and RFC 9780.
+_SPECIAL = tuple(
+    ipaddress.ip_network(block)
+    for block in (
+        "192.0.0.0/24",  # protocol assignments, RFC 6890; no web host has one of its exceptions
+        "192.88.99.0/24",  # relays to IPv6, RFC 7526: given up
+        "64:ff9b:1::/48",  # translation within a network, RFC 8215
+        "100:0:0:1::/64",  # a dummy, RFC 9780
+        "2001::/23",  # protocol assignments, RFC 2928; no web host has one of its exceptions
+        "3fff::/20",  # documentation, RFC 9637
+        "5f00::/16",  # segment routing, RFC 9602
+    )
+)
 
 
 class RefusedAddressError(OSError):
@@ -29,6 +43,8 @@ def is_public(address: str) -> bool:
     """
     ip = _reached(ipaddress.ip_address(address))
     if isinstance(ip, ipaddress.IPv6Address) and ip.is_site_local:
+        return False
+    if any(ip in block for block in _SPECIAL):
         return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved)
 
