@@ -1,6 +1,7 @@
 """The connections of the fetcher: to whom, how many stay open, what may come before an answer.
 
-aiohttp has no option for the last two, so its connector and its protocol are refined here.
+aiohttp has no option for the last two, so its connector and its protocol are refined here. Not all
+of what that builds upon is public, so pollwise asks for the versions of aiohttp that have it.
 """
 
 import asyncio
@@ -37,6 +38,16 @@ def is_our_shortage(error: BaseException) -> bool:
     return isinstance(error, OSError) and (error.errno in _OUR_SHORTAGE or _NO_PORT in str(error))
 
 
+def _require(refined: object, *parts: str) -> None:
+    """`RuntimeError` if something that is refined here lacks a part: nothing would be bounded."""
+    missing = [part for part in parts if not hasattr(refined, part)]
+    if missing:
+        raise RuntimeError(
+            f"aiohttp {aiohttp.__version__} lacks {', '.join(missing)}, which pollwise builds upon;"
+            " install the version that pollwise asks for"
+        )
+
+
 class Connector(aiohttp.TCPConnector):
     """Connects to public addresses only, or to any with `any_address`.
 
@@ -50,6 +61,9 @@ class Connector(aiohttp.TCPConnector):
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
+        _require(self, "_conns", "_factory")
+        _require(super(), "_release")
+        _require(ResponseHandler, "feed_data")
         self._most_kept = most_kept
         answers: type[ResponseHandler] = _Answers
         self._factory = functools.partial(answers, loop=asyncio.get_running_loop())

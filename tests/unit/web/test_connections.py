@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import aiohttp
 import pytest
+from aiohttp.streams import DataQueue
 
 from pollwise.web.connections import Connector, is_our_shortage
 
@@ -68,3 +69,14 @@ def test_descriptors_and_buffers_are_ours(number):
 def test_what_is_wrong_with_a_host_is_not_ours():
     assert not is_our_shortage(OSError(errno.ECONNREFUSED, "why"))
     assert not is_our_shortage(TimeoutError())
+
+
+@pytest.mark.parametrize(
+    ("owner", "part"),
+    [(aiohttp.BaseConnector, "_release"), (DataQueue, "feed_data")],
+)
+async def test_an_aiohttp_without_what_is_built_upon_is_told_of(monkeypatch, owner, part):
+    """Once, the bounds were silently gone."""
+    monkeypatch.delattr(owner, part)
+    with pytest.raises(RuntimeError, match=rf"^aiohttp .* lacks {part},"):
+        Connector(any_address=True, most_kept=9)
