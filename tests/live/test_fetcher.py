@@ -367,7 +367,7 @@ async def test_few_connections_are_kept_open(site, other_site, clock):
 @pytest.fixture
 async def roomless(clock, monkeypatch) -> AsyncIterator[HttpFetcher]:
     """A fetcher with room for one large body."""
-    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 1)
+    monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 1)
     monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
     async with HttpFetcher(clock=clock, allow_private=True, timeout=10.0) as fetcher:
         yield fetcher
@@ -420,7 +420,7 @@ async def test_a_fetch_that_ends_without_a_body_leaves_its_place(site, roomless)
 
 async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypatch):
     """Once, forty small answers held ten megabytes each before one of them had a place."""
-    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 0)
+    monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 0)
     monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
     held = []
     feed = BodyReader.feed
@@ -439,7 +439,7 @@ async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypat
 
 
 async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeypatch):
-    monkeypatch.setattr("pollwise.web.fetcher._MOST_LARGE", 1)
+    monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 1)
     site.says("/large", b"x" * 300_000)
     url = site.url("/large")
     async with HttpFetcher(clock=clock, allow_private=True, timeout=0.5) as fetcher:

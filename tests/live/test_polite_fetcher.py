@@ -11,7 +11,8 @@ from pollwise.web import polite_fetcher
 from pollwise.web.fetcher import FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
-from pollwise.web.robots_txt import RobotsTxt, Rules
+from pollwise.web.robots_rules import Rules
+from pollwise.web.robots_txt import RobotsTxt
 
 NOTHING = PageMemory()
 

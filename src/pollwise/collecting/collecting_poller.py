@@ -25,7 +25,7 @@ from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.fetcher import FetchResult, Now, follow_none
 from pollwise.web.poller import LONGEST_POLL, PollReport, WebPoller
-from pollwise.web.robots_txt import Rules
+from pollwise.web.robots_rules import Rules
 from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.web.urls import origin_of, scope_of
 

@@ -19,7 +19,7 @@ from pollwise.web.addresses import require_public
 
 __all__ = ["Connector", "is_our_shortage"]
 
-_MOST_INTERIM = 10
+_MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
 _KEPT_FOR = 15.0
 
@@ -112,9 +112,9 @@ class _Answers(ResponseHandler):
         message, _ = data
         if message.code >= 200:
             self._interim = 0
-        elif self._interim == _MOST_INTERIM:
+        elif self._interim == _MAX_INTERIM:
             if self.exception() is None:
-                what = f"more than {_MOST_INTERIM} interim answers"
+                what = f"more than {_MAX_INTERIM} interim answers"
                 self.set_exception(HttpProcessingError(message=what))
                 if self.transport is not None:
                     self.transport.close()

@@ -1,12 +1,9 @@
 """HTTP fetches: conditional, bounded in time and size, never raising."""
 
 import asyncio
-import email.utils
-import re
 from collections.abc import Awaitable, Callable, Container
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from typing import Protocol, Self
 
 import aiohttp
@@ -19,6 +16,13 @@ from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError
 from pollwise.web.connections import Connector, is_our_shortage
 from pollwise.web.content_coding import BodyError, BodyReader
+from pollwise.web.headers import (
+    one_line,
+    parse_http_date,
+    parse_retry_after,
+    readable,
+    validator,
+)
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.urls import canonical, joined, scope_of
 
@@ -31,9 +35,6 @@ __all__ = [
     "MayFollow",
     "Now",
     "follow_none",
-    "one_line",
-    "parse_http_date",
-    "parse_retry_after",
 ]
 
 Now = Callable[[], float]
@@ -52,11 +53,10 @@ async def follow_none(url: str) -> str:
     return _NOT_FOLLOWED
 
 
-_DAY = 86400.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MOST_LARGE = 4
+_MAX_LARGE = 4
 _LONGEST_WAIT = 30.0
-_MOST_KEPT = 200
+_MAX_KEPT = 200
 
 USER_AGENT = f"pollwise/{__version__} (+https://pypi.org/project/pollwise/)"
 """The default User-Agent header; operators should name a page of their own."""
@@ -138,7 +138,7 @@ class HttpFetcher:
         max_bytes: int = 10 * 2**20,
         given: Container[str] = (),
         allow_private: bool = False,
-        most_kept: int = _MOST_KEPT,
+        most_kept: int = _MAX_KEPT,
     ) -> None:
         self._clock = clock
         self._headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip, deflate"}
@@ -148,7 +148,7 @@ class HttpFetcher:
         self._given = given
         self._allow_private = allow_private
         self._most_kept = most_kept
-        self._large_bodies = LargeBodies(_MOST_LARGE, longest_wait=_LONGEST_WAIT)
+        self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -208,12 +208,12 @@ class HttpFetcher:
                 url,
                 target,
                 status,
-                etag=_validator(headers.get("ETag")),
-                last_modified=_validator(headers.get("Last-Modified")),
-                content_type=_readable(headers.get("Content-Type")),
+                etag=validator(headers.get("ETag")),
+                last_modified=validator(headers.get("Last-Modified")),
+                content_type=readable(headers.get("Content-Type")),
                 retry_after=parse_retry_after(headers.get("Retry-After"), self._clock()),
                 date=parse_http_date(headers.get("Date")),
-                robots_tag=_readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
+                robots_tag=readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
             )
             location = headers.get("Location")
             if status in _REDIRECTS and location is not None:
@@ -269,49 +269,6 @@ def _redirected(result: FetchResult, location: str) -> FetchResult:
     return replace(result, error=error, redirected_to=target)
 
 
-def parse_http_date(value: str | None) -> float | None:
-    """The time of an HTTP date, in any of its three forms (RFC 9110 section 5.6.7); else None.
-
-    >>> parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT")
-    784111777.0
-    """
-    if value is None:
-        return None
-    try:
-        date = email.utils.parsedate_to_datetime(value)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    # Not only ValueError: the standard library's parser fails in many ways on garbage.
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-def parse_retry_after(value: str | None, now: float) -> float | None:
-    """The seconds to wait by a Retry-After header (RFC 9110 section 10.2.3); None: it says nothing.
-
-    Either seconds or a date; a past date gives 0, and the wait is at most a day.
-
-    >>> parse_retry_after("120", now=0.0)
-    120.0
-    """
-    if value is None:
-        return None
-    text = value.strip()
-    if re.fullmatch(r"[0-9]+", text):
-        return min(float(text), _DAY)
-    date = parse_http_date(text)
-    return None if date is None else min(max(date - now, 0.0), _DAY)
-
-
-def _validator(value: str | None) -> str | None:
-    """The value if it can be sent back as it came, which only ASCII surely can."""
-    return value if value and value.isascii() and value.isprintable() else None
-
-
-def _readable(value: str | None) -> str | None:
-    """Header text that can be stored, with `?` for undecodable bytes."""
-    return None if value is None else value.encode(errors="replace").decode()
-
-
 def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
         error.os_error, RefusedAddressError
@@ -324,9 +281,3 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
         return f"the answer is no HTTP: {one_line(Exception(error.message))}"
     return one_line(error)
-
-
-def one_line(error: Exception) -> str:
-    """What an error says, on one line of at most 300 characters; never empty."""
-    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
-    return text[:300] or type(error).__name__

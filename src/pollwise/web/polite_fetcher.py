@@ -23,7 +23,7 @@ from pollwise.web.urls import scope_of
 
 __all__ = ["PoliteFetcher"]
 
-_MOST_REDIRECTS = 5
+_MAX_REDIRECTS = 5
 _MANY_SCOPES = 10_000
 
 
@@ -96,7 +96,7 @@ class PoliteFetcher:
         """See `Fetcher.fetch`."""
         result = await self._exchange(url, memory, _ASKED_FOR)
         asked = set()
-        for _ in range(_MOST_REDIRECTS):
+        for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
             if target is None or may_follow is follow_none:
                 return replace(result, url=url)
@@ -121,7 +121,7 @@ class PoliteFetcher:
             memory = replace(memory, last_modified=None)
             result = await self._exchange(target, memory, patience)
         if result.redirected_to is not None:
-            why = f"more than {_MOST_REDIRECTS} redirects"
+            why = f"more than {_MAX_REDIRECTS} redirects"
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
 

@@ -32,9 +32,11 @@ from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
 from pollwise.web.change import Fingerprint, fingerprint, is_changed, remembered
-from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none, parse_http_date
+from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
+from pollwise.web.headers import parse_http_date
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
-from pollwise.web.robots_txt import RobotsTxt, Rules
+from pollwise.web.robots_rules import Rules
+from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "WebPoller"]

@@ -32,10 +32,10 @@ _CHUNK = 1 << 20
 # of elements bounds the time.
 _LONGEST_TAG = 2 * _CHUNK
 _DEEPEST = 16
-_MOST_NAMES = 1000
-_MOST_ELEMENTS = 20 * MAX_ENTRIES
+_MAX_NAMES = 1000
+_MAX_ELEMENTS = 20 * MAX_ENTRIES
 _LONGEST_TEXT = 2048  # the protocol's bound for a URL
-_MOST_LINES = 2 * MAX_ENTRIES
+_MAX_LINES = 2 * MAX_ENTRIES
 _ENTRY_OF = {"urlset": "url", "sitemapindex": "sitemap"}
 _YEAR_OR_MONTH = re.compile(r"\d{4}(?:-\d\d)?")
 
@@ -98,9 +98,9 @@ class _Handlers:
         self._names.update(attributes)
         self._n_elements += 1
         if (
-            self._n_elements > _MOST_ELEMENTS
+            self._n_elements > _MAX_ELEMENTS
             or len(self._open) == _DEEPEST
-            or len(self._names) > _MOST_NAMES
+            or len(self._names) > _MAX_NAMES
         ):
             raise _EnoughError
         if not self._open:
@@ -147,7 +147,7 @@ def _read_xml(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) 
 
 
 def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
-    for line in islice(io.BytesIO(text), _MOST_LINES):
+    for line in islice(io.BytesIO(text), _MAX_LINES):
         if len(line) <= _LONGEST_TEXT:
             _append(found, line.decode(errors="replace").removeprefix("\ufeff"))
 

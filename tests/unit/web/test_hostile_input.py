@@ -23,7 +23,7 @@ from pollwise.errors import InputError
 from pollwise.web.change import fingerprint, visible_text
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.crawl_urls import crawl_url, host_of
-from pollwise.web.fetcher import parse_http_date, parse_retry_after
+from pollwise.web.headers import parse_http_date, parse_retry_after
 from pollwise.web.reading.page_encoding import decoded
 from pollwise.web.reading.page_parser import MAX_LINKS, MAX_TEXT, parse_page
 from pollwise.web.reading.parsed_page import MAX_ANCHOR, MAX_BLOCKS, MAX_PLACE, ParsedPage

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import FetchResult
-from pollwise.web.robots_txt import RobotsTxt, Rules
+from pollwise.web.robots_rules import Rules
+from pollwise.web.robots_txt import RobotsTxt
 
 PAGE = "https://h.example/a"
 

@@ -154,7 +154,7 @@ def test_bounds_of_the_protocol(monkeypatch):
     monkeypatch.setattr(sitemaps, "MAX_BYTES", 2 * 1024 * 1024)
     bomb = b"<urlset><!--" + b" " * 10_000_000 + b"--><url><loc>http://h/</loc></url></urlset>"
     assert urls(gzip.compress(bomb)) == []
-    monkeypatch.setattr(sitemaps, "_MOST_ELEMENTS", 20)
+    monkeypatch.setattr(sitemaps, "_MAX_ELEMENTS", 20)
     assert urls(f"<urlset>{entries(4)}{16 * '<a/>'}{entries(4)}".encode()) == [
         f"http://h/{number}" for number in range(4)
     ]

@@ -1,10 +1,10 @@
-"""What the fetcher makes of header values, without a network."""
+"""What is made of header values."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.fetcher import parse_http_date, parse_retry_after
+from pollwise.web.headers import parse_http_date, parse_retry_after
 
 
 @pytest.mark.parametrize(
