@@ -187,7 +187,9 @@ async def web_poller(
     the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
     """
     async with (
-        Beside() as beside,
+        # Two, as large pages are common and large files of rules mean ill.
+        Beside() as pages_beside,
+        Beside() as rules_beside,
         HttpFetcher(
             clock=clock,
             user_agent=user_agent,
@@ -205,12 +207,17 @@ async def web_poller(
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
             blocked_for=lambda scope: blocked_until(scope) - clock(),
         )
-        robots_txt = RobotsTxt(fetcher, clock=robots_txt_clock or clock, user_agent=user_agent)
+        robots_txt = RobotsTxt(
+            fetcher,
+            clock=robots_txt_clock or clock,
+            user_agent=user_agent,
+            beside=rules_beside,
+        )
         yield WebPoller(
             fetcher,
             robots_txt,
             clock=clock,
-            beside=beside,
+            beside=pages_beside,
             not_modified_cost=not_modified_cost,
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,

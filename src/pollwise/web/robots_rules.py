@@ -1,7 +1,6 @@
 """The rules of one robots.txt (RFC 9309) for this robot: reading, keeping and asking them."""
 
 import re
-import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -140,26 +139,22 @@ def _parsed(lines: Iterable[str]) -> Protego:
 
 
 class _ParsedFiles:
-    """The files read last, parsed; from any thread."""
+    """The files read last, parsed."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[bytes, tuple[int, Protego]] = OrderedDict()
         self._size = 0
-        self._lock = threading.Lock()
 
     def file(self, packed: bytes) -> Protego:
-        with self._lock:
-            if packed in self._files:
-                self._files.move_to_end(packed)
-                return self._files[packed][1]
+        if packed in self._files:
+            self._files.move_to_end(packed)
+            return self._files[packed][1]
         rules, _ = _unpacked(packed)
         parsed = _parsed([rules])
-        with self._lock:
-            if packed not in self._files:
-                self._files[packed] = len(rules), parsed
-                self._size += len(rules)
-            while self._size > _MAX_PARSED or len(self._files) > _MAX_PARSED_FILES:
-                self._size -= self._files.popitem(last=False)[1][0]
+        self._files[packed] = len(rules), parsed
+        self._size += len(rules)
+        while self._size > _MAX_PARSED or len(self._files) > _MAX_PARSED_FILES:
+            self._size -= self._files.popitem(last=False)[1][0]
         return parsed
 
 

@@ -5,18 +5,20 @@ rules, all is allowed. 5xx, 429 ("not now") and no answer: nothing is allowed, a
 after 10 minutes, or at the time that Retry-After names.
 
 A hostile file has tens of thousands of rules, which take seconds to read and to compare with a URL.
-So only the rules that are meant for us are kept, and those of large files are read and compared in
-a thread, one at a time: their hosts wait for each other, and nobody else for them.
+So only the rules that are meant for us are kept, and those of large files are read and compared by
+another process, one at a time: their hosts wait for each other, and nobody else for them.
 """
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from pollwise.errors import PostponedError
 from pollwise.types import PageMemory
+from pollwise.web.beside import Beside
 from pollwise.web.fetcher import USER_AGENT, Fetcher, FetchResult, Now
 from pollwise.web.robots_rules import Rules, parse_rules, product_token
 from pollwise.web.urls import origin_of, scope_of
@@ -48,9 +50,18 @@ class RobotsTxt:
     """The robots.txt files of all origins, fetched when they are first needed.
 
     The product token of `user_agent`, that of the fetcher (before the `/`), selects the rules.
+    Large files are read `beside` the loop (None: by a process of its own).
     """
 
-    def __init__(self, fetcher: Fetcher, *, clock: Now, user_agent: str = USER_AGENT) -> None:
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        clock: Now,
+        user_agent: str = USER_AGENT,
+        beside: Beside | None = None,
+    ) -> None:
+        self._beside = Beside() if beside is None else beside
         self._fetcher = fetcher
         self._clock = clock
         self._product = product_token(user_agent)
@@ -58,7 +69,6 @@ class RobotsTxt:
         self._held = 0
         # By scope, the origins whose robots.txt asks for a delay.
         self._delays: dict[str, dict[str, float]] = {}
-        self._in_thread = asyncio.Semaphore(1)
         self._decided: WeakKeyDictionary[Rules, dict[str, bool]] = WeakKeyDictionary()
 
     async def rules(self, url: str) -> Rules:
@@ -96,9 +106,11 @@ class RobotsTxt:
             origin.postponed = self._clock() + _POSTPONED_FOR, str(error)
             raise
         try:
-            return await self._timely(
-                len(result.body), lambda: _read(result, self._product, self._clock())
-            )
+            now = self._clock()
+            if (refused := _without_rules(result, now)) is not None:
+                return refused
+            parse = partial(parse_rules, expires_at=now + _KEPT_FOR)
+            return await self._timely(len(result.body), parse, result.body, self._product)
         finally:
             result.release()
 
@@ -136,18 +148,18 @@ class RobotsTxt:
         if url not in decided:
             if len(decided) >= _MAX_DECIDED:
                 decided.clear()
-            decided[url] = await self._timely(rules.size, lambda: rules.allows(url))
+            decided[url] = await self._timely(rules.size, rules.allows, url)
         return decided[url]
 
-    async def _timely(self, size: int, work: Callable[[], T]) -> T:
-        """What `work` on a file of this size gives, without holding up others."""
+    async def _timely(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
+        """What a function gives for a file of this size, without holding up others."""
         if size <= _SMALL:
-            return work()
-        async with self._in_thread:
-            return await asyncio.to_thread(work)
+            return function(*arguments)
+        return await self._beside.call(function, *arguments)
 
 
-def _read(result: FetchResult, product: str, now: float) -> Rules:
+def _without_rules(result: FetchResult, now: float) -> Rules | None:
+    """What an answer means that has no rules in it; None: it has some."""
     status = result.status
     if status is not None and 300 <= status < 500 and status != 429:
         return Rules(now + _KEPT_FOR)
@@ -156,4 +168,4 @@ def _read(result: FetchResult, product: str, now: float) -> Rules:
         wait = (result.retry_after or 0.0) if status in (429, 503) else 0.0
         expires_at = now + (wait or _ASKED_AGAIN_AFTER)
         return Rules(expires_at, unreachable=reason, retry_after=wait)
-    return parse_rules(result.body, product, expires_at=now + _KEPT_FOR)
+    return None
