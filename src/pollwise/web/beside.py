@@ -7,11 +7,12 @@ are run on is up to strangers.
 import asyncio
 import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any, Self, TypeVar
 
-from pollwise.child_processes import end_with_parent, without_interrupts
+from pollwise.child_processes import without_interrupts
 from pollwise.errors import PostponedError
 
 __all__ = ["Beside"]
@@ -26,13 +27,21 @@ class Beside:
     """
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        # What the functions are given may be large: it is handed over by a thread.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="beside")
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+        self._ended = False
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._end()
+        self._ended = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        # The thread finds the other end closed, whatever it is doing.
+        if self._process is not None:
+            self._process.kill()
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """What the function gives there; it and all values must be fit for pickling.
@@ -40,29 +49,55 @@ class Beside:
         What the function raises is raised here. `PostponedError` if the process has died, as one
         does that gets no memory; the next call begins another.
         """
-        if self._pool is None:
-            self._pool = _pool()
-        pool = self._pool
-        with without_interrupts():  # it may start here
-            answer = asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+        loop = asyncio.get_running_loop()
+        raised, value = await loop.run_in_executor(self._thread, self._ask, function, arguments)
+        if raised is not None:
+            raise raised
+        answer: T = value
+        return answer
+
+    def _ask(self, function: Callable[..., Any], arguments: Any) -> tuple[Exception | None, Any]:
         try:
-            return await answer
-        except BrokenProcessPool as error:
-            if self._pool is pool:
-                self._end()
+            connection = self._connected()
+            connection.send((function, arguments))
+            answer: tuple[Exception | None, Any] = connection.recv()
+        except (EOFError, OSError) as error:
+            self._disconnect()
             raise PostponedError("the process that reads large pages has died") from error
+        return answer
 
-    def _end(self) -> None:
-        """End the process, whatever it is doing."""
-        if self._pool is not None:
-            processes = list((self._pool._processes or {}).values())
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.kill()
-            self._pool = None
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            if self._ended:
+                raise EOFError
+            # Spawned, since a process forked while another thread holds a lock may hang.
+            context = multiprocessing.get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            self._process = context.Process(target=_answer, args=(theirs,), daemon=True)
+            with without_interrupts():
+                self._process.start()
+            # Closed here, the pipe breaks when the process dies.
+            theirs.close()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None and self._process is not None:
+            self._connection.close()
+            self._process.kill()
+            self._process.join()
+        self._connection = self._process = None
 
 
-def _pool() -> ProcessPoolExecutor:
-    # Spawned, since a process forked while another thread holds a lock may hang.
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, mp_context=context, initializer=end_with_parent)
+def _answer(connection: Connection) -> None:
+    """The other process: call what is asked for, until the one that asks has gone."""
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        answer: tuple[Exception | None, Any]
+        try:
+            answer = None, function(*arguments)
+        except Exception as error:  # it is raised where the call was made
+            answer = error, None
+        connection.send(answer)

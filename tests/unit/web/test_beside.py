@@ -4,7 +4,10 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,22 +52,41 @@ async def test_a_process_that_dies_postpones_and_the_next_call_begins_another():
         assert await beside.call(os.getpid) != process
 
 
-async def test_it_ends_with_the_context_whatever_it_is_doing():
+@pytest.mark.parametrize("size", [0, 50_000_000])
+async def test_it_ends_with_the_context_whatever_it_is_doing(size: int):
+    """It computes, or is being handed something large."""
     async with Beside() as beside:
         process = await beside.call(os.getpid)
         busy = asyncio.ensure_future(beside.call(time.sleep, 600))
+        waiting = asyncio.ensure_future(beside.call(len, bytes(size)))
         await asyncio.sleep(0.05)
-    busy.cancel()
-    for _ in range(1000):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
+        if size:
+            os.kill(process, signal.SIGSTOP)
+    for call in (busy, waiting):
+        with pytest.raises((PostponedError, asyncio.CancelledError)):
+            await asyncio.wait_for(call, timeout=60.0)
+    assert beside._connection is None
+
+
+def test_a_process_ends_with_the_one_that_uses_it(tmp_path: Path):
+    program = """
+import asyncio, os, sys
+from pollwise.web.beside import Beside
+async def main():
+    beside = Beside()
+    print(await beside.call(os.getpid), flush=True)
+    asyncio.ensure_future(beside.call(len, bytes(50_000_000)))
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+    used = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert used.stdout is not None
+    process = int(used.stdout.readline())
+    used.kill()
+    used.wait()
+    for _ in range(2000):
+        state = Path(f"/proc/{process}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
             return
-        # A process that has ended stays until somebody asks for its status.
-        try:
-            if os.waitpid(process, os.WNOHANG)[0]:
-                return
-        except ChildProcessError:
-            return
-        await asyncio.sleep(0.01)
+        time.sleep(0.01)
     raise AssertionError("it is still there")
