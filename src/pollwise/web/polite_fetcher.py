@@ -163,8 +163,10 @@ class PoliteFetcher:
         return free - now
 
     def _free_at(self, scope: str, turn: _Turn) -> float:
-        blocked_until = max(turn.blocked_until, self._clock() + self._blocked_for(scope))
-        return max(turn.ended_at + self._delay_of(scope), blocked_until)
+        free_at = max(turn.ended_at + self._delay_of(scope), turn.blocked_until)
+        blocked_for = self._blocked_for(scope)
+        # Time passes between two looks at the clock: 0 seconds from now is never over.
+        return max(free_at, self._clock() + blocked_for) if blocked_for > 0 else free_at
 
     def _delay_of(self, scope: str) -> float:
         return max(self._delay, self._host_delay(scope))
