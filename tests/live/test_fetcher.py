@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from pollwise.errors import PostponedError
+from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.fetcher import FetchResult, HttpFetcher
@@ -463,3 +464,13 @@ async def test_one_poll_takes_one_place(site, roomless, following, clock):
         await roomless.fetch(site.url("/large"), NOTHING)
     report.release()
     assert (await roomless.fetch(site.url("/large"), NOTHING)).error is None
+
+
+@pytest.mark.parametrize("path", ["/closed", "/reset"])
+async def test_a_connection_that_closes_leads_to_no_second_request(fetcher, path):
+    """Though it had been used before."""
+    async with MisbehavingServer() as server:
+        server.set_page("/page", "hello")
+        assert (await fetcher.fetch(server.url("/page"), NOTHING)).error is None
+        assert (await fetcher.fetch(server.url(path), NOTHING)).error is not None
+        assert server.requests[path] == 1

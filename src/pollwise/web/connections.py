@@ -17,7 +17,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from pollwise.web.addresses import require_public
 
-__all__ = ["Connector", "is_our_shortage"]
+__all__ = ["Connector", "is_our_shortage", "once_only"]
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -46,6 +46,17 @@ def _require(refined: object, *parts: str) -> None:
             f"aiohttp {aiohttp.__version__} lacks {', '.join(missing)}, which pollwise builds upon;"
             " install the version that pollwise asks for"
         )
+
+
+def once_only(session: aiohttp.ClientSession) -> aiohttp.ClientSession:
+    """The session, which makes no request twice.
+
+    aiohttp would repeat one at once if its connection had been used before and is closed: the same
+    host would be asked again without a pause.
+    """
+    _require(session, "_retry_connection")
+    session._retry_connection = False
+    return session
 
 
 class Connector(aiohttp.TCPConnector):

@@ -14,7 +14,7 @@ from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError
-from pollwise.web.connections import Connector, is_our_shortage
+from pollwise.web.connections import Connector, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader
 from pollwise.web.headers import (
     one_line,
@@ -165,12 +165,14 @@ class HttpFetcher:
             self._sessions = None
 
     def _session(self, *, any_address: bool) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=Connector(any_address=any_address, most_kept=self._most_kept // 2),
-            timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
+        return once_only(
+            aiohttp.ClientSession(
+                connector=Connector(any_address=any_address, most_kept=self._most_kept // 2),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+            )
         )
 
     async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
