@@ -47,6 +47,10 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("objective", status.objective or "-"),
         ("last start (UTC)", moment(status.started_at)),
     ]
+    if status.clock_ahead is not None:
+        rows.append(
+            ("clock", f"stored times are {_told(status.clock_ahead)} ahead of this machine's")
+        )
     if status.clock_set_back is not None:
         rows.append(("clock", _clock(status.clock_set_back)))
     if status.forecast is not None:
@@ -64,13 +68,16 @@ def _versions(status: Status) -> str:
     return size if status.keep is None else f"{size}, to keep: {parse_retention(status.keep)}"
 
 
-def _clock(told: ClockSetBack) -> str:
+def _told(seconds: float) -> str:
     size, unit = next(
-        ((told.ahead / size, unit) for size, unit in _UNITS if told.ahead >= size),
-        (told.ahead, "seconds"),
+        ((seconds / size, unit) for size, unit in _UNITS if seconds >= size), (seconds, "seconds")
     )
+    return f"{size:.3g} {unit}"
+
+
+def _clock(told: ClockSetBack) -> str:
     return (
-        f"was {size:.3g} {unit} ahead until {moment(told.at)} (UTC):"
+        f"was {_told(told.ahead)} ahead until {moment(told.at)} (UTC):"
         f" times of {count(told.polls, 'poll')} were set back"
     )
 

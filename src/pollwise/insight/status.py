@@ -1,5 +1,6 @@
 """What `pollwise status` tells of a database, which may be at work meanwhile."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ __all__ = [
     "read_status",
 ]
 
+_AHEAD = 60.0
+"""Seconds; less is the time that a commit takes, or a clock that is set a little."""
 _RECENT = 10
 _DAY = 86_400.0
 
@@ -68,8 +71,9 @@ class Status:
 
     `budget`, `objective`, `started_at` (UTC seconds) and the versions to `keep` are those of the
     latest run, None without one; a collection has no objective. `event_bytes` and `version_bytes`
-    are those of `Sizes`, the other numbers those of `Totals`. `clock_set_back` is the latest time
-    that stored times were found to be in the future. `last_changes` and `failures` name up to ten
+    are those of `Sizes`, the other numbers those of `Totals`. `clock_ahead` are the seconds by
+    which the latest stored time is ahead of this machine's clock (None: it is not).
+    `clock_set_back` is the latest time that stored times were found to be in the future. `last_changes` and `failures` name up to ten
     pages, the latest and the longest failing ones first. `forecast` is None without pages, before
     the first run, and for a `collection`.
     """
@@ -87,6 +91,7 @@ class Status:
     event_bytes: int
     bytes: int
     failing: int
+    clock_ahead: float | None
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
@@ -104,6 +109,8 @@ def read_status(db: Path) -> Status:
         collection = summarise_collection(store, records)
         sizes = store.sizes()
         clock_set_back = store.clock_set_back()
+    times = [record.polled_at for record in records if record.polled_at is not None]
+    ahead = max([*times, *(run.started_at for run in runs)], default=0.0) - time.time()
     changed = [record for record in records if record.last_changed_at is not None]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
     failing = [record for record in records if record.failures > 0]
@@ -122,6 +129,7 @@ def read_status(db: Path) -> Status:
         event_bytes=sizes.events,
         bytes=totals.bytes,
         failing=totals.failing,
+        clock_ahead=ahead if ahead > _AHEAD else None,
         clock_set_back=clock_set_back,
         last_changes=tuple(
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]

@@ -24,6 +24,7 @@ STATUS = Status(
     event_bytes=12_000_000,
     bytes=1_000_000,
     failing=1,
+    clock_ahead=7200.0,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
