@@ -73,9 +73,9 @@ class Status:
     latest run, None without one; a collection has no objective. `event_bytes` and `version_bytes`
     are those of `Sizes`, the other numbers those of `Totals`. `clock_ahead` are the seconds by
     which the latest stored time is ahead of this machine's clock (None: it is not).
-    `clock_set_back` is the latest time that stored times were found to be in the future. `last_changes` and `failures` name up to ten
-    pages, the latest and the longest failing ones first. `forecast` is None without pages, before
-    the first run, and for a `collection`.
+    `clock_set_back` is the latest time that stored times were found to be in the future.
+    `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
+    first. `forecast` is None without pages, before the first run, and for a `collection`.
     """
 
     database: str
