@@ -650,7 +650,7 @@ async def test_an_engine_that_others_can_reach_makes_a_token(sea: Path) -> None:
         assert process.stderr is not None
         line = (await process.stderr.readline()).decode()
         told = re.fullmatch(
-            r"pollwise: warning: others than this machine can reach it; every request needs the"
+            r"pollwise: warning: others than this machine may reach it; every request needs the"
             rf" token: open {address}/\?token=([\w-]{{32}})\n",
             line,
         )
