@@ -128,7 +128,14 @@ class Journal:
         self._committed: asyncio.Future[None]
 
     async def __aenter__(self) -> Self:
-        self._committed = asyncio.ensure_future(self._write(self._begin_run))
+        # Before the first poll, whose answer would wait for it.
+        try:
+            await self._write(self._begin_run)
+        except BaseException:
+            self._writer.shutdown()
+            raise
+        self._committed = asyncio.get_running_loop().create_future()
+        self._committed.set_result(None)
         return self
 
     async def __aexit__(self, *_: object) -> None:
