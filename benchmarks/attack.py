@@ -20,7 +20,7 @@ from served import EVIL, TO_ONE_HOST, Log, serving
 from watches import CRAWL_DELAY, early, memory, polls_kept, watching
 
 HEALTHY, PAGES = 20, 5
-WARM_UP = 15.0
+WARM_UP = 12.0
 """Seconds that are not counted."""
 DELAY_OF_ONE_HOST = 10.0
 LEAST_SHARE, MOST_MEMORY = 0.9, 400.0
