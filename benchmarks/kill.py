@@ -68,7 +68,7 @@ def lost_at_each(
     lost = []
     begin, before = 0.0, dict.fromkeys(urls, 0)
     for end, after in zip(killed_at, kept, strict=True):
-        # What was under way at a kill may be answered after it; nobody asks within the first second.
+        # What was under way at a kill may be answered after it; a new watch asks after a second.
         own = (log.page >= 0) & (log.begun_at >= begin + 1.0) & (log.ended_at < end - GRACE)
         answers = np.bincount(log.page[own] * hosts + log.host[own], minlength=len(urls))
         polls = np.array([after.get(url, 0) - before[url] for url in urls])
