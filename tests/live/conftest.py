@@ -22,6 +22,13 @@ class StandingClock:
         return self.now
 
 
+class SleepingClock(StandingClock):
+    """Time passes only while somebody sleeps."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 class Site:
     """`answers` maps paths to what they answer (404 for the others); `asked` lists requests."""
 
@@ -80,6 +87,11 @@ async def other_site() -> AsyncIterator[Site]:
 def following(clock) -> Callable[[HttpFetcher], PoliteFetcher]:
     """Makes a fetcher follow redirects, without a pause."""
     return partial(PoliteFetcher, delay=0.0, clock=clock, sleep=asyncio.sleep)
+
+
+@pytest.fixture
+def sleeping_clock() -> SleepingClock:
+    return SleepingClock(0.0)
 
 
 @pytest.fixture

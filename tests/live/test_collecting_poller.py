@@ -31,21 +31,19 @@ async def processor():
 
 
 @pytest.fixture
-async def poll(site, clock, processor):
+async def poll(site, clock, sleeping_clock, processor):
     """Polls a path of the site; `waits` are the seconds slept in between."""
     async with HttpFetcher(clock=clock, allow_private=True, max_bytes=150_000) as exchanges:
         waits = []
-        now = 0.0
 
         async def sleep(seconds):
-            nonlocal now
-            now += seconds
+            await sleeping_clock.sleep(seconds)
             waits.append((seconds, list(site.paths)))
 
         fetcher = PoliteFetcher(
             exchanges,
             delay=0.5,
-            clock=lambda: now,
+            clock=sleeping_clock,
             sleep=sleep,
             host_delay=lambda scope: robots.crawl_delay(scope),
         )
@@ -64,8 +62,9 @@ async def poll(site, clock, processor):
         )
 
         async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
-            nonlocal now
-            now += 4000.0  # the scheduler leaves the host alone for longer than it asks
+            sleeping_clock.now += (
+                4000.0  # the scheduler leaves the host alone for longer than it asks
+            )
             return await poller.poll(Page(page_id, site.url(path), site.host), memory)
 
         of.waits = waits

@@ -240,21 +240,15 @@ async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
 
 
 @pytest.fixture
-def polite(clock):
+def polite(clock, sleeping_clock):
     """Makes a poller whose exchanges take turns, in a time that passes only while they wait."""
 
     def of(fetcher) -> WebPoller:
-        now = 0.0
-
-        async def sleep(seconds: float) -> None:
-            nonlocal now
-            now += seconds
-
         turns = PoliteFetcher(
             fetcher,
             delay=1.0,
-            clock=lambda: now,
-            sleep=sleep,
+            clock=sleeping_clock,
+            sleep=sleeping_clock.sleep,
             host_delay=lambda scope: robots.crawl_delay(scope),
         )
         robots = RobotsTxt(turns, clock=clock)

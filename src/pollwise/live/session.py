@@ -73,7 +73,9 @@ class Session:
         self.settings = settings
         self.clock = clock
         self._say = say
-        slow = threading.Timer(_SILENT, say, ["getting ready (the first run compiles, a minute)"])
+        slow = threading.Timer(
+            _SILENT, say, ["getting ready: the first run compiles for about a minute"]
+        )
         slow.daemon = True
         slow.start()
         try:

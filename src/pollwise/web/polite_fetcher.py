@@ -29,7 +29,7 @@ _MANY_SCOPES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Patience:
-    """How many exchanges may wait for one host, and for how many seconds each.
+    """How many exchanges may be under way or wait at one host, and for how many seconds each.
 
     Only an attack makes more; and a poll counts as under way meanwhile.
     """
@@ -65,10 +65,10 @@ class PoliteFetcher:
     time, nor within `blocked_for(scope)` seconds from now, which others know of it.
 
     An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or if
-    ten (five) wait for its host already: `PostponedError`. A redirect to a host that this fetch has
-    asked before also waits for the delay of that host, as it would have to each time; it is a
-    result with `error` if that is more than 180 seconds. `sleep` waits for so many seconds; `clock`
-    gives seconds.
+    ten (five) are under way or wait there already: `PostponedError`. A redirect to a host that this
+    fetch has asked before also waits for the delay of that host, as it would have to each time; it
+    is a result with `error` if that is more than 180 seconds. `sleep` waits for so many seconds;
+    `clock` gives seconds.
     """
 
     def __init__(
