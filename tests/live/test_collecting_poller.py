@@ -62,9 +62,8 @@ async def poll(site, clock, sleeping_clock, processor):
         )
 
         async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
-            sleeping_clock.now += (
-                4000.0  # the scheduler leaves the host alone for longer than it asks
-            )
+            # The scheduler leaves the host alone for longer than it asks.
+            sleeping_clock.now += 4000.0
             return await poller.poll(Page(page_id, site.url(path), site.host), memory)
 
         of.waits = waits
