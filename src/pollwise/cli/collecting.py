@@ -48,8 +48,8 @@ def collect(
     ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
-    keep: KeepOption = "all",
-    allow_private: AllowPrivateOption = False,
+    keep: KeepOption = None,
+    allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
@@ -68,8 +68,8 @@ def collect(
         pages_per_host=pages_per_host,
         requests=requests,
         workers=workers,
-        keep=keep,
-        allow_private=allow_private,
+        keep=keep or "all",
+        allow_private=bool(allow_private),
     )
     load = collect_pages(
         topic,

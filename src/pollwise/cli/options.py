@@ -3,7 +3,7 @@
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +32,9 @@ class RevertsName(StrEnum):
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Db = Annotated[Path, typer.Option("--db", help="The database file.")]
 AllowPrivateOption = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--allow-private",
+        "--allow-private/--no-allow-private",
         help="Redirects and links may lead to private addresses; else only URLs that you give.",
     ),
 ]
@@ -44,10 +44,11 @@ HalfLifeOption = Annotated[
     typer.Option(help="Hours in which an item loses half its value (objective ephemeral)."),
 ]
 KeepOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="N|AGE|all",
-        help="Versions to keep: the newest N of each page, or those of an AGE such as 90d.",
+        help="Versions to keep: the newest N of each page, or those of an AGE such as 90d."
+        " Default: all.",
     ),
 ]
 PolicyOption = Annotated[
@@ -74,3 +75,11 @@ def parameters_of(objective: ObjectiveName, half_life: float | None) -> dict[str
             "--objective ephemeral needs --half-life, a number of hours above 0, such as 6"
         )
     return {"decay": math.log(2) / (half_life * 3600.0)}
+
+
+def objective_told(objective: ObjectiveName | None, half_life: float | None) -> dict[str, Any]:
+    """The settings that `--objective` and `--half-life` name; neither was given: none."""
+    if objective is None and half_life is None:
+        return {}
+    named = ObjectiveName.ephemeral if objective is None else objective
+    return {"objective": named.value, "parameters": parameters_of(named, half_life)}

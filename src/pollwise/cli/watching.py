@@ -16,8 +16,7 @@ from pollwise.cli.options import (
     Json,
     KeepOption,
     ObjectiveName,
-    ObjectiveOption,
-    parameters_of,
+    objective_told,
 )
 
 
@@ -28,22 +27,31 @@ def watch(
         typer.Option(help="A file with a URL a line, perhaps weight=W cost=C after it."),
     ] = None,
     budget: Annotated[
-        str, typer.Option(help="Polls a time, such as 500/hour or 4/day/page.")
-    ] = "60/hour",
-    objective: ObjectiveOption = ObjectiveName.detection,
+        str | None,
+        typer.Option(help="Polls a time, such as 500/hour or 4/day/page. Default: 60/hour."),
+    ] = None,
+    objective: Annotated[
+        ObjectiveName | None, typer.Option(help="What a poll is worth. Default: detection.")
+    ] = None,
     half_life: HalfLifeOption = None,
     revert_worth: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="What a change back to a version seen before counts for."),
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            min=0, max=1, help="What a change back to a version seen before counts for. Default: 1."
+        ),
+    ] = None,
     db: Db = DB,
     not_modified_cost: Annotated[
-        float, typer.Option(min=0, max=1, help="What a poll costs that is answered 304.")
-    ] = 1.0,
-    keep: KeepOption = "all",
-    allow_private: AllowPrivateOption = False,
+        float | None,
+        typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
+    ] = None,
+    keep: KeepOption = None,
+    allow_private: AllowPrivateOption = None,
 ) -> None:
-    """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well."""
+    """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
+
+    Options that are not given stay as they were in the run before.
+    """
     # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
     # exception it may get lost in the libraries that are being loaded.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -51,22 +59,22 @@ def watch(
     gc.disable()
     from pollwise.console.watching import WatchDisplay
     from pollwise.live.watching import named_pages, watch_pages
-    from pollwise.settings import WatchSettings
 
-    settings = WatchSettings(
-        budget=budget,
-        objective=objective.value,
-        parameters=parameters_of(objective, half_life),
-        revert_worth=revert_worth,
-        not_modified_cost=not_modified_cost,
-        keep=keep,
-        allow_private=allow_private,
-    )
+    told = {
+        "budget": budget,
+        **objective_told(objective, half_life),
+        "revert_worth": revert_worth,
+        "not_modified_cost": not_modified_cost,
+        "keep": keep,
+        "allow_private": allow_private,
+    }
     watch_pages(
         named_pages(urls or [], file),
-        settings,
+        {name: value for name, value in told.items() if value is not None},
         db,
-        make_display=lambda pages: WatchDisplay(pages=pages, budget=budget, db=db),
+        make_display=lambda settings, pages: WatchDisplay(
+            pages=pages, budget=settings.budget, db=db
+        ),
         say=notify,
     )
 

@@ -4,15 +4,16 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
-from pollwise.settings import WatchSettings, is_collection
+from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
@@ -31,13 +32,13 @@ class WatchingDisplay(Protocol):
         """Show what came of a turn; `watched` are all pages by id."""
 
 
-MakeDisplay = Callable[[int], AbstractContextManager[WatchingDisplay]]
-"""Makes the display of a watch of so many pages."""
+MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisplay]]
+"""Makes the display of a watch with these settings, of so many pages."""
 
 
 def watch_pages(
     pages: Sequence[NewPage],
-    settings: WatchSettings,
+    told: Mapping[str, Any],
     db: Path,
     *,
     make_display: MakeDisplay,
@@ -45,20 +46,23 @@ def watch_pages(
 ) -> None:
     """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
-    `StoreError` ends the run.
+    `told` are settings by name; the others stay as they were. `say`: see `Session`. `InputError`
+    and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     if not pages and not db.exists():
         raise InputError(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
+    WatchSettings(**told)
     with opened(db, say) as store:
         if is_collection(store):
             raise InputError(
                 f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
                 " watch pages with another file"
             )
+        before = latest_settings(store)
+        settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
         store.add_pages(pages, now=time.time())
         count = store.totals().pages
         if count == 0:
@@ -66,7 +70,7 @@ def watch_pages(
         make_room()
         if (polls := most_polls()) < _FEW:
             say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
-        with make_display(count) as display:
+        with make_display(settings, count) as display:
 
             def begin(clock: LiveClock) -> Run[None]:
                 session = Session(store, settings, clock=clock, say=say)
