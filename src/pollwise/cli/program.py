@@ -81,6 +81,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader has ended, as `head` does
         _drop_output()
         sys.exit(1)
+    except MemoryError:
+        sys.exit(_complain("this machine has too little free memory for that"))
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

@@ -136,7 +136,7 @@ def read_knowledge(db: Path) -> Knowledge:
         scheduler.restore([record.page for record in records], state)
         if learned is not None:
             scheduler.policy.load_state_dict(learned)
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+    except (StateError, InputError) as error:
         raise StoreError(
             f"{db}: what its last run left is damaged ({error}): restore a copy, or watch with"
             " another file"

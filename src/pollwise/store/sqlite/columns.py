@@ -25,6 +25,8 @@ _REAL = frozenset({int, float})
 _GREATEST = 1.7976931348623157e308
 _KINDS = {
     "whole": _Kind(_INTEGER, 0, 2**62),
+    # Of a page: whoever learns has rows for all ids up to the largest.
+    "id": _Kind(_INTEGER, 0, 2**31 - 1),
     "flag": _Kind(_INTEGER, 0, 1),
     # The years 1 (which servers tell for "never") to 9999, which calendars can show.
     "time": _Kind(_REAL, -62_135_596_800.0, 253_402_300_799.0),
@@ -37,7 +39,7 @@ _KINDS = {
 }
 
 _PAGE = (
-    "whole text text number number time? told? told? text? text? text time time? outcome?"
+    "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told?"
 )
 COLUMNS = {

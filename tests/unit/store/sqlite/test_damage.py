@@ -265,6 +265,13 @@ def test_a_command_ends_with_one_line_and_status_2(path: Path, command: list[str
     assert f"{path} is damaged: restore a copy" in line
 
 
+def test_an_id_that_no_page_gets_is_damage(path: Path) -> None:
+    put(path, "UPDATE pages SET id = ? WHERE id = 0", 2**62)
+    with Store.open_readonly(path) as store, pytest.raises(StoreError) as caught:
+        store.pages()
+    assert_one_line(caught.value, path)
+
+
 def test_every_query_that_is_read_says_what_its_columns_hold() -> None:
     assert COLUMNS.keys() <= SQL.keys()
 
