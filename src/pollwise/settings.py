@@ -58,7 +58,7 @@ class WatchSettings:
     """
 
     budget: str = "60/hour"
-    objective: str = "detection"
+    objective: str = "freshness"
     parameters: Mapping[str, float] = field(default_factory=dict)
     revert_worth: float = 1.0
     not_modified_cost: float = 1.0

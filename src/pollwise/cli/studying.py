@@ -52,7 +52,7 @@ def replay(
     objective: Annotated[
         list[ObjectiveName] | None,
         typer.Option(
-            help="What a poll is worth: detection, if not given; give several to compare."
+            help="What a poll is worth: freshness, if not given; give several to compare."
         ),
     ] = None,
     half_life: HalfLifeOption = None,
@@ -96,7 +96,7 @@ def replay(
     from pollwise.simulation.compare.replays import read_history, replay_policies
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
-    aims = list(dict.fromkeys(objective or [ObjectiveName.detection]))
+    aims = list(dict.fromkeys(objective or [ObjectiveName.freshness]))
     policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
     reliability = plot.with_stem(f"{plot.stem}-calibration") if plot and calibration else None

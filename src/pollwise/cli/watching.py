@@ -31,7 +31,7 @@ def watch(
         typer.Option(help="Polls a time, such as 500/hour or 4/day/page. Default: 60/hour."),
     ] = None,
     objective: Annotated[
-        ObjectiveName | None, typer.Option(help="What a poll is worth. Default: detection.")
+        ObjectiveName | None, typer.Option(help="What a poll is worth. Default: freshness.")
     ] = None,
     half_life: HalfLifeOption = None,
     revert_worth: Annotated[

@@ -21,7 +21,7 @@ from pollwise.events import HostPaced
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Session, web_poller
 from pollwise.metrics import Changes, Polls, score
-from pollwise.objectives import Detection
+from pollwise.objectives import Freshness
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.rehearsal import rehearsal
@@ -46,7 +46,7 @@ _LEASE, _CRAWL_DELAY, _LONGEST_PACE = 10.0, 0.01, 1.0
 
 SETTINGS = (
     f"{_POLLS_PER_DAY:.0f} polls a day for each of the two, bayes-index with its usual objective"
-    " (detection); the same ten hosts, among them a slow, a strict and a failing one"
+    " (freshness); the same ten hosts, among them a slow, a strict and a failing one"
 )
 """What the figures of the demonstration depend on, in words."""
 
@@ -183,7 +183,7 @@ async def run_demo(
 
 
 def _policy(name: str) -> Policy:
-    setting = Setting(Detection(), budget=_POLLS_PER_DAY / _DAY, pages=2)
+    setting = Setting(Freshness(), budget=_POLLS_PER_DAY / _DAY, pages=2)
     return WATCHING.choose(name).make(setting)
 
 

@@ -119,6 +119,41 @@ class Replay(Recorded):
         pages = [replace(self._pages[i], id=number) for number, i in enumerate(lives)]
         return self._of(pages, changes, min(end, self.end), self.tells_last_changed)
 
+    def among(self, page_ids: Sequence[int]) -> "Replay":
+        """The part of the history that these pages have, numbered anew in the order given."""
+        whole = self._changes
+        rows = [np.arange(*whole.offsets[i : i + 2]) for i in page_ids]
+        kept = np.concatenate([*rows, np.empty(0, np.int64)]).astype(np.int64)
+        changes = Changes(
+            np.append(0, np.cumsum([len(row) for row in rows])),
+            whole.times[kept],
+            whole.born[list(page_ids)],
+            whole.died[list(page_ids)],
+            None if whole.reverted is None else whole.reverted[kept],
+        )
+        pages = [replace(self._pages[i], id=number) for number, i in enumerate(page_ids)]
+        return self._of(pages, changes, self.end, self.tells_last_changed)
+
+    def joined_by(self, others: Mapping[str, Sequence[float]]) -> "Replay":
+        """The history with further pages, by name the times at which each changed, in order.
+
+        They live all the time, each is a site of its own, and none of their changes is a revert.
+        """
+        whole = self._changes
+        times = [np.asarray(changed_at, np.float64) for changed_at in others.values()]
+        added = sum(map(len, times))
+        changes = Changes(
+            np.append(whole.offsets, whole.offsets[-1] + np.cumsum([len(t) for t in times])),
+            np.concatenate([whole.times, *times]),
+            np.append(whole.born, np.full(len(others), self.begin)),
+            np.append(whole.died, np.full(len(others), math.inf)),
+            None
+            if whole.reverted is None
+            else np.append(whole.reverted, np.zeros(added, np.bool_)),
+        )
+        new = [Page(len(self._pages) + n, url=name, site=name) for n, name in enumerate(others)]
+        return self._of([*self._pages, *new], changes, self.end, self.tells_last_changed)
+
     @property
     def rates(self) -> Mapping[int, float]:
         """Changes per second of each page's life: the best that a policy could have known."""

@@ -358,3 +358,25 @@ def test_a_part_of_a_history(write):
     assert whole.within(-10.0, 1e3).end == whole.end
     with pytest.raises(InputError, match="no page lives"):
         whole.within(-10.0, -5.0)
+
+
+def test_some_pages_of_a_history(write):
+    write("t.pages.csv", "page,first_seen,died_at,site\na,0,25,x\nb,5,,y\nc,6,,z\n")
+    rows = "a,10,0\na,20,1\nb,15,1\nb,20,0\nb,30,0\n"
+    whole = Replay.read(write("t.csv", f"page,changed_at,revert\n{rows}"), last_changed=True)
+    some = whole.among([2, 0])
+    assert content(some) == {"c": ([], 6.0, math.inf), "a": ([10.0, 20.0], 0.0, 25.0)}
+    assert [(page.id, page.site) for page in some.pages] == [(0, "z"), (1, "x")]
+    assert some.changes.reverted.tolist() == [False, True]
+    assert (some.begin, some.end, some.tells_last_changed) == (0.0, 30.0, True)
+
+
+def test_a_history_with_further_pages():
+    whole = Replay({"a": [1.0, 7.0], "b": [3.0]})
+    more = whole.joined_by({"n": [2.0, 4.0], "m": []})
+    assert content(more) == content(whole) | {
+        "n": ([2.0, 4.0], 1.0, math.inf),
+        "m": ([], 1.0, math.inf),
+    }
+    assert [(page.id, page.site) for page in more.pages[2:]] == [(2, "n"), (3, "m")]
+    assert (more.begin, more.end) == (1.0, 7.0)
