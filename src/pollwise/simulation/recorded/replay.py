@@ -141,15 +141,13 @@ class Replay(Recorded):
         """
         whole = self._changes
         times = [np.asarray(changed_at, np.float64) for changed_at in others.values()]
-        added = sum(map(len, times))
+        novel = np.zeros(sum(map(len, times)), np.bool_)
         changes = Changes(
             np.append(whole.offsets, whole.offsets[-1] + np.cumsum([len(t) for t in times])),
             np.concatenate([whole.times, *times]),
             np.append(whole.born, np.full(len(others), self.begin)),
             np.append(whole.died, np.full(len(others), math.inf)),
-            None
-            if whole.reverted is None
-            else np.append(whole.reverted, np.zeros(added, np.bool_)),
+            None if whole.reverted is None else np.append(whole.reverted, novel),
         )
         new = [Page(len(self._pages) + n, url=name, site=name) for n, name in enumerate(others)]
         return self._of([*self._pages, *new], changes, self.end, self.tells_last_changed)
