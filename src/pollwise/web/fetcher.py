@@ -54,6 +54,7 @@ async def follow_none(url: str) -> str:
 
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PIECE = 64 * 1024
 _MAX_LARGE = 4
 _LONGEST_WAIT = 30.0
 _MAX_KEPT = 200
@@ -236,16 +237,23 @@ class HttpFetcher:
         expected = response.content_length or 0
         encoding = response.headers.get("Content-Encoding", "")
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
-        is_large = False
         self._bound(expected)
-        async for chunk in response.content.iter_any():
+        is_large = expected > LARGE
+        if is_large:
+            await self._make_room(reader, limit, place)
+        async for chunk in response.content.iter_chunked(_PIECE):
             reader.feed(chunk)
             self._bound(reader.wire_bytes)
-            if not is_large and (reader.is_full or expected > LARGE):
+            if reader.is_full and not is_large:
                 is_large = True
-                place.callback(await self._place(limit))
-                reader.make_room()
+                await self._make_room(reader, limit, place)
         return reader
+
+    async def _make_room(
+        self, reader: BodyReader, limit: asyncio.Timeout, place: ExitStack
+    ) -> None:
+        place.callback(await self._place(limit))
+        reader.make_room()
 
     def _bound(self, size: int) -> None:
         if size > self._max_bytes:

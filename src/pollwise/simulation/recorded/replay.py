@@ -143,7 +143,10 @@ class Replay(Recorded):
         times = [np.asarray(changed_at, np.float64) for changed_at in others.values()]
         novel = np.zeros(sum(map(len, times)), np.bool_)
         changes = Changes(
-            np.append(whole.offsets, whole.offsets[-1] + np.cumsum([len(t) for t in times])),
+            np.append(
+                whole.offsets,
+                whole.offsets[-1] + np.cumsum([len(t) for t in times], dtype=np.int64),
+            ),
             np.concatenate([whole.times, *times]),
             np.append(whole.born, np.full(len(others), self.begin)),
             np.append(whole.died, np.full(len(others), math.inf)),

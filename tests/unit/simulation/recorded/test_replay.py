@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import numpy as np
 import pytest
 from pyarrow import parquet
 
@@ -380,3 +381,5 @@ def test_a_history_with_further_pages():
     }
     assert [(page.id, page.site) for page in more.pages[2:]] == [(2, "n"), (3, "m")]
     assert (more.begin, more.end) == (1.0, 7.0)
+    assert whole.joined_by({}).changes.offsets.tolist() == whole.changes.offsets.tolist()
+    assert whole.joined_by({}).changes.offsets.dtype == np.int64
