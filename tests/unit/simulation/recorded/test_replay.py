@@ -5,8 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow as pa
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
