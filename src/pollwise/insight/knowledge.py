@@ -128,7 +128,7 @@ def read_knowledge(db: Path) -> Knowledge:
                 f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
                 f" {db}` tells what is in it"
             )
-        scheduler = settings.scheduler(len(records))
+        scheduler = settings.scheduler_without_first_copies(len(records))
         state = store.scheduler_state()
         learned = learned_by(store, scheduler.policy)
         outcomes = store.outcomes()

@@ -21,6 +21,7 @@ from pollwise.events import (
     HostBlocked,
     HostPaced,
     Linked,
+    PolicyReady,
     Poll,
     Polled,
     Removed,
@@ -30,6 +31,7 @@ from pollwise.events import (
     Together,
     WakeAt,
 )
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
@@ -97,6 +99,9 @@ class Scheduler:
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
     `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
 
+    *A policy that is not ready.* With an `AwaitedPolicy` only first copies are polled, until
+    `PolicyReady`.
+
     `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
     `RequestController`. `InputError` for a budget or an option out of its range.
     """
@@ -124,7 +129,7 @@ class Scheduler:
         demand = f"finite and at least retry_after ({retry_after})"
         require("Scheduler: retry_ceiling", retry_ceiling, fits, demand)
         require("Scheduler: line", line, line >= 0, "at least 0")
-        self.policy = policy
+        self.policy: Policy = policy
         self._cell_rate = CellRate(budget)
         self._first_copies = None if first_copies is None else FirstCopies(first_copies)
         self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
@@ -291,6 +296,9 @@ class Scheduler:
                 self._collecting(event).rescore(event.page_ids, event.relevances)
             case Staffed():
                 self._staff = event.polls
+            case PolicyReady():
+                if isinstance(self.policy, AwaitedPolicy):
+                    self.policy = self.policy.arrived()
             case Tick() | Together():
                 pass
 
