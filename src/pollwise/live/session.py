@@ -91,7 +91,7 @@ class Session:
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
         # Here, because they load numba, which takes as long as a few polls.
-        from pollwise.insight.knowledge import learned_by
+        from pollwise.insight.learned import learned_by
         from pollwise.policies.arrays import not_after
 
         store, settings, clock = self.store, self.settings, self.clock
