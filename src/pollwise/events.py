@@ -21,6 +21,7 @@ __all__ = [
     "HostBlocked",
     "HostPaced",
     "Linked",
+    "PolicyReady",
     "Poll",
     "Polled",
     "Removed",
@@ -110,6 +111,13 @@ class Staffed:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyReady:
+    """The policy can be asked from now on: until now it was being compiled."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
 class Together:
     """Events (not `Together` themselves) to take in as a whole before the next poll starts."""
 
@@ -127,6 +135,7 @@ Event = (
     | Linked
     | Rescored
     | Staffed
+    | PolicyReady
     | Together
 )
 

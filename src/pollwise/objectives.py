@@ -35,7 +35,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from pollwise.checks import require
 from pollwise.errors import InputError
@@ -354,6 +353,8 @@ def discrete_detection_index(
     >>> discrete_detection_index([0, 1, 2], 0.5)
     array([0.  , 0.25, 0.5 ])
     """
+    from scipy import special  # as in `_two_or_more`
+
     n = np.asarray(steps, np.float64)
     shape = special.betainc(2.0, np.where(n > 0, n, 1.0), change_probability)
     return _floats(np.divide(weight, cost) * np.where(n > 0, shape, 0.0))
@@ -377,10 +378,15 @@ def _changing(rate: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
 
 def _two_or_more(a: ArrayLike) -> Floats:
     """1 - e^-a (1 + a) without cancellation: the regularised incomplete gamma function P(2, a)."""
+    # Here, because it takes long to load, and a run names its objective before it needs this.
+    from scipy import special
+
     return _floats(special.gammainc(2.0, a))
 
 
 def _two_or_more_inverse(y: ArrayLike) -> Floats:
+    from scipy import special
+
     return _floats(special.gammaincinv(2.0, np.minimum(y, 1.0)))
 
 

@@ -53,8 +53,8 @@ class WatchSettings:
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
     `WebPoller`. `keep` says which versions of pages are kept, as `parse_retention` reads it;
-    `allow_private`: redirects may lead to any address, see `HttpFetcher`.
-    `InputError` for values out of range.
+    `allow_private`: redirects may lead to any address, see `HttpFetcher`. `first_copies` is a
+    budget too, for pages never polled: see `Scheduler`. `InputError` for values out of range.
     """
 
     budget: str = "60/hour"
@@ -64,9 +64,11 @@ class WatchSettings:
     not_modified_cost: float = 1.0
     keep: str = "all"
     allow_private: bool = False
+    first_copies: str = "1/second"
 
     def __post_init__(self) -> None:
         parse_budget(self.budget)
+        parse_budget(self.first_copies)
         parse_retention(self.keep)
         objective(self.objective, **self.parameters)
         require_share("watch", "revert_worth", self.revert_worth)
@@ -79,8 +81,16 @@ class WatchSettings:
         choice = WATCHING.choose(WATCHING.default, revert_worth=self.revert_worth)
         return choice.make(setting)
 
-    def scheduler(self, pages: int) -> Scheduler:
-        """A new scheduler for so many pages, with a new policy."""
+    def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
+        """A new scheduler for so many pages, with this policy; None: a new one."""
+        return Scheduler(
+            self.policy(pages) if policy is None else policy,
+            _budget(self.budget, pages),
+            first_copies=_budget(self.first_copies, pages),
+        )
+
+    def scheduler_without_first_copies(self, pages: int) -> Scheduler:
+        """A new one whose policy is told of all pages at once, to look at what it knows."""
         return Scheduler(self.policy(pages), _budget(self.budget, pages))
 
     def recorded(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pollwise.events import (
     HostBlocked,
     HostPaced,
     Linked,
+    PolicyReady,
     Polled,
     Removed,
     Rescored,
@@ -83,6 +84,7 @@ BY_KIND = {
         st.lists(numbers, max_size=4).map(tuple),
     ),
     Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
+    PolicyReady: st.builds(PolicyReady, times),
 }
 BY_KIND[Together] = st.builds(
     Together, times, st.lists(st.one_of(*BY_KIND.values()), max_size=3).map(tuple)
@@ -144,6 +146,7 @@ def test_the_format_of_the_log():
             3.0, (Staffed(3.0, 16), Tick(3.0))
         ),
         '["Staffed",3.0,16]': Staffed(3.0, 16),
+        '["PolicyReady",3.0]': PolicyReady(3.0),
     }
     for line, event in lines.items():
         assert encode(event) == line

@@ -1,7 +1,6 @@
 """Compiled code is kept from run to run, until a source of the package changes."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pollwise.kernel_cache
+import pollwise.kernel_folder
 
 CALLED = """\
 from little.kernel_cache import kernel
@@ -50,7 +50,10 @@ class Little:
         self.package = place / "little"
         self.package.mkdir(parents=True)
         (self.package / "__init__.py").touch()
-        shutil.copy(pollwise.kernel_cache.__file__, self.package)
+        for module in (pollwise.kernel_cache, pollwise.kernel_folder):
+            source = Path(module.__file__).read_text()
+            own = source.replace("pollwise.kernel_folder", "little.kernel_folder")
+            (self.package / Path(module.__file__).name).write_text(own)
         (self.package / "caller.py").write_text(CALLER)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
         self.environment["PYTHONPATH"] = str(place)
@@ -135,5 +138,39 @@ def test_constants_of_types_count_as_sources(little: Little) -> None:
 
 
 def test_files_of_constants_exist() -> None:
-    package = Path(pollwise.kernel_cache.__file__).parent
-    assert all((package / name).is_file() for name in pollwise.kernel_cache._CONSTANTS)
+    package = Path(pollwise.kernel_folder.__file__).parent
+    assert all((package / name).is_file() for name in pollwise.kernel_folder._CONSTANTS)
+
+
+def test_what_was_compiled_is_noted_for_the_present_sources(little: Little) -> None:
+    def asked() -> list[str]:
+        program = (
+            "from little.kernel_folder import is_compiled, note_compiled\n"
+            "import sys; print(is_compiled('watch')); note_compiled('watch')\n"
+            "print(is_compiled('watch'), is_compiled('collect'), 'numba' in sys.modules)"
+        )
+        command = [sys.executable, "-c", program]
+        ended = subprocess.run(
+            command, env=little.environment, capture_output=True, text=True, check=True
+        )
+        return ended.stdout.split()
+
+    little.edit(factor=2, addend=1)
+    assert asked() == ["False", "True", "False", "False"]
+    assert asked() == ["True", "True", "False", "False"]
+    little.edit(factor=3, addend=1)
+    assert asked() == ["False", "True", "False", "False"]
+
+
+def test_nothing_is_noted_where_nothing_can_be_kept(little: Little, tmp_path: Path) -> None:
+    (little.package / "__pycache__").write_text("in the way")
+    (tmp_path / "cache").write_text("in the way")
+    program = (
+        "from little.kernel_folder import is_compiled, note_compiled\n"
+        "note_compiled('watch'); print(is_compiled('watch'))"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(
+        command, env=little.environment, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == "False"

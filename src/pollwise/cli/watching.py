@@ -47,6 +47,13 @@ def watch(
     ] = None,
     keep: KeepOption = None,
     allow_private: AllowPrivateOption = None,
+    first_copies: Annotated[
+        str | None,
+        typer.Option(
+            help="Polls a time of pages never polled. If it is above the budget they do not wait"
+            " for it. Default: 1/second."
+        ),
+    ] = None,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -67,6 +74,7 @@ def watch(
         "not_modified_cost": not_modified_cost,
         "keep": keep,
         "allow_private": allow_private,
+        "first_copies": first_copies,
     }
     watch_pages(
         named_pages(urls or [], file),

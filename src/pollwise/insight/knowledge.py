@@ -7,20 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from pollwise.errors import InputError, StateError, StoreError
+from pollwise.errors import InputError, StoreError
 from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
-from pollwise.policies.arrays import check_state
-from pollwise.policies.base import Policy
+from pollwise.insight.learned import learned_by
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
-from pollwise.types import Page, StateDict
+from pollwise.types import Page
 
-__all__ = ["Knowledge", "learned_by", "read_knowledge"]
+__all__ = ["Knowledge", "read_knowledge"]
 
 _SEED = 1
 _POLLS_AT_ONCE = 65_536
@@ -98,19 +97,6 @@ class Knowledge:
         return Spread.of_polls(ages, gaps, chances, polls["changed"], period)
 
 
-def learned_by(store: Store, policy: Policy) -> StateDict | None:
-    """What a policy of this kind has learned; None: nothing is stored, or only with other arrays,
-    such as those of an earlier version.
-    """
-    try:
-        learned = store.load_learned()
-        if learned is not None:
-            check_state(learned, policy.state_dict([]))
-    except StateError:
-        return None
-    return learned
-
-
 def read_knowledge(db: Path) -> Knowledge:
     """What the database of a watch tells; it may be at work meanwhile.
 
@@ -128,7 +114,7 @@ def read_knowledge(db: Path) -> Knowledge:
                 f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
                 f" {db}` tells what is in it"
             )
-        scheduler = settings.scheduler(len(records))
+        scheduler = settings.scheduler_without_first_copies(len(records))
         state = store.scheduler_state()
         learned = learned_by(store, scheduler.policy)
         outcomes = store.outcomes()

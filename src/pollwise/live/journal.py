@@ -18,6 +18,7 @@ from pollwise.errors import StoreBusyError
 from pollwise.events import Command, Event
 from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreJournal
@@ -43,22 +44,26 @@ T = TypeVar("T")
 class InitialState:
     """What a run begins with: the pages, what was learned of them, the scheduler's state.
 
-    `learned` and `scheduler` are None if nothing was stored yet.
+    `learned` and `scheduler` are None if nothing was stored yet. `awaited`: the policy is not ready
+    before the event `PolicyReady`.
     """
 
     pages: tuple[Page, ...]
     learned: StateDict | None
     scheduler: str | None
+    awaited: bool = False
 
     def begin(self, scheduler: Scheduler) -> None:
         """Bring a new scheduler, with a new policy, into this state."""
+        if self.awaited and not isinstance(scheduler.policy, AwaitedPolicy):
+            scheduler.policy = AwaitedPolicy(scheduler.policy)
         scheduler.restore(self.pages, self.scheduler)
         if self.learned is not None:
             scheduler.policy.load_state_dict(self.learned)
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        head = json.dumps([[astuple(page) for page in self.pages], self.scheduler])
+        head = json.dumps([[astuple(page) for page in self.pages], self.scheduler, self.awaited])
         arrays: dict[str, Any] = {f"={k}": v for k, v in (self.learned or {}).items()}
         file = io.BytesIO()
         np.savez_compressed(file, head=np.array(head), **arrays)
@@ -68,9 +73,10 @@ class InitialState:
     def unpack(cls, data: bytes) -> Self:
         """What `pack` packed."""
         with np.load(io.BytesIO(data)) as arrays:
-            pages, scheduler = json.loads(str(arrays["head"]))
+            # Heads of earlier versions end after the scheduler.
+            pages, scheduler, *awaited = json.loads(str(arrays["head"]))
             learned = {name[1:]: arrays[name] for name in arrays.files if name.startswith("=")}
-        return cls(tuple(Page(*page) for page in pages), learned or None, scheduler)
+        return cls(tuple(Page(*page) for page in pages), learned or None, scheduler, *awaited)
 
 
 def rerun(
@@ -121,6 +127,8 @@ class Journal:
             self._log_room = 0
         elif isinstance(scheduler.policy, RequestController):
             self._log_room = _MOST_EVENTS
+        self._untold: set[int] = set()
+        """Pages that were polled, of which nothing learned is written yet."""
         self._scheduler_state = _Seldom(scheduler.state, clock, stop)
         self._other_states = _Seldom(states, clock, stop)
         # One thread for all writes.
@@ -181,13 +189,16 @@ class Journal:
         self._store.start_run(self._begun_at, self._settings, initial)
 
     def _batch(self, turn: Progress) -> Batch:
-        polled = {report.result.observation.page_id for report in turn.reports}
+        self._untold |= {report.result.observation.page_id for report in turn.reports}
+        learned = self._scheduler.policy.state_dict(sorted(self._untold)) if self._untold else None
+        if learned:  # an awaited policy gives nothing yet
+            self._untold.clear()
         events = turn.events if self._log_room > 0 else ()
         self._log_room -= len(events)
         return Batch(
             events=events,
             polls=tuple(report.result for report in turn.reports),
-            learned=self._scheduler.policy.state_dict(sorted(polled)) if polled else None,
+            learned=learned or None,
             scheduler=self._scheduler_state(),
             discovered=tuple(r.discovered for r in turn.reports if r.discovered is not None),
             states=self._other_states() or {},

@@ -13,6 +13,7 @@ from pollwise.events import (
     Command,
     Event,
     Linked,
+    PolicyReady,
     Poll,
     Polled,
     Rescored,
@@ -65,19 +66,22 @@ async def run(
     record: Callable[[Progress], Awaitable[None]],
     stop: asyncio.Event,
     staff: Callable[[], int] | None = None,
+    policy_ready: asyncio.Future[None] | None = None,
 ) -> None:
     """Poll the pages that the scheduler names until `stop` is set.
 
     `watched` holds the pages by id; it is kept up to date with what the polls find. `record` is
     awaited with what happened in each turn before the next, and once more at the end: keeping that,
     with the state of scheduler and policy at that moment, loses nothing that was observed. `staff`
-    is asked in each turn how many polls may be under way (None: any number). Polls under way at the
-    end are dropped. What `record` or a poll raises ends the loop.
+    is asked in each turn how many polls may be under way (None: any number). When `policy_ready`
+    is done the scheduler is told so (None: the policy is ready). Polls under way at the end are
+    dropped. What `record`, a poll or `policy_ready` raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
     turn = Progress((), ())
     staffed: int | None = None
+    awaited = [] if policy_ready is None else [policy_ready]
     try:
         while not stop.is_set():
             if staff is not None and (wanted := staff()) != staffed:
@@ -94,9 +98,14 @@ async def run(
             while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
                 if staff is not None and staff() != staffed:
                     break
+                if awaited and awaited[0].done():
+                    break
                 look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
-                await clock.wait([*under_way.polls, stopping], look_at)
+                await clock.wait([*under_way.polls, *awaited, stopping], look_at)
             turn = _turn(under_way.ended(), watched, clock())
+            if awaited and awaited[0].done():
+                awaited.pop().result()
+                turn = replace(turn, events=(PolicyReady(clock()), *turn.events))
         # The scheduler takes in what arrived at the last moment before it is recorded.
         for event in turn.events:
             scheduler.handle(event)

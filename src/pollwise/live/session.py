@@ -8,9 +8,8 @@ import asyncio
 import gc
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,19 +17,18 @@ from typing import Any, TypeVar
 import uvloop
 
 from pollwise.errors import StoreBusyError
-from pollwise.insight.knowledge import learned_by
 from pollwise.live.clock import Clock, LiveClock
+from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
-from pollwise.policies.arrays import not_after
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
-from pollwise.policies.rehearsal import rehearsal
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import Settings
+from pollwise.settings import Settings, WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
-from pollwise.types import Observation, Outcome
+from pollwise.types import Observation, Outcome, StateDict
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
@@ -41,9 +39,6 @@ from pollwise.web.robots_txt import RobotsTxt
 __all__ = ["Run", "Session", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
-
-_SILENT = 3.0
-"""Seconds after which people are told why nothing happens yet."""
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
@@ -56,8 +51,11 @@ class Session:
 
     `scheduler`, with its policy, must be new; None: the one that the settings make. `say` is told
     what people should know, in words: that it has to compile, or that what another kind of policy,
-    or an earlier version of this one, learned is forgotten. It compiles here, before an event loop
-    minds signals, so that Ctrl-C ends it at once.
+    or an earlier version of this one, learned is forgotten.
+
+    The first run on a machine compiles. A watch that has learned nothing yet fetches first copies
+    meanwhile. All others compile here, before an event loop minds signals, so that Ctrl-C ends it
+    at once: their pages cannot be put in order without the policy.
     """
 
     def __init__(
@@ -73,20 +71,30 @@ class Session:
         self.settings = settings
         self.clock = clock
         self._say = say
-        slow = threading.Timer(
-            _SILENT, say, ["getting ready: the first run compiles for about a minute"]
-        )
-        slow.daemon = True
-        slow.start()
-        try:
-            self._prepare(scheduler)
-        finally:
-            slow.cancel()
-
-    def _prepare(self, scheduler: Scheduler | None) -> None:
-        store, settings, clock = self.store, self.settings, self.clock
         store.set_back_times(clock())
         store.keep_versions(parse_retention(settings.keep))
+        self._learned: StateDict | None = None
+        self._awaited: AwaitedPolicy | None = None
+        compiles = not has_compiled(settings)
+        is_new = scheduler is None and not store.has_learned()
+        if isinstance(settings, WatchSettings) and is_new and compiles:
+            say(
+                "the first run compiles, which takes about a minute; first copies are fetched"
+                " meanwhile, and learning starts after it"
+            )
+            self._awaited = AwaitedPolicy()
+            self.scheduler = settings.scheduler(len(self.records), self._awaited)
+        else:
+            if compiles:
+                say("getting ready: the first run compiles, which takes about a minute")
+            self._prepare(scheduler)
+
+    def _prepare(self, scheduler: Scheduler | None) -> None:
+        # Here, because they load numba, which takes as long as a few polls.
+        from pollwise.insight.learned import learned_by
+        from pollwise.policies.arrays import not_after
+
+        store, settings, clock = self.store, self.settings, self.clock
         self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
         learned = learned_by(store, self.scheduler.policy)
         self._learned = None if learned is None else not_after(learned, clock())
@@ -95,8 +103,7 @@ class Session:
             store.forget_learned()
         # Before the first poll: polls under way would run out of time meanwhile, and their answers
         # would wait to be written down.
-        for _ in rehearsal(settings.policy(len(self.records))):
-            pass
+        rehearse(settings, len(self.records))
 
     @cached_property
     def records(self) -> list[PageRecord]:
@@ -120,21 +127,32 @@ class Session:
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
-        initial = InitialState(pages, self._learned, self.store.scheduler_state())
+        awaited = self._awaited
+        initial = InitialState(
+            pages, self._learned, self.store.scheduler_state(), awaited is not None
+        )
         initial.begin(self.scheduler)
         collected = self._recall(watched)
-        async with Journal(
-            self.store,
-            self.scheduler,
-            # What a collection begins with is in the store already.
-            None if collected else initial,
-            settings=self.settings.recorded(),
-            clock=self.clock,
-            stop=stop,
-            on_progress=lambda progress: on_progress(progress, watched),
-            say=self._say,
-            states=states,
-        ) as journal:
+        async with AsyncExitStack() as stack:
+            journal = await stack.enter_async_context(
+                Journal(
+                    self.store,
+                    self.scheduler,
+                    # What a collection begins with is in the store already.
+                    None if collected else initial,
+                    settings=self.settings.recorded(),
+                    clock=self.clock,
+                    stop=stop,
+                    on_progress=lambda progress: on_progress(progress, watched),
+                    say=self._say,
+                    states=states,
+                )
+            )
+            policy_ready = None
+            if awaited is not None:
+                policy_ready = await stack.enter_async_context(
+                    preparing(awaited, self.settings, len(pages), self._say)
+                )
             await run(
                 self.scheduler,
                 poller,
@@ -143,6 +161,7 @@ class Session:
                 record=journal.record,
                 stop=stop,
                 staff=staff,
+                policy_ready=policy_ready,
             )
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:

@@ -21,6 +21,7 @@ from pollwise.events import (
     HostBlocked,
     HostPaced,
     Linked,
+    PolicyReady,
     Poll,
     Polled,
     Removed,
@@ -30,10 +31,12 @@ from pollwise.events import (
     Together,
     WakeAt,
 )
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.cell_rate import CellRate
+from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
 from pollwise.types import Budget, Observation, Outcome, Page
 
@@ -58,6 +61,8 @@ class _Lease:
     """A poll under way, of a page as it was when the poll began."""
 
     page: _Terms
+    rates: tuple[CellRate, ...]
+    """What it was counted in."""
     started_at: float
     expires_at: float
 
@@ -68,6 +73,11 @@ class Scheduler:
     *Budget.* See `CellRate`. The real cost, known when the poll ends, corrects the position. At the
     start nothing has been saved up: the first poll starts with the first event, then one every
     1/rate seconds.
+
+    *First copies.* With `first_copies`, pages without a copy are polled once at this rate, those of
+    the largest weight first, before the policy is told of them. If the rate is above that of the
+    budget they do not wait for the budget, and count in it only if it has a poll left at that
+    moment; else all of them do both, and come before all others.
 
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
@@ -89,6 +99,9 @@ class Scheduler:
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
     `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
 
+    *A policy that is not ready.* With an `AwaitedPolicy` only first copies are polled, until
+    `PolicyReady`.
+
     `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
     `RequestController`. `InputError` for a budget or an option out of its range.
     """
@@ -104,6 +117,7 @@ class Scheduler:
         retry_after: float = 60.0,
         retry_ceiling: float = 7 * 86400.0,
         line: int = 64,
+        first_copies: Budget | None = None,
     ) -> None:
         require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
@@ -115,8 +129,9 @@ class Scheduler:
         demand = f"finite and at least retry_after ({retry_after})"
         require("Scheduler: retry_ceiling", retry_ceiling, fits, demand)
         require("Scheduler: line", line, line >= 0, "at least 0")
-        self.policy = policy
+        self.policy: Policy = policy
         self._cell_rate = CellRate(budget)
+        self._first_copies = None if first_copies is None else FirstCopies(first_copies)
         self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._lease = lease
@@ -177,6 +192,8 @@ class Scheduler:
             self._back_offs.set_back(ahead)
             self.saved_at = now
         self._cell_rate.begin(now)
+        if self._first_copies is not None:
+            self._first_copies.rate.begin(now)
 
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts and back-offs.
@@ -245,7 +262,21 @@ class Scheduler:
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
         self._pages.update((page.id, _Terms(page.scope, page.cost)) for page in new.values())
+        if self._first_copies is not None:
+            never_polled = [page for page in new.values() if self._is_never_polled(page)]
+            for page in never_polled:
+                self._first_copies.add(new.pop(page.id))
         self.policy.add(list(new.values()))
+
+    def _is_never_polled(self, page: Page) -> bool:
+        is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
+        return page.seen_at is None and not is_known
+
+    def _hand_over(self, page_id: int) -> None:
+        """Tell the policy of a page that was polled, if it was not told before."""
+        page = None if self._first_copies is None else self._first_copies.end(page_id)
+        if page is not None:
+            self.policy.add([page])
 
     def _note(self, event: Event, now: float) -> None:
         match event:
@@ -265,6 +296,9 @@ class Scheduler:
                 self._collecting(event).rescore(event.page_ids, event.relevances)
             case Staffed():
                 self._staff = event.polls
+            case PolicyReady():
+                if isinstance(self.policy, AwaitedPolicy):
+                    self.policy = self.policy.arrived()
             case Tick() | Together():
                 pass
 
@@ -281,6 +315,8 @@ class Scheduler:
         for page_id in page_ids:
             self._back_offs.end(page_id)
             if self._pages.pop(page_id, None) is not None:
+                if self._first_copies is not None:
+                    self._first_copies.end(page_id)
                 self.policy.discard([page_id])
 
     def _observe(self, observations: Iterable[Observation], now: float) -> None:
@@ -297,13 +333,15 @@ class Scheduler:
                 return False
             del self._leases[page_id]
             self._hosts.poll_ended(lease.page.scope, now)
-            self._cell_rate.correct(observation.cost - lease.page.cost, now)
+            for rate in lease.rates:
+                rate.correct(observation.cost - lease.page.cost, now)
         if page_id not in self._pages:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                self.policy.defer([page_id], now + self._back_offs.postponed(page_id))
+                self._postpone(page_id, now + self._back_offs.postponed(page_id))
             return False
+        self._hand_over(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
             if lease is not None:
                 self._back_offs.failed(observation, lease.started_at, now)
@@ -313,18 +351,25 @@ class Scheduler:
         self._back_offs.end(page_id)
         return True
 
+    def _postpone(self, page_id: int, until: float) -> None:
+        if self._first_copies is not None and page_id in self._first_copies:
+            self._first_copies.put_back(page_id, until)
+        else:
+            self.policy.defer([page_id], until)
+
     def _expire(self, now: float) -> None:
         """Count the polls whose leases have run out as failed."""
         while self._first_expiry() <= now:
             page_id, lease = self._leases.popitem(last=False)
             self._hosts.poll_lost(lease.page.scope, now)
             if page_id in self._pages:
+                self._hand_over(page_id)
                 failure = Observation(page_id, now, Outcome.FAILED, cost=lease.page.cost)
                 self._back_offs.failed(failure, lease.started_at, now)
 
     def _start_polls(self, now: float) -> tuple[list[Poll], float]:
         """Start as many polls as the budget allows; also when to ask the policy again."""
-        polls: list[Poll] = []
+        polls, first_copy_at = self._start_first_copies(now)
         passed_over = 0
         while now >= self._cell_rate.next_at:
             if len(self._leases) >= self._staff:
@@ -332,20 +377,40 @@ class Scheduler:
             page_id = self._hosts.next_page(now)
             if page_id is None:
                 if passed_over == _MOST_PASSED_OVER:
-                    return polls, now + _PAUSE
+                    return polls, min(now + _PAUSE, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:
                     ask_at = min(selection.wake_at, self._hosts.first_free)
                     # With a time that has come already, the caller would go round in circles.
-                    return polls, ask_at if ask_at > now else now + _PAUSE
+                    ask_at = ask_at if ask_at > now else now + _PAUSE
+                    return polls, min(ask_at, first_copy_at)
                 page_id = int(selection.page_ids[0])
                 if not self._may_start(page_id, now):
                     passed_over += 1
                     continue
             if page_id in self._pages:
-                self._start(page_id, now)
+                self._start(page_id, now, (self._cell_rate,))
                 polls.append(Poll(page_id))
-        return polls, self._cell_rate.next_at
+        return polls, min(self._cell_rate.next_at, first_copy_at)
+
+    def _start_first_copies(self, now: float) -> tuple[list[Poll], float]:
+        """Start polls of pages never polled; also when to go on with these."""
+        polls: list[Poll] = []
+        waiting = self._first_copies
+        if waiting is None:
+            return polls, math.inf
+        is_within_budget = waiting.rate.budget.rate <= self.budget.rate
+        rate = self._cell_rate if is_within_budget else waiting.rate
+        while now >= rate.next_at:
+            if len(self._leases) >= self._staff:
+                return polls, math.inf
+            page_id = waiting.take(now, self._hosts.free_at)
+            if page_id is None:
+                return polls, waiting.next_at
+            rates = [each for each in (self._cell_rate, rate) if now >= each.next_at]
+            self._start(page_id, now, tuple(dict.fromkeys(rates)))
+            polls.append(Poll(page_id))
+        return polls, rate.next_at if waiting else math.inf
 
     def _may_start(self, page_id: int, now: float) -> bool:
         """Whether a selected page can be polled now; if not, it waits in line or is deferred."""
@@ -368,10 +433,11 @@ class Scheduler:
             self.policy.defer([page_id], self._hosts.turn_away(page.scope, now))
         return False
 
-    def _start(self, page_id: int, now: float) -> None:
+    def _start(self, page_id: int, now: float, rates: tuple[CellRate, ...]) -> None:
         page = self._pages[page_id]
-        self._cell_rate.spend(page.cost, now)
-        self._leases[page_id] = _Lease(page, now, now + self._lease)
+        for rate in rates:
+            rate.spend(page.cost, now)
+        self._leases[page_id] = _Lease(page, rates, now, now + self._lease)
         self._hosts.poll_begun(page.scope, now)
 
     def _first_expiry(self) -> float:

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from pollwise import kernel_cache
 from pollwise.errors import InputError
+from pollwise.kernel_folder import kernel_folder
 from pollwise.policies.arrays import LEASED, READY
 from pollwise.policies.compiled import CompiledPolicy, Kernels, register
 from pollwise.types import Observation, Outcome, Page
@@ -75,7 +75,7 @@ def test_code_for_a_state_of_somebody_else_is_not_kept_on_disk():
     policy = LastFirst()
     policy.add([Page(0)])
     policy.select(1.0, 1)
-    kept = [path.name for path in Path(kernel_cache._folder()).rglob("*.nbi")]
+    kept = [path.name for path in Path(kernel_folder()).rglob("*.nbi")]
     assert kept
     assert not [name for name in kept if "OneArray" in name]
 

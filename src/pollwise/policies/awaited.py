@@ -1,0 +1,67 @@
+"""A policy that is not there yet: it is being compiled, or loaded."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pollwise.policies.base import Policy
+from pollwise.types import Observation, Page, Selection, StateDict
+
+__all__ = ["AwaitedPolicy"]
+
+
+class AwaitedPolicy:
+    """Stands in for a policy until `arrived`: selects nothing, and notes what it is told.
+
+    The policy is told the same, in the same order, so that it comes out as if it had been there all
+    along. `policy`: the one that comes, if it is there already; else `prepare` gives it.
+    """
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self._policy = policy
+        self._told: list[Callable[[Policy], None]] = []
+        self._passed_on = 0
+
+    def prepare(self, policy: Policy) -> None:
+        """Tell a new policy what was noted so far; another thread may do so meanwhile."""
+        self._policy = policy
+        self._pass_on(policy)
+
+    def arrived(self) -> Policy:
+        """The policy, which knows all that was noted."""
+        assert self._policy is not None, "prepare it first"
+        self._pass_on(self._policy)
+        return self._policy
+
+    def add(self, pages: Sequence[Page]) -> None:
+        """Note the pages."""
+        self._told.append(lambda policy: policy.add(pages))
+
+    def discard(self, page_ids: Sequence[int]) -> None:
+        """Note that these pages are watched no longer."""
+        self._told.append(lambda policy: policy.discard(page_ids))
+
+    def select(self, now: float, limit: int) -> Selection:
+        """No page, whatever the time."""
+        return Selection(np.empty(0, np.int64))
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Note the observations."""
+        self._told.append(lambda policy: policy.observe(observations))
+
+    def defer(self, page_ids: Sequence[int], until: float) -> None:
+        """Note that these pages are to wait."""
+        self._told.append(lambda policy: policy.defer(page_ids, until))
+
+    def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
+        """Nothing: it has learned nothing yet."""
+        return {}
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Note what was learned before."""
+        self._told.append(lambda policy: policy.load_state_dict(state))
+
+    def _pass_on(self, policy: Policy) -> None:
+        for tell in self._told[self._passed_on :]:
+            tell(policy)
+            self._passed_on += 1

@@ -1,0 +1,127 @@
+"""Pages that were never polled, which need no policy: those of the largest weight come first."""
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable
+
+from pollwise.scheduler.cell_rate import CellRate
+from pollwise.types import Budget, Page
+
+__all__ = ["FirstCopies"]
+
+_Place = tuple[float, int, int]
+"""Of a page in the order of its scope: -weight/cost, its turn, its id."""
+
+
+class FirstCopies:
+    """The pages that wait for their first answer, whatever it is, and the rate at which they may.
+
+    They are polled in the order of weight per cost, then in that in which they came, as far as
+    their hosts are free. One choice takes time in proportion to the logarithm of the pages.
+
+    >>> waiting = FirstCopies(Budget(rate=1.0))
+    >>> for page in (Page(0, scope="a"), Page(1, scope="a", weight=2.0), Page(2, scope="b")):
+    ...     waiting.add(page)
+    >>> is_free = lambda scope, now: 5.0 if scope == "a" else now
+    >>> waiting.take(0.0, is_free), waiting.take(0.0, is_free), waiting.next_at
+    (2, None, 5.0)
+    >>> waiting.take(5.0, lambda scope, now: now)
+    1
+    """
+
+    def __init__(self, rate: Budget) -> None:
+        self.rate = CellRate(rate)
+        self._pages: dict[int, Page] = {}
+        self._turns = itertools.count()
+        # Where a page waits: its place in line, or until when it is held. It is polled: neither.
+        self._places: dict[int, _Place] = {}
+        self._held_until: dict[int, float] = {}
+        self._by_scope: dict[str, list[_Place]] = {}
+        # Each scope with pages is in one of these heaps: with its first page, or when to look at
+        # it again because its host is busy. What is outdated is dropped late.
+        self._free: list[tuple[_Place, str]] = []
+        self._busy: list[tuple[float, str]] = []
+        self._waiting: set[str] = set()
+        self._held: list[tuple[float, int]] = []
+
+    def __contains__(self, page_id: int) -> bool:
+        return page_id in self._pages
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def add(self, page: Page) -> None:
+        """Let a page wait for its first poll."""
+        self._pages[page.id] = page
+        self._line_up(page)
+
+    def put_back(self, page_id: int, until: float) -> None:
+        """Let a page that was taken wait again, from a time on: it was not asked for."""
+        self._held_until[page_id] = until
+        heapq.heappush(self._held, (until, page_id))
+
+    def end(self, page_id: int) -> Page | None:
+        """Take out a page that waits no longer; None: it did not wait."""
+        self._places.pop(page_id, None)
+        self._held_until.pop(page_id, None)
+        return self._pages.pop(page_id, None)
+
+    def take(self, now: float, free_at: Callable[[str, float], float]) -> int | None:
+        """The page to poll now, which is not given again; None: there is none.
+
+        `free_at` gives the time from which a scope may be polled, as `Hosts.free_at`.
+        """
+        while self._held and self._held[0][0] <= now:
+            until, page_id = heapq.heappop(self._held)
+            if self._held_until.get(page_id) == until:
+                del self._held_until[page_id]
+                self._line_up(self._pages[page_id])
+        while self._busy and self._busy[0][0] <= now:
+            _, scope = heapq.heappop(self._busy)
+            self._waiting.discard(scope)
+            self._offer(scope)
+        while self._free:
+            place, scope = heapq.heappop(self._free)
+            line = self._by_scope.get(scope)
+            if scope in self._waiting or line is None:
+                continue
+            page_id = place[-1]
+            if line[0] == place and self._places.get(page_id) == place:
+                free = free_at(scope, now)
+                if free > now:
+                    self._waiting.add(scope)
+                    heapq.heappush(self._busy, (free, scope))
+                    continue
+                heapq.heappop(line)
+                del self._places[page_id]
+                self._offer(scope)
+                return page_id
+            if line[0] == place:
+                heapq.heappop(line)
+            self._offer(scope)
+        return None
+
+    @property
+    def next_at(self) -> float:
+        """When `take` may give a page again, as far as hosts tell; infinite: none waits.
+
+        Only of use after it gave none.
+        """
+        times = [heap[0][0] for heap in (self._busy, self._held) if heap]
+        return min(times, default=math.inf)
+
+    def _line_up(self, page: Page) -> None:
+        place = (-page.weight / page.cost, next(self._turns), page.id)
+        self._places[page.id] = place
+        heapq.heappush(self._by_scope.setdefault(page.scope, []), place)
+        if page.scope not in self._waiting and self._by_scope[page.scope][0] == place:
+            self._offer(page.scope)
+
+    def _offer(self, scope: str) -> None:
+        """Let the first page of a scope be chosen."""
+        line = self._by_scope[scope]
+        if line:
+            heapq.heappush(self._free, (line[0], scope))
+        else:
+            del self._by_scope[scope]
