@@ -24,7 +24,10 @@ def watch(
     urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
     file: Annotated[
         Path | None,
-        typer.Option(help="A file with a URL a line, perhaps weight=W cost=C after it."),
+        typer.Option(
+            help="A file with a URL a line, perhaps weight=W cost=C at-least=N/TIME at-most=N/TIME"
+            " after it."
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -47,6 +50,14 @@ def watch(
     ] = None,
     keep: KeepOption = None,
     allow_private: AllowPrivateOption = None,
+    at_least: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/week, or none. Default: none."),
+    ] = None,
+    at_most: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
+    ] = None,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -67,6 +78,8 @@ def watch(
         "not_modified_cost": not_modified_cost,
         "keep": keep,
         "allow_private": allow_private,
+        "at_least": at_least,
+        "at_most": at_most,
     }
     watch_pages(
         named_pages(urls or [], file),

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pollwise.checks import require
+from pollwise.errors import InputError
+from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Outcome, Page
 
-__all__ = ["BoundedPages", "Bounds", "longest_by_default"]
+__all__ = ["BoundedPages", "Bounds", "longest_by_default", "read_bounds"]
 
 _DEFAULT_LONGEST = 30 * 86_400.0
 _ROUNDS = 10.0
@@ -22,6 +24,9 @@ _ROUNDS = 10.0
 _RUN = 12
 """Polls in a row that found a change, after which a page is taken to change whenever it is polled.
 """
+
+
+_LOOKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,24 @@ class Bounds:
         require("Bounds: shortest", self.shortest, fits, "finite and at least 0")
         fits = self.longest > 0 and self.longest >= self.shortest
         require("Bounds: longest", self.longest, fits, f"above 0, at least {self.shortest}")
+
+
+def read_bounds(at_least: str | None, at_most: str | None) -> tuple[float | None, float | None]:
+    """The most and the least seconds between two polls, from frequencies as people write them.
+
+    None: not told. `InputError` for a text that is no frequency, or for more at least than at most.
+
+    >>> read_bounds("1/day", None)
+    (86400.0, None)
+    """
+    longest = None if at_least is None else parse_interval("at-least", at_least)
+    shortest = None if at_most is None else parse_interval("at-most", at_most)
+    if longest is not None and shortest is not None and longest < shortest:
+        raise InputError(
+            f"at-least {at_least} asks for more polls than at-most {at_most} allows:"
+            " change one of them"
+        )
+    return longest, shortest
 
 
 def longest_by_default(round_time: float) -> float:
@@ -326,8 +349,8 @@ def _is_looked_at(own: _Own) -> bool:
     """Whether a page that always changes is polled once more at once.
 
     A page that changes whenever it is asked for, such as one that shows the time, has then changed
-    again; one that has much news has not, and is free again. In case that was mere chance it is
-    repeated after twice as many polls.
+    again; one that has much news has not, and is free again. In case it did by chance that is done
+    twice, and again after twice as many polls.
     """
     times, rest = divmod(own.changes, _RUN)
-    return rest == 0 and times & (times - 1) == 0
+    return rest < _LOOKS and times & (times - 1) == 0

@@ -431,11 +431,11 @@ class Scheduler:
 
     def _hold(self, page_id: int, now: float) -> bool:
         """Hold a selected page back if it was polled too lately; whether it was."""
-        if page_id in self._pages and page_id not in self._leases:
-            if self._bounds.earliest(page_id) > now:
-                self._bounds.hold(page_id)
-                return True
-        return False
+        known = page_id in self._pages and page_id not in self._leases
+        if not known or self._bounds.earliest(page_id) <= now:
+            return False
+        self._bounds.hold(page_id)
+        return True
 
     def _may_start(self, page_id: int, now: float) -> bool:
         """Whether a selected page can be polled now; if not, it waits in line or is deferred."""
