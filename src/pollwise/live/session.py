@@ -122,6 +122,12 @@ class Session:
         pages = tuple(own.page for own in watched.values())
         initial = InitialState(pages, self._learned, self.store.scheduler_state())
         initial.begin(self.scheduler)
+        demanded = self.scheduler.bounds.demanded() / self.scheduler.budget.rate
+        if demanded > 1:
+            self._say(
+                f"at-least bounds need {demanded:.0%} of the budget: pages are polled in the order"
+                " of their deadlines, later than asked for; allow more polls or ask for fewer"
+            )
         collected = self._recall(watched)
         async with Journal(
             self.store,

@@ -213,9 +213,20 @@ class BoundedPages:
         """When a page is to be polled at the latest; infinite: there is no such time."""
         return self._deadline(self._pages[page_id])
 
-    def intervals(self, page_id: int) -> tuple[float, float]:
-        """The least and the most seconds between two polls of a page."""
-        return self._intervals(self._pages[page_id])
+    def intervals(self, page_id: int, rate: float | None = None) -> tuple[float, float]:
+        """The least and the most seconds between two polls of a page.
+
+        `rate`: under another budget, in cost units a second; None: under the present one.
+        """
+        return self._intervals(self._pages[page_id], rate)
+
+    def demanded(self) -> float:
+        """Cost units a second that it takes to poll pages as often as users want at least."""
+        return sum(
+            own.cost / self._intervals(own)[1]
+            for own in self._pages.values()
+            if self._is_demanded(own)
+        )
 
     def hold(self, page_id: int) -> None:
         """The policy selected a page too soon: keep it until it may be polled."""
@@ -285,8 +296,11 @@ class BoundedPages:
         """
         self._loaded = {int(page_id): int(changes) for page_id, changes in rows}
 
-    def _intervals(self, own: _Own) -> tuple[float, float]:
-        bounds, round_time = self._bounds, self._costs / self.rate
+    def _is_demanded(self, own: _Own) -> bool:
+        return (self._bounds.longest if own.longest is None else own.longest) < math.inf
+
+    def _intervals(self, own: _Own, rate: float | None = None) -> tuple[float, float]:
+        bounds, round_time = self._bounds, self._costs / (rate or self.rate)
         longest = bounds.longest if own.longest is None else own.longest
         shortest = bounds.shortest if own.shortest is None else own.shortest
         if own.longest is None:
@@ -329,8 +343,8 @@ class BoundedPages:
                 self._look(page_id, own)
                 continue
             own.looks_at = -math.inf
-            demanded = min(self._bounds.longest, own.longest or math.inf) < math.inf
-            queue = self._demanded if demanded or self._always_changes(own) else self._by_default
+            wanted = self._is_demanded(own) or self._always_changes(own)
+            queue = self._demanded if wanted else self._by_default
             queue.add(own.scope, deadline, page_id)
 
     def _is_overdue(self, page_id: int, now: float) -> bool:
