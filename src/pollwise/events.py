@@ -171,7 +171,15 @@ def _row(event: Event) -> list[Any]:
     if isinstance(event, Linked):
         links = event.links
         return [kind, event.now, event.page_id, links.targets.tolist(), links.anchors, links.places]
+    if isinstance(event, Added):
+        return [kind, event.now, [_page_row(page) for page in event.pages]]
     return [kind, *astuple(event)]
+
+
+def _page_row(page: Page) -> tuple[Any, ...]:
+    """The fields of a page; without its bounds if it has none, as almost all have none."""
+    *fields, longest, shortest = astuple(page)
+    return (*fields,) if longest is None and shortest is None else (*fields, longest, shortest)
 
 
 def decode(line: str) -> Event:

@@ -15,6 +15,7 @@ from pollwise.objectives import objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.relevance.topic import Topic
+from pollwise.scheduler.bounds import Bounds, read_bounds
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreReader
@@ -38,6 +39,8 @@ _LINE = 1
 """Pages that may wait for a busy host of a collection: the robot had better choose anew each time,
 by what it has learned."""
 _NO_TOPIC = Topic()
+_NONE = "none"
+"""No bound."""
 
 
 def _budget(text: str, pages: int) -> Budget:
@@ -52,9 +55,11 @@ class WatchSettings:
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
-    `WebPoller`. `keep` says which versions of pages are kept, as `parse_retention` reads it;
-    `allow_private`: redirects may lead to any address, see `HttpFetcher`. `first_copies` is a
-    budget too, for pages never polled: see `Scheduler`. `InputError` for values out of range.
+    `WebPoller`. `at_least` and `at_most` say how often each page is polled that says nothing else
+    itself: frequencies such as 1/week, or none. `first_copies` is a budget too, for pages never
+    polled: see `Scheduler`. `keep` says which versions of pages are kept, as `parse_retention`
+    reads it; `allow_private`: redirects may lead to any address, see `HttpFetcher`. `InputError`
+    for values out of range.
     """
 
     budget: str = "60/hour"
@@ -65,10 +70,13 @@ class WatchSettings:
     keep: str = "all"
     allow_private: bool = False
     first_copies: str = "1/second"
+    at_least: str = _NONE
+    at_most: str = _NONE
 
     def __post_init__(self) -> None:
         parse_budget(self.budget)
         parse_budget(self.first_copies)
+        self._bounds()
         parse_retention(self.keep)
         objective(self.objective, **self.parameters)
         require_share("watch", "revert_worth", self.revert_worth)
@@ -87,11 +95,18 @@ class WatchSettings:
             self.policy(pages) if policy is None else policy,
             _budget(self.budget, pages),
             first_copies=_budget(self.first_copies, pages),
+            bounds=self._bounds(),
         )
 
     def scheduler_without_first_copies(self, pages: int) -> Scheduler:
         """A new one whose policy is told of all pages at once, to look at what it knows."""
-        return Scheduler(self.policy(pages), _budget(self.budget, pages))
+        return Scheduler(self.policy(pages), _budget(self.budget, pages), bounds=self._bounds())
+
+    def _bounds(self) -> Bounds:
+        longest, shortest = read_bounds(
+            *(None if text == _NONE else text for text in (self.at_least, self.at_most))
+        )
+        return Bounds(math.inf if longest is None else longest, shortest or 0.0, automatic=True)
 
     def recorded(self) -> dict[str, Any]:
         """As the store keeps it."""

@@ -53,7 +53,8 @@ class Page:
     to change alike and together.
 
     *What users want*: `weight` says what a change of this page is worth, `cost` what a poll takes
-    from the budget.
+    from the budget. `longest_interval` and `shortest_interval` are the most and the least seconds
+    between two polls of it; None: as for all pages.
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
     so the first poll tells nothing of change. The current page is in the store and, during a run,
@@ -68,6 +69,8 @@ class Page:
     seen_at: float | None = None
     site: str = ""
     kind: str = ""
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pollwise.settings import (
     read_settings,
 )
 from pollwise.store import Store
+from pollwise.types import Page
 
 WHALES = topic("blue whales", ["The whale sings."])
 
@@ -33,6 +34,8 @@ WHALES = topic("blue whales", ["The whale sings."])
             revert_worth=0.5,
             not_modified_cost=0.1,
             keep="90d",
+            at_least="1/week",
+            at_most="1/minute",
         ),
         CollectSettings(topic=WHALES, subject="whales", keep="20"),
     ],
@@ -67,6 +70,9 @@ def test_a_collection_keeps_its_topic_and_not_the_options_of_a_run() -> None:
         ({"objective": "ephemeral"}, "decay"),
         ({"revert_worth": 2.0}, "revert_worth"),
         ({"keep": "long"}, "keep 'long'"),
+        ({"at_least": "often"}, "at-least 'often'"),
+        ({"at_most": "1/day/page"}, "at-most '1/day/page'"),
+        ({"at_least": "2/day", "at_most": "1/day"}, "at-least 2/day asks for more polls than"),
     ],
 )
 def test_what_cannot_be_is_one_line_at_once(told: dict[str, object], why: str) -> None:
@@ -115,3 +121,10 @@ def test_what_kind_of_run_it_was_is_known_whatever_else_is_kept(
         assert not is_collection(store)
         store.start_run(0.0, kept | {"topic": asdict(WHALES)}, None)
         assert is_collection(store)
+
+
+def test_bounds_hold_for_the_pages_that_say_nothing_else() -> None:
+    scheduler = WatchSettings(budget="60/hour", at_least="1/day", at_most="none").scheduler(2)
+    scheduler.restore([Page(0), Page(1, longest_interval=3600.0, shortest_interval=60.0)], None)
+    assert scheduler.bounds.intervals(0) == (0.0, 86400.0)
+    assert scheduler.bounds.intervals(1) == (60.0, 3600.0)

@@ -24,7 +24,10 @@ def watch(
     urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
     file: Annotated[
         Path | None,
-        typer.Option(help="A file with a URL a line, perhaps weight=W cost=C after it."),
+        typer.Option(
+            help="A file with a URL a line, perhaps weight=W cost=C at-least=N/TIME at-most=N/TIME"
+            " after it."
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -54,6 +57,14 @@ def watch(
             " for it. Default: 1/second."
         ),
     ] = None,
+    at_least: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/week, or none. Default: none."),
+    ] = None,
+    at_most: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
+    ] = None,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -75,6 +86,8 @@ def watch(
         "keep": keep,
         "allow_private": allow_private,
         "first_copies": first_copies,
+        "at_least": at_least,
+        "at_most": at_most,
     }
     watch_pages(
         named_pages(urls or [], file),

@@ -66,6 +66,7 @@ def _print_watched(page: Explanation) -> None:
         ("price of a poll", f"{page.price:.3g}"),
         ("due (UTC)", moment(page.due_at)),
         ("next poll (UTC)", moment(page.next_poll_at)),
+        ("at the latest (UTC)", moment(page.latest_poll_at)),
         ("why", _reason(page)),
     ]
     if page.host_free_at is not None:
@@ -96,8 +97,19 @@ def _reason(page: Explanation) -> str:
         return f"its server says it is gone: it rests{until}, ever longer, before the next look"
     if math.isinf(page.index):
         reason = "there is no copy yet, or it is long overdue: it comes before all others"
-    elif page.due_at is not None and math.isinf(page.due_at):
-        reason = "its index never reaches the price: other pages are worth more, for now"
+    elif page.earliest_poll_at is not None and page.slowed:
+        reason = (
+            f"the latest {page.changes_in_row} polls all found a change, as if it changed whenever"
+            " it is polled: it gets its share of the budget and no more, until"
+            f" {moment(page.earliest_poll_at)}"
+        )
+    elif page.earliest_poll_at is not None and page.index >= page.price:
+        reason = f"it is polled as often as it may be: not before {moment(page.earliest_poll_at)}"
+    elif page.due_at is not None and page.due_at == page.latest_poll_at:
+        reason = (
+            "its index does not reach the price by then, as other pages are worth more: it is"
+            " polled because no page may wait for longer"
+        )
     elif page.index >= page.price:
         reason = "its index has reached the price: it is polled as soon as the budget allows"
     else:

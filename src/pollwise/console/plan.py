@@ -3,7 +3,7 @@
 from rich.table import Column, Table
 
 from pollwise.console.streams import stdout
-from pollwise.console.tables import interval
+from pollwise.console.tables import count, interval
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.plan import Plan
 
@@ -26,7 +26,8 @@ def print_plan(plan: Plan) -> None:
         *(Column(heading, justify="right") for heading in _COLUMNS),
         title=f"{plan.pages:,} pages, {plan.budget}, objective {plan.objective}",
         caption="In brackets: four weeks of five lie between these. One more cost unit a day finds"
-        " so many more changes a day, and adds so much freshness. As if all hosts could keep up.",
+        " so many more changes a day, and adds so much freshness. As if all hosts could keep up."
+        + _bounds(plan),
     )
     budgets = {f"× {budget.factor:g}": budget for budget in plan.results}
     if plan.wanted is not None:
@@ -42,6 +43,23 @@ def print_plan(plan: Plan) -> None:
             f"{budget.marginal_freshness:.2g}",
         )
     stdout().print(table)
+
+
+def _bounds(plan: Plan) -> str:
+    """What bounds cost, in words; empty: nobody asked for any, and no page is slowed down."""
+    cost, parts = plan.bounds, []
+    if cost.at_least_per_day > 0:
+        parts.append(
+            f"At-least bounds take {cost.at_least_per_day:,.4g} a day, {cost.share:.0%} of the"
+            " budget."
+        )
+    if cost.slowed:
+        parts.append(
+            f"{count(cost.slowed, 'page')} changed whenever polled, so polled once a round at most."
+        )
+    if parts:
+        parts.append(f"Without bounds polls would find {cost.found_per_day_without:.3g} a day.")
+    return "".join(f" {part}" for part in parts)
 
 
 def _below(figure: Interval, form: str) -> str:

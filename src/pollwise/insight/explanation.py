@@ -1,5 +1,6 @@
 """What `pollwise explain` tells of a page of a database, which may be at work meanwhile."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +65,14 @@ class Explanation:
     made; None: there is no copy.
 
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
-    whose index never reaches the `price` of a poll is never due. `due_at` is None if the page rests
-    after a failure, until `rests_until` if that was stored. `host_free_at` is None if the host may
-    be polled now. `next_poll_at` is when nothing but the budget holds the page back any more; None:
-    not known.
+    whose index never reaches the `price` of a poll is due at `latest_poll_at`. `due_at` is None if
+    the page rests after a failure, until `rests_until` if that was stored. `host_free_at` is None
+    if the host may be polled now. `next_poll_at` is when nothing but the budget holds the page back
+    any more; None: not known.
+
+    `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
+    now, and there is no copy yet. `changes_in_row` counts the latest polls that all found a change;
+    `slowed`: so many that the page is polled once a round of all pages at most.
     """
 
     url: str
@@ -93,6 +98,10 @@ class Explanation:
     due_at: float | None
     rests_until: float | None
     host_free_at: float | None
+    earliest_poll_at: float | None
+    latest_poll_at: float | None
+    changes_in_row: int
+    slowed: bool
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
 
@@ -111,7 +120,8 @@ def _explain_watched(db: Path, address: str) -> Explanation:
     known = read_knowledge(db)
     page, now = record.page, known.now
     estimate = known.policy.estimate(page.id, now)
-    due_at, rests_until, host_free_at, next_poll_at = _waits(known, record, estimate.due_at, now)
+    waits = _waits(known, record, estimate.due_at, now)
+    bounds = known.scheduler.bounds
     has_copy = page.seen_at is not None
     return Explanation(
         url=page.url,
@@ -134,10 +144,14 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         index=estimate.index,
         price=estimate.price,
         budget=known.settings.budget,
-        due_at=due_at,
-        rests_until=rests_until,
-        host_free_at=host_free_at,
-        next_poll_at=next_poll_at,
+        due_at=waits.due_at,
+        rests_until=waits.rests_until,
+        host_free_at=waits.host_free_at,
+        earliest_poll_at=waits.earliest,
+        latest_poll_at=waits.latest,
+        changes_in_row=bounds.changes_in_row(page.id),
+        slowed=bounds.is_slowed(page.id),
+        next_poll_at=waits.next_poll_at,
         recent=tuple(RecentPoll(o.polled_at, o.outcome, o.reverted) for o in recent),
     )
 
@@ -154,23 +168,38 @@ def _records(db: Path, address: str) -> tuple[PageRecord, list[Observation], int
         return record, recent, len(store.versions(record.page.id))
 
 
-def _waits(
-    known: "Knowledge", record: PageRecord, index_due_at: float, now: float
-) -> tuple[float | None, float | None, float | None, float | None]:
-    """`due_at`, `rests_until`, `host_free_at` and `next_poll_at`.
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """What the next poll waits for; see `Explanation`."""
 
-    `index_due_at` is when the index reaches the price; a page that rests is not due by its index.
+    due_at: float | None
+    rests_until: float | None
+    host_free_at: float | None
+    earliest: float | None
+    latest: float | None
+    next_poll_at: float | None
+
+
+def _waits(known: "Knowledge", record: PageRecord, index_due_at: float, now: float) -> _Waits:
+    """`index_due_at` is when the index reaches the price; a page that rests is not due by that.
+
+    A page without a copy is due now, whatever its bounds are.
     """
+    page, scheduler = record.page, known.scheduler
     rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
-    due_at = None if rests else index_due_at
-    rests_until = known.scheduler.rests_until(record.page.id) if rests else None
-    host_free_at = known.scheduler.host_free_at(record.page.scope, now)
+    latest = scheduler.bounds.deadline(page.id)
+    earliest = scheduler.bounds.earliest(page.id)
+    due_at = None if rests else min(index_due_at, latest)
+    rests_until = scheduler.rests_until(page.id) if rests else None
+    host_free_at = scheduler.host_free_at(page.scope, now)
     waits_for = rests_until if rests else due_at
-    return (
+    return _Waits(
         due_at,
         rests_until,
         host_free_at if host_free_at > now else None,
-        None if waits_for is None else max(waits_for, host_free_at, now),
+        earliest if earliest > now else None,
+        latest if latest < math.inf and page.seen_at is not None else None,
+        None if waits_for is None else max(waits_for, earliest, host_free_at, now),
     )
 
 

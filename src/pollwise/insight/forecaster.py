@@ -67,7 +67,8 @@ class Forecaster:
     probabilities by `hope`: a function of the seconds per round of all pages that gives a row for
     each page or one for all. Even a page of little worth is polled once in `patience` rounds if it
     has changed by then with a probability of at least `patience_chance`; an infinite `patience`
-    turns this off.
+    turns this off. `intervals` gives for a budget the least and the most seconds between two polls
+    of each page; None: there are no such bounds.
 
     >>> from pollwise.objectives import Detection
     >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
@@ -90,6 +91,7 @@ class Forecaster:
         patience: float = np.inf,
         patience_chance: float = 0.0,
         examples: float = np.inf,
+        intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
     ) -> None:
         self._rates = np.asarray(rates, np.float64)
         self._probabilities = np.asarray(probabilities, np.float64)
@@ -111,10 +113,17 @@ class Forecaster:
             hope=hope,
             patience=patience,
             patience_chance=patience_chance,
+            intervals=intervals,
         )
 
     @classmethod
-    def of(cls, policy: "BayesianIndex", pages: Sequence[Page], budget: float) -> Self:
+    def of(
+        cls,
+        policy: "BayesianIndex",
+        pages: Sequence[Page],
+        budget: float,
+        intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
+    ) -> Self:
         """For the pages that a policy watches, from what it has learned under this budget."""
         page_ids = [page.id for page in pages]
         rates, probabilities = policy.rate_posteriors(page_ids)
@@ -129,6 +138,7 @@ class Forecaster:
             patience=policy.patience,
             patience_chance=policy.patience_chance,
             examples=policy.examples,
+            intervals=intervals,
         ).calibrated(budget, policy.recalibrated)
 
     def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pollwise.errors import InputError, StoreError
+from pollwise.errors import InputError, StateError, StoreError
 from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
@@ -58,8 +59,18 @@ class Knowledge:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        """Forecasts for all pages."""
+        """Forecasts for all pages, within their bounds."""
+        return Forecaster.of(self.policy, self.pages, self.rate, self._intervals)
+
+    @cached_property
+    def unbounded_forecaster(self) -> Forecaster:
+        """Forecasts as if pages had no bounds."""
         return Forecaster.of(self.policy, self.pages, self.rate)
+
+    def _intervals(self, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        bounds = self.scheduler.bounds
+        shortest, longest = np.array([bounds.intervals(page.id, budget) for page in self.pages]).T
+        return shortest, longest
 
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
@@ -128,4 +139,5 @@ def read_knowledge(db: Path) -> Knowledge:
             " another file"
         ) from error
     now = max(time.time(), scheduler.saved_at)
+    scheduler.begin(now)
     return Knowledge(tuple(records), settings, scheduler, outcomes, now)

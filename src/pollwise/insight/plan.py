@@ -10,7 +10,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.knowledge import Knowledge, read_knowledge
 
-__all__ = ["Plan", "PlannedBudget", "read_plan"]
+__all__ = ["BoundsCost", "Plan", "PlannedBudget", "read_plan"]
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 _DAY = 86_400.0
@@ -38,10 +38,27 @@ class PlannedBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundsCost:
+    """What the bounds on polls cost of the present budget.
+
+    `at_least_per_day` are the cost units a day that at-least bounds demand, `share` what part of
+    the budget that is: above 1, they cannot be kept. `slowed` counts the pages that are polled once
+    a round at most because they changed whenever they were polled. `found_per_day_without` is what
+    polls would find in the long run without any bounds.
+    """
+
+    at_least_per_day: float
+    share: float
+    slowed: int
+    found_per_day_without: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
-    `pages` are watched and had `polls` so far. `wanted` is the smallest budget that reaches
+    `pages` are watched and had `polls` so far, within the bounds of which `bounds` has the cost.
+    `wanted` is the smallest budget that reaches
     `wanted_freshness`; `curve` has more budgets in between, for a figure. All three are None unless
     they were asked for.
     """
@@ -52,6 +69,7 @@ class Plan:
     pages: int
     polls: int
     horizon_days: float
+    bounds: BoundsCost
     results: tuple[PlannedBudget, ...]
     wanted_freshness: float | None = field(default=None, metadata=ONLY_IF_ASKED)
     wanted: PlannedBudget | None = field(default=None, metadata=ONLY_IF_ASKED)
@@ -74,10 +92,22 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
         pages=len(known.records),
         polls=sum(record.polls for record in known.records),
         horizon_days=_HORIZON / _DAY,
+        bounds=_bounds_cost(known),
         results=tuple(_planned(known, spread, factor) for factor in _FACTORS),
         wanted_freshness=freshness,
         wanted=None if wanted is None else _planned(known, spread, wanted),
         curve=None if points is None else tuple(_planned(known, spread, at) for at in points),
+    )
+
+
+def _bounds_cost(known: Knowledge) -> BoundsCost:
+    bounds = known.scheduler.bounds
+    demanded = bounds.demanded()
+    return BoundsCost(
+        at_least_per_day=demanded * _DAY,
+        share=demanded / known.rate,
+        slowed=sum(bounds.is_slowed(page.id) for page in known.pages),
+        found_per_day_without=known.unbounded_forecaster.expect(known.rate).found_per_day,
     )
 
 

@@ -27,6 +27,8 @@ class PricedPolls:
     """Shares a budget out among pages; the arguments are as for `Forecaster`.
 
     But `costs` and `worths` have one entry for each page, and `worths` multiply the index.
+    `intervals`, if any, gives for a budget the least and the most seconds between two polls of each
+    page.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class PricedPolls:
         hope: Callable[[float], Floats] | None,
         patience: float,
         patience_chance: float,
+        intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
     ) -> None:
         self._rates = rates
         self._probabilities = probabilities
@@ -48,28 +51,40 @@ class PricedPolls:
         self._hope = hope
         self._patience = patience
         self._patience_chance = patience_chance
+        self._intervals = intervals
         self._values = objective.index(rates[:, None], _TIMES[None, :])
 
     def frequencies(self, budget: float) -> Floats:
         """Polls per second of each page; their costs add up to `budget` (cost units a second).
 
-        They add up to less if that takes more than 64 polls of a page a second.
+        They add up to less if that takes more than 64 polls of a page a second, or more of each
+        page than its bounds allow. If they have to be more often than the budget allows, all are
+        made as much rarer.
         """
         require_positive("frequencies", "budget", budget)
         index, floor = self._log_index(budget), self._floor(budget)
+        most = np.full(len(self._costs), np.inf)
+        if self._intervals is not None:
+            shortest, longest = self._intervals(budget)
+            with np.errstate(divide="ignore"):
+                most = 1.0 / shortest
+            floor = np.minimum(np.maximum(floor, 1.0 / longest), most)
+            if (forced := self._costs @ floor) >= budget:
+                return np.asarray(floor * (budget / forced))
         finite = index[np.isfinite(index)]
         if len(finite) == 0:
-            return np.full(len(self._costs), budget / self._costs.sum())
+            even = np.full(len(self._costs), budget / self._costs.sum())
+            return np.asarray(np.clip(even, floor, most))
         low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
         while high - low > 1e-9 * max(1.0, abs(low), abs(high)):
             middle = (low + high) / 2
-            if self._costs @ _frequencies_at(middle, index, floor) >= budget:
+            if self._costs @ _frequencies_at(middle, index, floor, most) >= budget:
                 low = middle
             else:
                 high = middle
         # Where pages saturate, spending may jump between adjacent prices; then a mixture of both is
         # as good as either.
-        more, less = (_frequencies_at(price, index, floor) for price in (low, high))
+        more, less = (_frequencies_at(price, index, floor, most) for price in (low, high))
         spread = self._costs @ (more - less)
         share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
         return np.asarray(share * more + (1.0 - share) * less)
@@ -99,12 +114,12 @@ class PricedPolls:
         return np.where(changed >= self._patience_chance, 1.0 / longest, 0.0)
 
 
-def _frequencies_at(log_price: float, log_index: Floats, floor: Floats) -> Floats:
-    """Polls per second of each page at a price."""
+def _frequencies_at(log_price: float, log_index: Floats, floor: Floats, most: Floats) -> Floats:
+    """Polls per second of each page at a price, within bounds."""
     column = (log_index < log_price).sum(axis=1)
     row, inner = np.arange(len(log_index)), np.clip(column, 1, len(_TIMES) - 1)
     before, after = log_index[row, inner - 1], log_index[row, inner]
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.clip(np.nan_to_num((log_price - before) / (after - before), nan=1.0), 0, 1)
     times = _TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part
-    return np.maximum(np.where(column == len(_TIMES), 0.0, 1.0 / times), floor)
+    return np.clip(np.where(column == len(_TIMES), 0.0, 1.0 / times), floor, most)

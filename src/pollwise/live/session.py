@@ -132,6 +132,12 @@ class Session:
             pages, self._learned, self.store.scheduler_state(), awaited is not None
         )
         initial.begin(self.scheduler)
+        demanded = self.scheduler.bounds.demanded() / self.scheduler.budget.rate
+        if demanded > 1:
+            self._say(
+                f"at-least bounds need {demanded:.0%} of the budget: pages are polled in the order"
+                " of their deadlines, later than asked for; allow more polls or ask for fewer"
+            )
         collected = self._recall(watched)
         async with AsyncExitStack() as stack:
             journal = await stack.enter_async_context(

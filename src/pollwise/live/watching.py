@@ -108,14 +108,21 @@ def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:
 
 
 def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
-    """The pages of a command line and of a list; the weights and costs of the list win.
+    """The pages of a command line and of a list; what the list says of a page wins.
 
     `InputError` for what is no URL, with its line in the list.
     """
     pages = [NewPage(canonical(url), scope_of(url)) for url in urls]
     if file is not None:
         pages += [
-            NewPage(listed.url, scope_of(listed.url), listed.weight, listed.cost)
+            NewPage(
+                listed.url,
+                scope_of(listed.url),
+                listed.weight,
+                listed.cost,
+                listed.longest_interval,
+                listed.shortest_interval,
+            )
             for listed in read_url_list(file)
         ]
     return pages

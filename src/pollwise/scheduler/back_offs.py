@@ -51,8 +51,13 @@ class BackOffs:
         back_off = self._by_page.get(page_id)
         return None if back_off is None else back_off.until
 
-    def failed(self, failure: Observation, started_at: float, now: float) -> None:
-        """Let a page rest because its poll, begun at `started_at`, failed."""
+    def rest(self, page_id: int) -> tuple[float, float] | None:
+        """Start of the latest poll of a page, and until when it rests; None: it did not fail."""
+        back_off = self._by_page.get(page_id)
+        return None if back_off is None else (back_off.started_at, back_off.until)
+
+    def failed(self, failure: Observation, started_at: float, now: float) -> float:
+        """Let a page rest because its poll, begun at `started_at`, failed; until when it does."""
         page_id = failure.page_id
         before = self._by_page.get(page_id)
         pause = self._first if before is None else min(2 * before.pause, self._longest)
@@ -60,6 +65,7 @@ class BackOffs:
         until = now + self._spread(page_id, pause)
         self._by_page[page_id] = _BackOff(failure, started_at, pause, until)
         heapq.heappush(self._resting, (until, page_id))
+        return until
 
     def postponed(self, page_id: int) -> float:
         """How many seconds a page waits whose poll was postponed."""

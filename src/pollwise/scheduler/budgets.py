@@ -1,4 +1,4 @@
-"""Budgets as people write them: 500/hour, 0.2/day/page."""
+"""Budgets and frequencies as people write them: 500/hour, 0.2/day/page, 1/week."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pollwise.errors import InputError
 
-__all__ = ["BudgetText", "parse_budget"]
+__all__ = ["BudgetText", "parse_budget", "parse_interval"]
 
 _UNITS = {
     "second": 1.0,
@@ -19,6 +19,7 @@ _LEAST, _MOST = 1e-30, 1e30
 """Cost units a second: what is reckoned with them stays a number."""
 _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
+_EXPECTED = f"expected a number above 0, '/' and one of {', '.join(_UNITS)}"
 _PATTERN = re.compile(
     r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
 )
@@ -64,15 +65,32 @@ def parse_budget(text: str) -> BudgetText:
     >>> parse_budget("86.4/day/page").total(pages=100)
     0.1
     """
+    read = _read(text)
+    if read is None:
+        raise InputError(f"budget {text!r}: {_EXPECTED}, such as 500/hour or 0.2/day/page")
+    return read
+
+
+def parse_interval(name: str, text: str) -> float:
+    """The seconds between two polls at a frequency: a number above 0, a slash, a unit of time.
+
+    `InputError`, which calls it `name`, for other text.
+
+    >>> parse_interval("at-most", "2/minute")
+    30.0
+    """
+    read = _read(text)
+    if read is None or read.per_page:
+        raise InputError(f"{name} {text!r}: {_EXPECTED}, such as 1/minute or 2/week")
+    return 1.0 / read.rate
+
+
+def _read(text: str) -> BudgetText | None:
     found = _PATTERN.fullmatch(text.strip())
+    if found is None or found["unit"] not in _UNITS:
+        return None
     try:
-        number = float(found["number"]) if found else math.nan
+        rate = float(found["number"]) / _UNITS[found["unit"]]
     except ValueError:
-        number = math.nan
-    rate = number / _UNITS[found["unit"]] if found and found["unit"] in _UNITS else math.nan
-    if found is None or not _LEAST <= rate <= _MOST:
-        raise InputError(
-            f"budget {text!r}: expected a number above 0, '/' and one of {', '.join(_UNITS)},"
-            " such as 500/hour or 0.2/day/page"
-        )
-    return BudgetText(rate, found["per_page"] is not None)
+        return None
+    return BudgetText(rate, found["per_page"] is not None) if _LEAST <= rate <= _MOST else None

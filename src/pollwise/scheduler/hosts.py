@@ -85,6 +85,14 @@ class Hosts:
         self._expect(scope, free_at)
         return True
 
+    def leave(self, scope: str, page_id: int) -> None:
+        """Take a page out of the line for its host."""
+        line = self._lines[scope]
+        line.remove(page_id)
+        self._waiting.discard(page_id)
+        if not line:
+            del self._lines[scope], self._expected[scope]
+
     def turn_away(self, scope: str, now: float) -> float:
         """When a page that found no room in line may come again."""
         self._hosts[scope], until = politeness.turned_away(

@@ -8,7 +8,7 @@ numbers, so the same events always give the same commands.
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
+from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
@@ -44,6 +45,10 @@ __all__ = ["Scheduler"]
 
 _MOST_PASSED_OVER = 16
 """Pages that one call passes over because they cannot be polled now."""
+_MOST_HELD = 256
+"""Pages that one call holds back because they were polled too lately."""
+_AWAITED = 3600.0
+"""Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _PAUSE = 0.01
 """Seconds after which to go on when one call passed over so many pages: time must move, or a
 caller that obeys `WakeAt` would do nothing else."""
@@ -65,6 +70,9 @@ class _Lease:
     """What it was counted in."""
     started_at: float
     expires_at: float
+
+
+_NO_BOUNDS = Bounds()
 
 
 class Scheduler:
@@ -102,6 +110,10 @@ class Scheduler:
     *A policy that is not ready.* With an `AwaitedPolicy` only first copies are polled, until
     `PolicyReady`.
 
+    *Bounds.* No page is polled sooner after its latest poll than its bounds allow; one that is
+    overdue is polled ahead of the policy's choice, as far as budget, politeness and back-off allow;
+    see `Bounds` and `BoundedPages`.
+
     `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
     `RequestController`. `InputError` for a budget or an option out of its range.
     """
@@ -118,6 +130,7 @@ class Scheduler:
         retry_ceiling: float = 7 * 86400.0,
         line: int = 64,
         first_copies: Budget | None = None,
+        bounds: Bounds = _NO_BOUNDS,
     ) -> None:
         require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
@@ -134,6 +147,7 @@ class Scheduler:
         self._first_copies = None if first_copies is None else FirstCopies(first_copies)
         self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
         self._back_offs = BackOffs(retry_after, retry_ceiling)
+        self._bounds = BoundedPages(bounds, budget.rate)
         self._lease = lease
         self._now = -math.inf
         self.saved_at = -math.inf
@@ -141,6 +155,8 @@ class Scheduler:
         self._pages: dict[int, _Terms] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
+        # Those of pages that the policy has not leased, as they were overdue.
+        self._unselected: set[int] = set()
         self._staff = math.inf
 
     @property
@@ -151,6 +167,12 @@ class Scheduler:
     @budget.setter
     def budget(self, budget: Budget) -> None:
         self._cell_rate.budget = budget
+        self._bounds.rate = budget.rate
+
+    @property
+    def bounds(self) -> BoundedPages:
+        """The bounds of the pages, to be read."""
+        return self._bounds
 
     @property
     def in_flight(self) -> int:
@@ -175,8 +197,10 @@ class Scheduler:
         self._expire(now)
         if rested := self._back_offs.rested(now, self._pages):
             self.policy.observe(rested)
+        self._release(now)
         polls, ask_at = self._start_polls(now)
-        return [*polls, WakeAt(min(ask_at, self._first_expiry(), self._back_offs.first_end))]
+        ends = (self._first_expiry(), self._back_offs.first_end, self._bounds.first_release)
+        return [*polls, WakeAt(min(ask_at, *ends))]
 
     def begin(self, now: float) -> None:
         """Let the run begin at `now`, at the latest with the first event.
@@ -194,11 +218,13 @@ class Scheduler:
         self._cell_rate.begin(now)
         if self._first_copies is not None:
             self._first_copies.rate.begin(now)
+        self._bounds.begin(now, self._back_offs.rest)
 
     def state(self) -> str:
-        """What must survive a restart, as JSON: the budget's position, hosts and back-offs.
+        """What must survive a restart, as JSON: the budget's position, hosts, back-offs, and which
+        pages always change.
 
-        Leases and pages are not part of it. Takes time in proportion to the hosts.
+        Leases and pages are not part of it. Takes time in proportion to hosts and pages.
         """
         next_at = self._cell_rate.next_at
         now = self._now if math.isfinite(self._now) else self.saved_at
@@ -209,6 +235,7 @@ class Scheduler:
                 "next_at": next_at if math.isfinite(next_at) else None,
                 "hosts": self._hosts.state(self._now),
                 "back_offs": self._back_offs.state(),
+                "always_changed": self._bounds.state(),
             }
         )
 
@@ -246,6 +273,7 @@ class Scheduler:
             saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))
             rate, hosts = state["rate"], hosts_of(state["hosts"])
             self._back_offs.load(state["back_offs"])
+            self._bounds.load(state.get("always_changed", ()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
@@ -261,10 +289,10 @@ class Scheduler:
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
-        self._pages.update((page.id, _Terms(page.scope, page.cost)) for page in new.values())
-        if self._first_copies is not None:
-            never_polled = [page for page in new.values() if self._is_never_polled(page)]
-            for page in never_polled:
+        for page in list(new.values()):
+            self._pages[page.id] = _Terms(page.scope, page.cost)
+            self._bounds.add(page, self._now)
+            if self._first_copies is not None and self._is_never_polled(page):
                 self._first_copies.add(new.pop(page.id))
         self.policy.add(list(new.values()))
 
@@ -317,6 +345,8 @@ class Scheduler:
             if self._pages.pop(page_id, None) is not None:
                 if self._first_copies is not None:
                     self._first_copies.end(page_id)
+                self._bounds.remove(page_id)
+                self._unselected.discard(page_id)
                 self.policy.discard([page_id])
 
     def _observe(self, observations: Iterable[Observation], now: float) -> None:
@@ -332,7 +362,7 @@ class Scheduler:
             if observation.polled_at < lease.started_at:
                 return False
             del self._leases[page_id]
-            self._hosts.poll_ended(lease.page.scope, now)
+            self._end(lease, self._hosts.poll_ended, now)
             for rate in lease.rates:
                 rate.correct(observation.cost - lease.page.cost, now)
         if page_id not in self._pages:
@@ -342,52 +372,84 @@ class Scheduler:
                 self._postpone(page_id, now + self._back_offs.postponed(page_id))
             return False
         self._hand_over(page_id)
+        self._unselected.discard(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
             if lease is not None:
-                self._back_offs.failed(observation, lease.started_at, now)
+                self._fail(observation, lease, now)
             return False
         if self._back_offs.is_outdated(observation):
             return False
         self._back_offs.end(page_id)
+        self._bounds.answered(page_id, observation.outcome, now)
         return True
 
     def _postpone(self, page_id: int, until: float) -> None:
+        self._bounds.postponed(page_id, until)
         if self._first_copies is not None and page_id in self._first_copies:
             self._first_copies.put_back(page_id, until)
-        else:
+        elif page_id not in self._unselected:
             self.policy.defer([page_id], until)
+        self._unselected.discard(page_id)
+
+    def _fail(self, failure: Observation, lease: _Lease, now: float) -> None:
+        until = self._back_offs.failed(failure, lease.started_at, now)
+        self._bounds.failed(failure.page_id, now, until)
+
+    def _end(self, lease: _Lease, tell: Callable[[str, float], None], now: float) -> None:
+        """Tell the host that its poll was answered or lost."""
+        scope = lease.page.scope
+        tell(scope, now)
+        self._bounds.host_freed(scope, self._hosts.free_at(scope, now))
 
     def _expire(self, now: float) -> None:
         """Count the polls whose leases have run out as failed."""
         while self._first_expiry() <= now:
             page_id, lease = self._leases.popitem(last=False)
-            self._hosts.poll_lost(lease.page.scope, now)
+            self._end(lease, self._hosts.poll_lost, now)
             if page_id in self._pages:
                 self._hand_over(page_id)
+                self._unselected.discard(page_id)
                 failure = Observation(page_id, now, Outcome.FAILED, cost=lease.page.cost)
-                self._back_offs.failed(failure, lease.started_at, now)
+                self._fail(failure, lease, now)
+
+    def _release(self, now: float) -> None:
+        """Let the policy have the pages again that it selected too soon."""
+        for page_id, polled_at in self._bounds.released(now):
+            if page_id not in self._leases:
+                # To defer it would say that its host is busy.
+                self.policy.observe([Observation(page_id, polled_at, Outcome.FAILED)])
 
     def _start_polls(self, now: float) -> tuple[list[Poll], float]:
         """Start as many polls as the budget allows; also when to ask the policy again."""
         polls, first_copy_at = self._start_first_copies(now)
-        passed_over = 0
+        passed_over = held = 0
         while now >= self._cell_rate.next_at:
             if len(self._leases) >= self._staff:
                 return polls, math.inf
-            page_id = self._hosts.next_page(now)
+            page_id = self._overdue(now, spare=False)
             if page_id is None:
-                if passed_over == _MOST_PASSED_OVER:
+                page_id = self._hosts.next_page(now)
+            if page_id is None:
+                if passed_over == _MOST_PASSED_OVER or held == _MOST_HELD:
                     return polls, min(now + _PAUSE, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:
-                    ask_at = min(selection.wake_at, self._hosts.first_free)
-                    # With a time that has come already, the caller would go round in circles.
-                    ask_at = ask_at if ask_at > now else now + _PAUSE
-                    return polls, min(ask_at, first_copy_at)
-                page_id = int(selection.page_ids[0])
-                if not self._may_start(page_id, now):
-                    passed_over += 1
-                    continue
+                    page_id = self._overdue(now, spare=True)
+                    if page_id is None:
+                        ask_at = min(
+                            selection.wake_at, self._hosts.first_free, self._bounds.first_overdue
+                        )
+                        # With a time that has come, the caller would go round in circles.
+                        ask_at = ask_at if ask_at > now else now + _PAUSE
+                        return polls, min(ask_at, first_copy_at)
+                else:
+                    page_id = int(selection.page_ids[0])
+                    if self._hold(page_id, now):
+                        held += 1
+                        continue
+                    if not self._may_start(page_id, now):
+                        passed_over += 1
+                        continue
             if page_id in self._pages:
                 self._start(page_id, now, (self._cell_rate,))
                 polls.append(Poll(page_id))
@@ -412,6 +474,35 @@ class Scheduler:
             polls.append(Poll(page_id))
         return polls, rate.next_at if waiting else math.inf
 
+    def _overdue(self, now: float, *, spare: bool) -> int | None:
+        """A page to poll because it is overdue; see `BoundedPages.take_overdue`."""
+        while True:
+            page_id = self._bounds.take_overdue(
+                now, lambda scope: self._hosts.free_at(scope, now), spare=spare
+            )
+            if page_id is None:
+                return None
+            if page_id in self._leases:
+                self._bounds.postponed(page_id, self._leases[page_id].expires_at)
+                continue
+            if self._first_copies is not None and page_id in self._first_copies:
+                self._bounds.postponed(page_id, now + _AWAITED)
+                continue
+            waits = self._hosts.waits(page_id)
+            if waits:
+                self._hosts.leave(self._pages[page_id].scope, page_id)
+            if not waits and not self._bounds.is_held(page_id):
+                self._unselected.add(page_id)
+            return page_id
+
+    def _hold(self, page_id: int, now: float) -> bool:
+        """Hold a selected page back if it was polled too lately; whether it was."""
+        known = page_id in self._pages and page_id not in self._leases
+        if not known or self._bounds.earliest(page_id) <= now:
+            return False
+        self._bounds.hold(page_id)
+        return True
+
     def _may_start(self, page_id: int, now: float) -> bool:
         """Whether a selected page can be polled now; if not, it waits in line or is deferred."""
         page = self._pages.get(page_id)
@@ -420,6 +511,7 @@ class Scheduler:
                 f"the policy selected page {page_id}, which the scheduler does not know;"
                 " hand over a policy without pages, and send the pages as Added"
             )
+        self._unselected.discard(page_id)
         rests_until = self._back_offs.until(page_id)
         waits = page_id in self._leases or self._hosts.waits(page_id)
         if waits or (rests_until is not None and rests_until > now):
@@ -439,6 +531,7 @@ class Scheduler:
             rate.spend(page.cost, now)
         self._leases[page_id] = _Lease(page, rates, now, now + self._lease)
         self._hosts.poll_begun(page.scope, now)
+        self._bounds.started(page_id)
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf

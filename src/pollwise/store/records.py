@@ -34,6 +34,8 @@ class NewPage:
     scope: str = ""
     weight: float = 1.0
     cost: float = 1.0
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

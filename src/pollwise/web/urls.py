@@ -8,20 +8,25 @@ from pathlib import Path
 from ada_url import URL
 
 from pollwise.errors import InputError
+from pollwise.scheduler.bounds import read_bounds
 
 __all__ = ["ListedUrl", "canonical", "joined", "origin_of", "read_url_list", "scope_of"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_MARK = re.compile(r"(weight|cost)=(.*)", re.DOTALL)
+_MARK = re.compile(r"(weight|cost|at-least|at-most)=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ListedUrl:
-    """One line of a URL list: the canonical URL, what a change is worth, what a poll costs."""
+    """One line of a URL list: the canonical URL, what a change is worth, what a poll costs, and the
+    most and the least seconds between two polls (None: not told).
+    """
 
     url: str
     weight: float = 1.0
     cost: float = 1.0
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
 
 
 def canonical(url: str) -> str:
@@ -73,8 +78,9 @@ def origin_of(url: str) -> str:
 def read_url_list(path: Path) -> list[ListedUrl]:
     """The URLs of a file (UTF-8), in its order; the first line of a repeated URL counts.
 
-    One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2` and `cost=0.5`
-    may follow the URL in any order, and a comment after ` #`. `InputError` names file and line.
+    One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
+    `at-least=1/day` and `at-most=1/hour` may follow the URL in any order, and a comment after ` #`.
+    `InputError` names file and line.
     """
     listed: dict[str, ListedUrl] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
@@ -133,21 +139,33 @@ def _read(path: Path) -> str:
 
 def _entry(line: str) -> ListedUrl:
     url, *marks = re.split(r"\s#", line, maxsplit=1)[0].split()
-    values: dict[str, float] = {}
+    values: dict[str, str] = {}
     for mark in marks:
         matched = _MARK.fullmatch(mark)
         if matched is None:
             raise InputError(
-                f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER may follow it"
+                f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER, at-least=N/TIME and"
+                " at-most=N/TIME may follow it"
             )
-        name, number = matched.groups()
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
-        if not 0 < value < math.inf:
-            raise InputError(f"{mark!r}; {name} must be a number above 0, such as {name}=2")
+        name, value = matched.groups()
         if name in values:
             raise InputError(f"{name} is given twice; keep one of them")
         values[name] = value
-    return ListedUrl(canonical(url), **values)
+    longest, shortest = read_bounds(values.get("at-least"), values.get("at-most"))
+    return ListedUrl(
+        canonical(url),
+        _number("weight", values.get("weight", "1")),
+        _number("cost", values.get("cost", "1")),
+        longest,
+        shortest,
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InputError(f"'{name}={text}'; {name} must be a number above 0, such as {name}=2")
+    return value

@@ -3,6 +3,7 @@
 import json
 import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -62,10 +63,10 @@ def db(tmp_path) -> Path:
         policy = BayesianIndex()
         policy.add(pages)
         store.start_run(1.0, {"budget": "5/hour", "objective": "detection"}, b"")
-        for time, outcome in ((10.0, Outcome.CHANGED), (20.0, Outcome.CHANGED)):
-            observation = Observation(0, time, outcome)
+        for at, outcome in ((10.0, Outcome.CHANGED), (20.0, Outcome.CHANGED)):
+            observation = Observation(0, at, outcome)
             policy.observe([observation])
-            version = Version(0, time, "text/html", b"%d" % time, f"{time}")
+            version = Version(0, at, "text/html", b"%d" % at, f"{at}")
             memory = PageMemory(body_hash=version.body_hash)
             poll = PollResult(observation, memory, version)
             store.commit(Batch(polls=(poll,), learned=policy.state_dict([0])))
@@ -262,6 +263,37 @@ def test_what_holds_a_page_back(run, db):
     assert (document["rests_until"], document["next_poll_at"]) == (None, 3e9)
     answer = run("explain", f"{SITE}/news", "--db", db)
     assert "its host is left alone until" in " ".join(answer.out.replace("│", " ").split())
+
+
+def test_explain_and_plan_tell_the_bounds(run, db):
+    with Store.open(db) as store:
+        bounded = NewPage(
+            f"{SITE}/news", "a.example", longest_interval=7200.0, shortest_interval=60.0
+        )
+        store.add_pages([bounded], now=50.0)
+        always = {"rate": 1.0, "next_at": None, "hosts": [], "back_offs": []}
+        store.commit(Batch(scheduler=json.dumps(always | {"always_changed": [[0, 15]]})))
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    assert (document["changes_in_row"], document["slowed"]) == (15, False)
+    assert document["earliest_poll_at"] is None
+    assert document["latest_poll_at"] == 20.0 + 7200.0
+    assert document["due_at"] <= document["latest_poll_at"]
+    plan = run("plan", "--db", db, "--json").document
+    assert plan["bounds"]["at_least_per_day"] == pytest.approx(12.0)
+    assert plan["bounds"]["share"] == pytest.approx(12.0 / 120.0)
+    assert plan["bounds"]["slowed"] == 0
+    shown = " ".join(run("plan", "--db", db).out.split())
+    assert "At-least bounds take 12 a day, 10% of the budget." in shown
+
+
+def test_no_page_is_due_years_ahead(run, db):
+    for page in ("news", "new", "bad", "gone"):
+        document = run("explain", f"{SITE}/{page}", "--db", db, "--json").document
+        due = document["due_at"]
+        assert due is None or due <= time.time() + 30 * 86_400
+    bounds = run("plan", "--db", db, "--json").document["bounds"]
+    assert (bounds["at_least_per_day"], bounds["slowed"]) == (0.0, 0)
+    assert "bounds" not in run("plan", "--db", db).out
 
 
 def test_explain_tells_its_sources(run, db):

@@ -330,3 +330,41 @@ def test_recalibrated_chances_move_the_forecast():
     halved = forecaster.calibrated(5 / DAY, lambda chances: chances / 2)
     before, after = (f.expect(5 / DAY).found_per_day for f in (forecaster, halved))
     assert after == pytest.approx(before / 2)
+
+
+class TestBounds:
+    """Two pages, one of which changes a hundred times as often."""
+
+    RATES = (1e-3, 1e-5)
+    BUDGET = 1e-3
+
+    def frequencies(self, shortest, longest):
+        bounds = np.array(shortest), np.array(longest)
+        some = Forecaster(Detection(), self.RATES, np.eye(2), intervals=lambda budget: bounds)
+        return some.frequencies(self.BUDGET)
+
+    def test_without_any_the_budget_goes_where_changes_are(self):
+        free = self.frequencies([0.0, 0.0], [np.inf, np.inf])
+        known = Forecaster(Detection(), self.RATES, np.eye(2))
+        assert free.tolist() == known.frequencies(self.BUDGET).tolist()
+        assert free[0] > 10 * free[1]
+
+    def test_what_at_least_takes_is_missing_elsewhere(self):
+        fast, slow = self.frequencies([0.0, 0.0], [np.inf, 2500.0])
+        assert slow == pytest.approx(1 / 2500.0)
+        assert fast + slow == pytest.approx(self.BUDGET)
+
+    def test_what_at_most_leaves_goes_elsewhere(self):
+        fast, slow = self.frequencies([4000.0, 0.0], [np.inf, np.inf])
+        assert fast == pytest.approx(1 / 4000.0)
+        assert fast + slow == pytest.approx(self.BUDGET)
+
+    def test_if_all_polls_are_bounded_some_of_the_budget_is_left(self):
+        assert self.frequencies([4000.0, 8000.0], [np.inf, np.inf]).tolist() == pytest.approx(
+            [1 / 4000.0, 1 / 8000.0]
+        )
+
+    def test_if_at_least_needs_more_than_the_budget_all_are_polled_more_rarely(self):
+        polls = self.frequencies([0.0, 0.0], [500.0, 1000.0])
+        assert polls.sum() == pytest.approx(self.BUDGET)
+        assert polls[0] == pytest.approx(2 * polls[1])

@@ -4,6 +4,7 @@ The model goes by real time. The machine's clock is ahead of it or behind by `er
 at restarts only: within a run, time is counted.
 """
 
+import dataclasses
 import math
 
 from hypothesis import settings
@@ -19,6 +20,8 @@ LEASE, DELAY, RETRY = 60.0, 2.0, 8.0
 BEGIN = 1e6
 SLACK = 1e-3
 HOSTS = ("", "a", "b", "c")
+BOUNDS = ((None, None), (None, None), (20.0, None), (None, 7.0), (15.0, 15.0), (600.0, 3.0))
+"""Of pages: the most and the least seconds between two polls."""
 
 
 class Restarts(RuleBasedStateMachine):
@@ -34,6 +37,8 @@ class Restarts(RuleBasedStateMachine):
         self.paces = dict.fromkeys(HOSTS, 0.0)
         self.level, self.levelled_at = 0.0, BEGIN
         self.staff = math.inf
+        # When the latest poll of each page that was made began and ended.
+        self.polled: dict[int, tuple[float, float]] = {}
         self.some = self.fresh()
         self.wake_at = 0.0
         self.send(Tick(self.now))
@@ -56,6 +61,17 @@ class Restarts(RuleBasedStateMachine):
             self.start(page_id)
         self.wake_at = wake_at(commands) - self.error
         assert wake_at(commands) > self.now, "it goes round in circles"
+        self.assert_none_is_overdue()
+
+    def assert_none_is_overdue(self) -> None:
+        """Nothing but budget, staff, hosts and polls under way holds an overdue page back."""
+        passed = self.real - self.levelled_at
+        if self.level - self.rate * passed > 0.0 or len(self.under_way) >= self.staff:
+            return
+        for page_id, page in self.pages.items():
+            if page_id not in self.under_way and self.some.bounds.deadline(page_id) <= self.now:
+                free_at = self.some.host_free_at(page.scope, self.now)
+                assert free_at > self.now, "a page is overdue"
 
     def start(self, page_id: int) -> None:
         scope = self.pages[page_id].scope
@@ -64,23 +80,34 @@ class Restarts(RuleBasedStateMachine):
             assert scope not in [s for s, _ in self.under_way.values()], "a host polled twice"
             assert self.real >= self.free_at(scope) - SLACK, "a host is not left alone"
         self.under_way[page_id] = scope, self.real
+        if page_id in self.polled and (shortest := self.pages[page_id].shortest_interval):
+            assert self.real >= self.polled[page_id][1] + shortest - SLACK, "polled too soon"
         assert len(self.under_way) <= self.staff
         passed = self.real - self.levelled_at
         self.level, self.levelled_at = max(self.level - self.rate * passed, 0.0) + 1.0, self.real
         assert self.level <= self.burst + SLACK, "more than the burst"
 
-    def end(self, page_id: int) -> None:
-        scope, _ = self.under_way.pop(page_id)
+    def end(self, page_id: int, *, counts: bool = True) -> None:
+        scope, started_at = self.under_way.pop(page_id)
         self.ended_at[scope] = self.real
+        if counts:
+            self.polled[page_id] = started_at, self.real
 
     def free_at(self, host: str) -> float:
         """When a host may be polled, if no poll is under way."""
         delay = max(DELAY, self.paces[host])
         return max(self.blocked_until[host], self.ended_at[host] + delay)
 
-    @rule(hosts=st.lists(st.sampled_from(HOSTS), min_size=1, max_size=6))
-    def add(self, hosts: list[str]) -> None:
-        new = [Page(self.next_id + n, scope=host) for n, host in enumerate(hosts)]
+    @rule(
+        kinds=st.lists(
+            st.tuples(st.sampled_from(HOSTS), st.sampled_from(BOUNDS)), min_size=1, max_size=6
+        )
+    )
+    def add(self, kinds: list[tuple[str, tuple[float | None, float | None]]]) -> None:
+        new = [
+            Page(self.next_id + n, scope=host, longest_interval=most, shortest_interval=least)
+            for n, (host, (most, least)) in enumerate(kinds)
+        ]
         self.next_id += len(new)
         self.pages |= {page.id: page for page in new}
         self.send(Added(self.now, tuple(new)))
@@ -108,7 +135,9 @@ class Restarts(RuleBasedStateMachine):
         self.real += seconds
         if page_id not in self.under_way or self.real >= self.under_way[page_id][1] + LEASE - SLACK:
             return
-        self.end(page_id)
+        self.end(page_id, counts=outcome is not Outcome.POSTPONED)
+        if page_id in self.pages and outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
+            self.pages[page_id] = dataclasses.replace(self.pages[page_id], seen_at=self.now)
         self.send(Polled(self.now, (observed(page_id, self.now, outcome),)))
 
     @rule(host=st.sampled_from(HOSTS[1:]), seconds=st.floats(0.0, 100.0))
@@ -131,8 +160,8 @@ class Restarts(RuleBasedStateMachine):
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
         page_id = data.draw(st.sampled_from(sorted(self.pages)))
-        self.send(Removed(self.now, (page_id,)))
         del self.pages[page_id]
+        self.send(Removed(self.now, (page_id,)))
 
     @rule(
         down=st.floats(0.0, 500.0),
@@ -143,7 +172,13 @@ class Restarts(RuleBasedStateMachine):
         state = self.some.state()
         for page_id in list(self.under_way):
             # Whatever becomes of its request, its host was asked before this moment.
-            self.end(page_id)
+            self.end(page_id, counts=False)
+        # A failure is kept with its begin.
+        self.polled = {
+            page_id: (begun, ended if self.pages[page_id].seen_at == ended + self.error else begun)
+            for page_id, (begun, ended) in self.polled.items()
+            if page_id in self.pages
+        }
         for host in HOSTS[1:]:
             self.blocked_until[host] = self.free_at(host)
             self.ended_at[host] = -math.inf
@@ -175,6 +210,7 @@ class Restarts(RuleBasedStateMachine):
             if self.some.host_free_at(self.pages[page_id].scope, self.now) <= self.now
             and not self.some._hosts.waits(page_id)
             and (self.some.rests_until(page_id) or -math.inf) <= self.now
+            and self.some.bounds.earliest(page_id) <= self.now
         ]
         if ready:
             assert self.wake_at <= self.real + 1.0 / self.rate + 0.05

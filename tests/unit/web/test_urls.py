@@ -108,6 +108,13 @@ def test_a_list(tmp_path):
     ]
 
 
+def test_bounds_in_a_list(tmp_path):
+    (tmp_path / "urls").write_text("http://h/a at-most=1/minute at-least=2/day\nhttp://h/b\n")
+    bounded, free = read_url_list(tmp_path / "urls")
+    assert (bounded.longest_interval, bounded.shortest_interval) == (43_200.0, 60.0)
+    assert (free.longest_interval, free.shortest_interval) == (None, None)
+
+
 def test_an_empty_list(tmp_path):
     (tmp_path / "urls").write_text("\n# nothing\n")
     assert read_url_list(tmp_path / "urls") == []
@@ -125,6 +132,9 @@ def test_an_empty_list(tmp_path):
         ("http://h/ cost=inf", "cost must be a number above 0"),
         ("http://h/ cost=nan", "cost must be a number above 0"),
         ("http://h/ cost=1 cost=2", "cost is given twice"),
+        ("http://h/ at-least=daily", "at-least 'daily': expected a number above 0"),
+        ("http://h/ at-most=2/day/page", "at-most '2/day/page'"),
+        ("http://h/ at-least=2/day at-most=1/day", "at-least 2/day asks for more polls than"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, line, message):

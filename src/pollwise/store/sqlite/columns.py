@@ -31,6 +31,7 @@ _KINDS = {
     # The years 1 (which servers tell for "never") to 9999, which calendars can show.
     "time": _Kind(_REAL, -62_135_596_800.0, 253_402_300_799.0),
     "outcome": _Kind(_INTEGER, 0, 3),
+    "seconds": _Kind(_REAL, 0, _GREATEST),
     "number": _Kind(_REAL, -_GREATEST, _GREATEST),
     "text": _Kind(frozenset({str})),
     "bytes": _Kind(frozenset({bytes})),
@@ -41,6 +42,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told?"
+    " seconds? seconds?"
 )
 COLUMNS = {
     query: words.split()

@@ -7,12 +7,17 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 
 -- name: insert_page
 -- Begin to watch a page.
-INSERT INTO pages (id, url, scope, weight, cost, added_at, depth)
-VALUES (:id, :url, :scope, :weight, :cost, :added_at, :depth);
+INSERT INTO pages
+    (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth)
+VALUES
+    (:id, :url, :scope, :weight, :cost, :longest_interval, :shortest_interval, :added_at, :depth);
 
 -- name: update_page
 -- A page that is watched already was added again: what was said last holds.
-UPDATE pages SET scope = :scope, weight = :weight, cost = :cost WHERE id = :id;
+UPDATE pages SET
+    scope = :scope, weight = :weight, cost = :cost,
+    longest_interval = :longest_interval, shortest_interval = :shortest_interval
+WHERE id = :id;
 
 -- name: remove_page
 -- Stop watching a page; its row, polls and versions stay.
@@ -27,7 +32,8 @@ DELETE FROM learned_pages WHERE page_id = :id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why,
+       longest_interval, shortest_interval
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -35,7 +41,8 @@ FROM pages WHERE removed_at IS NULL ORDER BY id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why,
+       longest_interval, shortest_interval
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals

@@ -27,9 +27,20 @@ def page_record(row: Row) -> PageRecord:
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
-    postponed_at, postponed_why = row[24:]
+    postponed_at, postponed_why, longest, shortest = row[24:]
     return PageRecord(
-        page=Page(page_id, url, scope, weight, cost, seen_at, site=scope, kind=kind_of(url)),
+        page=Page(
+            page_id,
+            url,
+            scope,
+            weight,
+            cost,
+            seen_at,
+            site=scope,
+            kind=kind_of(url),
+            longest_interval=longest,
+            shortest_interval=shortest,
+        ),
         memory=PageMemory(
             _text(etag), _text(last_modified), body_hash, text_hash, tuple(earlier.split())
         ),
@@ -62,6 +73,8 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
         "scope": page.scope,
         "weight": page.weight,
         "cost": page.cost,
+        "longest_interval": page.longest_interval,
+        "shortest_interval": page.shortest_interval,
         "added_at": added_at,
         "depth": 0,
     }

@@ -1,0 +1,370 @@
+"""How often pages are polled at least and at most, whatever a policy thinks of them.
+
+The bounds work with every policy. A page that is selected too soon after its latest poll is held
+back until it may be polled; one that is overdue is polled ahead of the policy's choice.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pollwise.checks import require
+from pollwise.errors import InputError
+from pollwise.scheduler.budgets import parse_interval
+from pollwise.scheduler.overdue import OverduePages
+from pollwise.types import Outcome, Page
+
+__all__ = ["BoundedPages", "Bounds", "longest_by_default", "read_bounds"]
+
+_DEFAULT_LONGEST = 30 * 86_400.0
+_ROUNDS = 10.0
+"""Rounds of polls of all pages after which each is polled, if that takes longer than 30 days."""
+_RUN = 12
+"""Polls in a row that found a change, after which a page is taken to change whenever it is polled.
+"""
+
+
+_LOOKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The most and the least seconds between two polls of every page that says nothing else itself.
+
+    `automatic` adds two bounds that nobody has to ask for. Where no longest interval is given it is
+    that of `longest_by_default`. And a page that has changed at twelve polls in a row is polled at
+    most once a round, that is, as often as if all pages were polled equally often.
+
+    `InputError` if `shortest` is not finite and at least 0, or `longest` is less.
+    """
+
+    longest: float = math.inf
+    shortest: float = 0.0
+    automatic: bool = False
+
+    def __post_init__(self) -> None:
+        fits = 0 <= self.shortest < math.inf
+        require("Bounds: shortest", self.shortest, fits, "finite and at least 0")
+        fits = self.longest > 0 and self.longest >= self.shortest
+        require("Bounds: longest", self.longest, fits, f"above 0, at least {self.shortest}")
+
+
+def read_bounds(at_least: str | None, at_most: str | None) -> tuple[float | None, float | None]:
+    """The most and the least seconds between two polls, from frequencies as people write them.
+
+    None: not told. `InputError` for a text that is no frequency, or for more at least than at most.
+
+    >>> read_bounds("1/day", None)
+    (86400.0, None)
+    """
+    longest = None if at_least is None else parse_interval("at-least", at_least)
+    shortest = None if at_most is None else parse_interval("at-most", at_most)
+    if longest is not None and shortest is not None and longest < shortest:
+        raise InputError(
+            f"at-least {at_least} asks for more polls than at-most {at_most} allows:"
+            " change one of them"
+        )
+    return longest, shortest
+
+
+def longest_by_default(round_time: float) -> float:
+    """The most seconds between two polls of a page where nobody asks for less.
+
+    `round_time` is the seconds that one poll of every page takes. A tenth of the budget is enough
+    for that.
+    """
+    return max(_DEFAULT_LONGEST, _ROUNDS * round_time)
+
+
+@dataclass(slots=True)
+class _Own:
+    """What is kept of a page.
+
+    `longest` and `shortest` are its own bounds, None: those of all pages. `polled_at` is the time
+    of its latest poll, `not_before` that until which it rests. `looks_at` is when its deadline is
+    looked at next; -inf: it is overdue. `held_until` is when the policy gets it back that selected
+    it too soon; -inf: it is not held. `changes` counts the polls in a row that found a change.
+    """
+
+    scope: str
+    cost: float
+    longest: float | None
+    shortest: float | None
+    seen: bool
+    polled_at: float
+    not_before: float = -math.inf
+    looks_at: float = math.inf
+    held_until: float = -math.inf
+    changes: int = 0
+
+
+class BoundedPages:
+    """The pages of a scheduler, with their latest polls, deadlines and bounds.
+
+    Of contradicting bounds that of the page itself holds. Where more polls are overdue than the
+    budget allows, the earliest deadline comes first. Those that are overdue by default take at most
+    one poll in ten while there are others to make: after a long pause, or a first round, very many
+    may be overdue at once.
+
+    No page gains by not being polled: a page that was never polled counts from when it was added, a
+    failed poll counts as any other, and one that rests is not overdue before that ends.
+    """
+
+    def __init__(self, bounds: Bounds, rate: float) -> None:
+        self._bounds = bounds
+        self.rate = rate
+        """The budget in cost units a second."""
+        self._pages: dict[int, _Own] = {}
+        self._costs = 0.0
+        # Heaps of (time, page id); outdated entries are dropped late.
+        self._looks: list[tuple[float, int]] = []
+        self._held: list[tuple[float, int]] = []
+        self._demanded = OverduePages()
+        self._by_default = OverduePages()
+        self._others = 0
+        """Polls since the latest one that was overdue by default."""
+        self._loaded: dict[int, int] = {}
+
+    def add(self, page: Page, now: float) -> None:
+        """A new page; `now` is -inf before `begin`."""
+        own = _Own(
+            page.scope,
+            page.cost,
+            page.longest_interval,
+            page.shortest_interval,
+            page.seen_at is not None,
+            -math.inf if page.seen_at is None else min(page.seen_at, now),
+            changes=self._loaded.pop(page.id, 0),
+        )
+        if now == -math.inf and page.seen_at is not None:
+            own.polled_at = page.seen_at
+        self._pages[page.id] = own
+        self._costs += page.cost
+        if now > -math.inf:
+            self._begin(page.id, own, now)
+
+    def remove(self, page_id: int) -> None:
+        """Forget a page."""
+        self._costs -= self._pages.pop(page_id).cost
+
+    def begin(self, now: float, rests: Callable[[int], tuple[float, float] | None]) -> None:
+        """The run begins; `rests` gives start of the latest poll and end of the rest of a page."""
+        for page_id, own in self._pages.items():
+            if (rest := rests(page_id)) is not None:
+                started_at, until = rest
+                own.polled_at = max(own.polled_at, started_at)
+                own.not_before = until
+            # A clock that was ahead must not hold a page back.
+            own.polled_at = min(own.polled_at, now)
+            self._begin(page_id, own, now)
+
+    def _begin(self, page_id: int, own: _Own, now: float) -> None:
+        if own.polled_at == -math.inf:
+            _, longest = self._intervals(own)
+            own.not_before = max(own.not_before, now + longest)
+        self._look(page_id, own)
+
+    def started(self, page_id: int) -> None:
+        """A poll of a page has begun."""
+        self._pages[page_id].held_until = -math.inf
+        self._others += 1
+
+    def answered(self, page_id: int, outcome: Outcome, now: float) -> None:
+        """The poll of a page found it, CHANGED or UNCHANGED."""
+        own = self._pages[page_id]
+        if outcome is Outcome.UNCHANGED:
+            own.changes = 0
+        else:
+            own.changes += own.seen  # a first copy is no change
+        own.seen = True
+        self._polled(page_id, own, now, -math.inf)
+
+    def failed(self, page_id: int, now: float, until: float) -> None:
+        """The poll of a page failed, so that it rests until a time."""
+        self._polled(page_id, self._pages[page_id], now, until)
+
+    def postponed(self, page_id: int, until: float) -> None:
+        """The poll of a page was not made; it is not overdue before a time."""
+        own = self._pages[page_id]
+        own.not_before = until
+        self._look(page_id, own)
+
+    def _polled(self, page_id: int, own: _Own, now: float, until: float) -> None:
+        own.polled_at, own.not_before = now, until
+        self._look(page_id, own)
+
+    def changes_in_row(self, page_id: int) -> int:
+        """How many polls of a page in a row have found a change, up to the latest."""
+        return self._pages[page_id].changes
+
+    def is_slowed(self, page_id: int) -> bool:
+        """Whether a page is polled at most once a round, as it changes whenever it is polled."""
+        own = self._pages[page_id]
+        return self._always_changes(own) and own.shortest is None
+
+    def earliest(self, page_id: int) -> float:
+        """From when on a page may be polled; -inf: any time."""
+        own = self._pages[page_id]
+        return own.polled_at + self._intervals(own)[0]
+
+    def deadline(self, page_id: int) -> float:
+        """When a page is to be polled at the latest; infinite: there is no such time."""
+        return self._deadline(self._pages[page_id])
+
+    def intervals(self, page_id: int, rate: float | None = None) -> tuple[float, float]:
+        """The least and the most seconds between two polls of a page.
+
+        `rate`: under another budget, in cost units a second; None: under the present one.
+        """
+        return self._intervals(self._pages[page_id], rate)
+
+    def demanded(self) -> float:
+        """Cost units a second that it takes to poll pages as often as users want at least."""
+        return sum(
+            own.cost / self._intervals(own)[1]
+            for own in self._pages.values()
+            if self._is_demanded(own)
+        )
+
+    def hold(self, page_id: int) -> None:
+        """The policy selected a page too soon: keep it until it may be polled."""
+        own = self._pages[page_id]
+        own.held_until = self.earliest(page_id)
+        heapq.heappush(self._held, (own.held_until, page_id))
+
+    def is_held(self, page_id: int) -> bool:
+        """Whether a page is kept, which the policy believes to be polled."""
+        return self._pages[page_id].held_until > -math.inf
+
+    def released(self, now: float) -> list[tuple[int, float]]:
+        """The pages that were held and may be polled now, with the times of their latest polls."""
+        free = []
+        while self._held and self._held[0][0] <= now:
+            until, page_id = heapq.heappop(self._held)
+            own = self._pages.get(page_id)
+            if own is not None and own.held_until == until:
+                own.held_until = -math.inf
+                free.append((page_id, own.polled_at))
+        return free
+
+    @property
+    def first_release(self) -> float:
+        """When to ask for `released` again; infinite: no page is held."""
+        return self._held[0][0] if self._held else math.inf
+
+    def take_overdue(
+        self, now: float, free_at: Callable[[str], float], *, spare: bool
+    ) -> int | None:
+        """An overdue page whose host is free; None: there is none.
+
+        `spare`: nobody else wants this poll. The caller polls the page, or calls `postponed`.
+        """
+        self._note_overdue(now)
+        while (page_id := self._demanded.take(now, free_at)) is not None:
+            if self._is_overdue(page_id, now):
+                return page_id
+        if not spare and self._others < _ROUNDS - 1:
+            return None
+        while (page_id := self._by_default.take(now, free_at)) is not None:
+            if self._is_overdue(page_id, now):
+                self._others = -1
+                return page_id
+        return None
+
+    @property
+    def first_overdue(self) -> float:
+        """When to ask for overdue pages again, if there was none now."""
+        looks_at = self._looks[0][0] if self._looks else math.inf
+        return min(looks_at, self._demanded.first_free, self._by_default.first_free)
+
+    def host_freed(self, scope: str, free_at: float) -> None:
+        """A poll of a scope has ended; it may be polled again from a time on."""
+        self._demanded.look_again(scope, free_at)
+        self._by_default.look_again(scope, free_at)
+
+    def state(self) -> list[tuple[int, int]]:
+        """Rows for a JSON text: the pages that always change, and how often they did in a row."""
+        return [
+            (page_id, own.changes) for page_id, own in self._pages.items() if own.changes >= _RUN
+        ]
+
+    def load(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Put the rows of `state` back, before the pages are added; errors of many kinds where they
+        are none.
+        """
+        self._loaded = {int(page_id): int(changes) for page_id, changes in rows}
+
+    def _is_demanded(self, own: _Own) -> bool:
+        return (self._bounds.longest if own.longest is None else own.longest) < math.inf
+
+    def _intervals(self, own: _Own, rate: float | None = None) -> tuple[float, float]:
+        bounds, round_time = self._bounds, self._costs / (rate or self.rate)
+        longest = bounds.longest if own.longest is None else own.longest
+        shortest = bounds.shortest if own.shortest is None else own.shortest
+        if own.longest is None:
+            longest = max(longest, shortest)
+        shortest = min(shortest, longest)
+        if bounds.automatic:
+            if longest == math.inf:
+                longest = max(longest_by_default(round_time), shortest)
+            if own.shortest is None and self._always_changes(own) and not _is_looked_at(own):
+                shortest = max(shortest, min(round_time, longest))
+        return shortest, longest
+
+    def _always_changes(self, own: _Own) -> bool:
+        return self._bounds.automatic and own.changes >= _RUN
+
+    def _deadline(self, own: _Own) -> float:
+        shortest, longest = self._intervals(own)
+        if self._always_changes(own) and _is_looked_at(own):
+            longest = shortest
+        return math.inf if longest == math.inf else max(own.polled_at + longest, own.not_before)
+
+    def _look(self, page_id: int, own: _Own) -> None:
+        """Look at the deadline of a page in time. Mostly it is only put off: then the look that is
+        planned already comes first, and plans the next one.
+        """
+        deadline = self._deadline(own)
+        if deadline < own.looks_at and own.looks_at > -math.inf:
+            own.looks_at = deadline
+            heapq.heappush(self._looks, (deadline, page_id))
+
+    def _note_overdue(self, now: float) -> None:
+        while self._looks and self._looks[0][0] <= now:
+            time, page_id = heapq.heappop(self._looks)
+            own = self._pages.get(page_id)
+            if own is None or own.looks_at != time:
+                continue
+            own.looks_at = math.inf
+            deadline = self._deadline(own)
+            if deadline > now:
+                self._look(page_id, own)
+                continue
+            own.looks_at = -math.inf
+            wanted = self._is_demanded(own) or self._always_changes(own)
+            queue = self._demanded if wanted else self._by_default
+            queue.add(own.scope, deadline, page_id)
+
+    def _is_overdue(self, page_id: int, now: float) -> bool:
+        """Whether a page that was overdue, and leaves the queue, still is."""
+        own = self._pages.get(page_id)
+        if own is None:
+            return False
+        own.looks_at = math.inf
+        if self._deadline(own) <= now:
+            return True
+        self._look(page_id, own)
+        return False
+
+
+def _is_looked_at(own: _Own) -> bool:
+    """Whether a page that always changes is polled once more at once.
+
+    A page that changes whenever it is asked for, such as one that shows the time, has then changed
+    again; one that has much news has not, and is free again. In case it did by chance that is done
+    twice, and again after twice as many polls.
+    """
+    times, rest = divmod(own.changes, _RUN)
+    return rest < _LOOKS and times & (times - 1) == 0

@@ -1,0 +1,73 @@
+"""Pages that are overdue: the earliest deadline first, among those whose hosts are free."""
+
+import heapq
+from collections.abc import Callable
+
+__all__ = ["OverduePages"]
+
+
+class OverduePages:
+    """Pages past their deadlines, in a line for each politeness scope.
+
+    A scope that is not free is looked at again when it is expected to be, or when `look_again` says
+    so. So an answer costs the same however many pages wait.
+
+    >>> overdue = OverduePages()
+    >>> overdue.add("a", deadline=5.0, page_id=1)
+    >>> overdue.add("b", deadline=7.0, page_id=2)
+    >>> overdue.take(now=8.0, free_at={"a": 9.0, "b": 0.0}.__getitem__), overdue.first_free
+    (2, 9.0)
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[tuple[float, int]]] = {}
+        # Heaps of scopes that may be free, by their first deadlines, and of busy ones, by the times
+        # at which to look at them again. Outdated entries are dropped late.
+        self._ready: list[tuple[float, str]] = []
+        self._busy: list[tuple[float, str]] = []
+        self._look_at: dict[str, float] = {}
+
+    def add(self, scope: str, deadline: float, page_id: int) -> None:
+        """A page whose deadline has passed; it is taken once."""
+        line = self._lines.setdefault(scope, [])
+        heapq.heappush(line, (deadline, page_id))
+        if line[0] == (deadline, page_id) and scope not in self._look_at:
+            heapq.heappush(self._ready, (deadline, scope))
+
+    def take(self, now: float, free_at: Callable[[str], float]) -> int | None:
+        """The page of the earliest deadline whose scope is free now; None: there is none."""
+        while self._busy and self._busy[0][0] <= now:
+            time, scope = heapq.heappop(self._busy)
+            if self._look_at.get(scope) == time:
+                del self._look_at[scope]
+                heapq.heappush(self._ready, (self._lines[scope][0][0], scope))
+        while self._ready:
+            deadline, scope = heapq.heappop(self._ready)
+            line = self._lines.get(scope)
+            if line is None or scope in self._look_at or line[0][0] != deadline:
+                continue
+            free = free_at(scope)
+            if free > now:
+                self._expect(scope, free)
+                continue
+            _, page_id = heapq.heappop(line)
+            if line:
+                heapq.heappush(self._ready, (line[0][0], scope))
+            else:
+                del self._lines[scope]
+            return page_id
+        return None
+
+    def look_again(self, scope: str, free_at: float) -> None:
+        """A scope that was busy is free from this time on."""
+        if scope in self._look_at:
+            self._expect(scope, free_at)
+
+    @property
+    def first_free(self) -> float:
+        """When to look at the first busy scope again; infinite: none is waited for."""
+        return self._busy[0][0] if self._busy else float("inf")
+
+    def _expect(self, scope: str, free_at: float) -> None:
+        self._look_at[scope] = free_at
+        heapq.heappush(self._busy, (free_at, scope))
