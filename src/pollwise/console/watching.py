@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pollwise.console.display import RunDisplay
-from pollwise.console.tables import count
+from pollwise.console.quantities import count
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:

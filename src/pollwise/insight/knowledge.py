@@ -9,6 +9,7 @@ import numpy as np
 
 from pollwise.errors import InputError, StateError, StoreError
 from pollwise.insight.dispersion import POISSON, Spread
+from pollwise.insight.evidence import Evidence, of_pages
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
 from pollwise.policies.arrays import check_state
@@ -61,6 +62,11 @@ class Knowledge:
     def forecaster(self) -> Forecaster:
         """Forecasts for all pages."""
         return Forecaster.of(self.policy, self.pages, self.rate)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What there is for forecasts of all pages."""
+        return of_pages(self.policy.told([page.id for page in self.pages]).tolist())
 
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
@@ -138,8 +144,7 @@ def read_knowledge(db: Path) -> Knowledge:
             scheduler.policy.load_state_dict(learned)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         raise StoreError(
-            f"{db}: what its last run left is damaged ({error}): restore a copy, or watch with"
-            " another file"
+            f"{db}: what its last run left is damaged: restore a copy, or watch with another file"
         ) from error
     now = max(time.time(), scheduler.saved_at)
     return Knowledge(tuple(records), settings, scheduler, outcomes, now)

@@ -171,6 +171,10 @@ class BayesianIndex(IndexPolicy):
         """How likely a page must be to have changed by then to be polled for that reason."""
         return SURELY if self.state.shared[0]["slow_is_hopeful"] else 0.0
 
+    def told(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many polls of each page told something of its change rate."""
+        return self.state.pages["polls"][self._watched(page_ids)].copy()
+
     @property
     def examples(self) -> int:
         """How many pages have polls that told something."""

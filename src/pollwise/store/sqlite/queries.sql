@@ -27,7 +27,7 @@ DELETE FROM learned_pages WHERE page_id = :id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -35,7 +35,7 @@ FROM pages WHERE removed_at IS NULL ORDER BY id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
