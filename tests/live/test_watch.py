@@ -23,7 +23,7 @@ from pollwise.types import StateDict
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.__file__).parents[1])
-FAST = ("--budget", "600/minute")
+FAST = ("--budget", "600/minute", "--verbose")
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
 
@@ -100,8 +100,9 @@ def db(tmp_path) -> Path:
 
 
 def news(lines: list[str]) -> list[str]:
-    """The lines that begin with a time, without it."""
-    return [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
+    """The lines that begin with a time, without it, but for polls that found nothing new."""
+    told = [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
+    return [line for line in told if not line.startswith("unchanged")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
