@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 __all__ = ["end_with_parent", "without_interrupts"]
 
@@ -16,6 +17,8 @@ def without_interrupts() -> Iterator[None]:
 
     They inherit what is blocked. Who started them ends them.
     """
+    # Its start, with the first process, would let Ctrl-C through again.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

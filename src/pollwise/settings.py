@@ -208,7 +208,7 @@ def read_settings(recorded: Mapping[str, Any]) -> Settings:
         return WatchSettings.read(recorded)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(
-            f"the settings of the run are damaged ({error}): restore a copy of the database"
+            "the settings of the run are damaged: restore a copy of the database"
         ) from error
 
 

@@ -62,7 +62,7 @@ class Watch:
     @classmethod
     async def start(cls, db: Path, urls: Path) -> "Watch":
         program = "from pollwise.cli import main; main()"
-        words = ("watch", "--file", urls, "--db", db, "--budget", f"{RATE:g}/second")
+        words = ("watch", "--file", urls, "--db", db, "--budget", f"{RATE:g}/second", "--verbose")
         return cls(
             await asyncio.create_subprocess_exec(
                 sys.executable,

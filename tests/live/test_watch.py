@@ -23,7 +23,7 @@ from pollwise.types import StateDict
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.__file__).parents[1])
-FAST = ("--budget", "600/minute")
+FAST = ("--budget", "600/minute", "--verbose")
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
 
@@ -100,8 +100,9 @@ def db(tmp_path) -> Path:
 
 
 def news(lines: list[str]) -> list[str]:
-    """The lines that begin with a time, without it."""
-    return [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
+    """The lines that begin with a time, without it, but for polls that found nothing new."""
+    told = [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
+    return [line for line in told if not line.startswith("unchanged")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -112,7 +113,7 @@ async def test_it_tells_changes_until_it_is_stopped_and_goes_on_later(start, ser
     assert "watching 1 page at 600/minute" in await watch.until("watching")
     await watch.until("first copy")
     server.set_page("/page", "two", etag='"2"')
-    await watch.until("changed")
+    await watch.until("  changed  ")
     assert await watch.stop(number) == 0
     assert news(watch.lines) == [f"first copy  {url}", f"changed  {url}"]
     assert watch.lines[-1].startswith("stopped: ")
@@ -126,7 +127,7 @@ async def test_it_tells_changes_until_it_is_stopped_and_goes_on_later(start, ser
         await asyncio.sleep(0.01)
     assert server.last_headers["/page"]["If-None-Match"] == '"2"'
     server.set_page("/page", "three", etag='"3"')
-    await again.until("changed")
+    await again.until("  changed  ")
     assert await again.stop(number) == 0
     assert news(again.lines) == [f"changed  {url}"]
     with Store.open_readonly(db) as store:
@@ -134,7 +135,7 @@ async def test_it_tells_changes_until_it_is_stopped_and_goes_on_later(start, ser
         assert record.polls > polls
         assert record.changes == 2
         assert len(store.versions(record.page.id)) == 3
-        assert [run.settings["objective"] for run in store.runs()] == ["freshness", "detection"]
+        assert [run.settings["objective"] for run in store.runs()] == ["freshness"] * 2
 
 
 async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
@@ -186,7 +187,7 @@ async def test_what_an_earlier_version_learned_is_learned_anew(start, server, db
     line = await again.until("learning anew")
     assert line == f"pollwise: what {db.name} has learned is of an earlier version: learning anew\n"
     server.set_page("/page", "two")
-    await again.until("changed")
+    await again.until("  changed  ")
     assert await again.stop() == 0
 
 
@@ -236,3 +237,46 @@ async def test_a_full_disk_ends_it_in_one_line_and_damages_nothing(start, db):
             told.append((await again.until("first copy")).split()[-1])
         assert await again.stop() == 0
         assert set(told) == set(urls)
+
+
+async def test_changes_are_told_on_stdout_until_nobody_reads_them(server, tmp_path):
+    server.set_page("/page", "<title>News</title><p>one")
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        *("watch", server.url("/page"), *FAST),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            while b"first copy" not in await process.stderr.readline():
+                pass
+            server.set_page("/page", "<title>News</title><p>two")
+            change = [(await process.stdout.readline()).decode() for _ in range(3)]
+            assert change[0].endswith(f"  {server.url('/page')}  News\n")
+            assert change[1:] == ["  - one\n", "  + two\n"]
+            process.stdout._transport.close()  # type: ignore[attr-defined]
+            said = (await process.stderr.read()).decode()
+            assert await process.wait() == 0
+            assert said.splitlines()[-1].startswith("stopped: ")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_a_log_for_collectors_has_a_line_for_each_poll(start, server, tmp_path):
+    server.set_page("/page", "one")
+    watch = await start("watch", server.url("/page"), "--budget", "600/minute", "--log-json")
+    await watch.until('"first_copy": true')
+    await watch.until('"unchanged"')
+    assert await watch.stop() == 0
+    again = await start("watch", "--budget", "500/minute", "--log-json")
+    await again.until('"notice": "budget: 500/minute, before it was 600/minute"')
+    await again.until('"url"')
+    assert await again.stop() == 0
+    assert all(isinstance(json.loads(line), dict) for line in [*watch.lines, *again.lines])

@@ -96,10 +96,17 @@ def search(
 ) -> None:
     """Find pages of the collection by the words in them, those about its topic first."""
     from pollwise.console.searches import print_hits
+    from pollwise.errors import InputError
+    from pollwise.settings import is_collection
     from pollwise.store import Store
 
     query = " ".join(words)
     with Store.open_readonly(db) as store:
+        if store.runs() and not is_collection(store):
+            raise InputError(
+                f"{db} holds a watch, whose pages are not searched: name a database that `pollwise"
+                f" collect` made; `pollwise status --db {db}` tells what is in this one"
+            )
         hits = store.search(query, limit)
     if as_json:
         print_json({"query": query, "results": hits})

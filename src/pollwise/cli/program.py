@@ -93,7 +93,9 @@ def main() -> None:
 
 def _drop_output() -> None:
     """Drop what is still buffered, which would fail once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from pollwise.console.streams import drop_stdout
+
+    drop_stdout()
 
 
 def _complain(message: str) -> int:

@@ -65,17 +65,24 @@ def watch(
         str | None,
         typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
     ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
+    log_json: Annotated[
+        bool,
+        typer.Option("--log-json", help="Tell of every poll on stderr as a line of JSON."),
+    ] = False,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
-    Options that are not given stay as they were in the run before.
+    Changes are told on stdout, everything else on stderr. Settings that are not given stay as they
+    were in the run before.
     """
     # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
     # exception it may get lost in the libraries that are being loaded.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
-    from pollwise.console.watching import WatchDisplay
+    from pollwise.console.watching import Detail, WatchDisplay, log_notice
+    from pollwise.errors import InputError
     from pollwise.live.watching import named_pages, watch_pages
 
     told = {
@@ -89,14 +96,17 @@ def watch(
         "at_least": at_least,
         "at_most": at_most,
     }
+    if verbose and log_json:
+        raise InputError("--verbose and --log-json both tell of every poll: give one of them")
+    detail = Detail.log if log_json else Detail.polls if verbose else Detail.news
     watch_pages(
         named_pages(urls or [], file),
         {name: value for name, value in told.items() if value is not None},
         db,
         make_display=lambda settings, pages: WatchDisplay(
-            pages=pages, budget=settings.budget, db=db
+            settings, pages=pages, db=db, detail=detail
         ),
-        say=notify,
+        say=log_notice if log_json else notify,
     )
 
 

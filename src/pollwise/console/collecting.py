@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pollwise.collecting.link_filter import Rejected
 from pollwise.console.display import RunDisplay
-from pollwise.console.tables import count
+from pollwise.console.quantities import count
 from pollwise.console.watching import trouble_of
 from pollwise.live.loop import Progress, Watched
 

@@ -1,6 +1,9 @@
 """What shows on stderr how a run is going."""
 
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 from rich.console import RenderableType
@@ -30,6 +33,7 @@ class Display:
             console=self._console,
             refresh_per_second=4,
             transient=True,
+            redirect_stdout=False,
         )
         self._told_at = time.monotonic()
 
@@ -41,6 +45,18 @@ class Display:
     def __exit__(self, *_: object) -> None:
         if self._console.is_terminal:
             self._live.stop()
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """A context in which the live region is not on the terminal, for a text on stdout."""
+        is_shown = self._live.is_started and sys.stdout.isatty()
+        if is_shown:
+            self._live.stop()
+        try:
+            yield
+        finally:
+            if is_shown:
+                self._live.start()
 
     def _picture(self) -> RenderableType:
         """How things stand, for the live region."""
@@ -60,25 +76,43 @@ class Display:
 class RunDisplay(Display):
     """Shows a run that goes on until it is stopped: its news, a line each, and a line of counts.
 
-    `doing` says what the run does, such as `watching 3 pages at 5/hour, database pages.db`.
+    `doing` says what the run does, such as `watching 3 pages at 5/hour, database pages.db`. If it
+    is `quiet`, nothing but the subclass writes.
     """
 
     line_interval = 60.0
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, *, quiet: bool = False) -> None:
         self._spinner = Spinner("dots")
+        self._quiet = quiet
         super().__init__()
-        self._console.print(f"{doing}; times are UTC; Ctrl-C ends it", soft_wrap=True)
+        if not quiet:
+            self._print(f"{doing}; times are UTC; Ctrl-C ends it")
+
+    def __enter__(self) -> Self:
+        return self if self._quiet else super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._console.print(f"stopped: {self._line()}")
+        if not self._quiet:
+            super().__exit__(*error)
+            self._print(f"stopped: {self._line()}")
 
     def _tell(self, polled_at: float, news: str, url: str) -> None:
         """A line of news of a page, from a poll of it at `polled_at` (UTC seconds)."""
-        line = f"{moment(polled_at)}  {news}  {url}".replace("\n", " ")
+        if not self._quiet:
+            self._print(f"{moment(polled_at)}  {news}  {url}".replace("\n", " "))
+
+    def _print(self, line: str) -> None:
         self._console.print(line, soft_wrap=True)
 
+    def _tell_at_times(self) -> None:
+        if not self._quiet:
+            super()._tell_at_times()
+
+    def _live_line(self) -> str:
+        """What the live region shows."""
+        return self._line()
+
     def _picture(self) -> Spinner:
-        self._spinner.update(text=Text(self._line()))
+        self._spinner.update(text=Text(self._live_line()))
         return self._spinner

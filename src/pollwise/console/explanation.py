@@ -4,10 +4,11 @@ import math
 
 from rich.table import Table
 
+from pollwise.console.quantities import count, not_known, number, rate, rate_between
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
-from pollwise.insight.explanation import Explanation, RateSources
+from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
 from pollwise.types import Outcome
 
 __all__ = ["print_explanation"]
@@ -23,8 +24,10 @@ def print_explanation(page: Explanation | CollectedExplanation) -> None:
 
 def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
     outcome = "none" if page.outcome is None else page.outcome.name.lower()
+    if page.outcome is Outcome.CHANGED and page.changes == 0:
+        outcome = "first copy"
     rows = [
-        ("polls", f"{page.polls:,}, {page.changes:,} found a change"),
+        ("polls", f"{page.polls:,}, of which {page.changes:,} found a change"),
         ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}"),
         ("latest change (UTC)", moment(page.last_changed_at)),
     ]
@@ -54,16 +57,14 @@ def _print_collected(page: CollectedExplanation) -> None:
 
 
 def _print_watched(page: Explanation) -> None:
-    low, high = page.changes_per_day_between
-    rate = f"{page.changes_per_day:.3g} a day (90 %: {low:.3g} to {high:.3g})"
     rows = [
         *_polls(page),
-        ("change rate", rate if page.versions else "not known yet"),
+        ("change rate", _rate(page)),
         ("learned from", _sources(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{page.weight:g}, {page.cost:g}"),
-        ("index now", f"{page.index:.3g}" if math.isfinite(page.index) else "infinite"),
-        ("price of a poll", f"{page.price:.3g}"),
+        ("index now", number(page.index) if math.isfinite(page.index) else "infinite"),
+        ("price of a poll", number(page.price)),
         ("due (UTC)", moment(page.due_at)),
         ("next poll (UTC)", moment(page.next_poll_at)),
         ("at the latest (UTC)", moment(page.latest_poll_at)),
@@ -73,19 +74,33 @@ def _print_watched(page: Explanation) -> None:
         rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
     if page.error:
         rows.append(("failures in a row", f"{page.failures}: {page.error}"))
-    recent = ", ".join(
-        "changed back" if poll.reverted else poll.outcome.name.lower() for poll in page.recent
-    )
+    recent = ", ".join(map(_found, page.recent))
     rows.append(("recent polls", recent or "-"))
     stdout().print(pairs(page.url, rows))
 
 
+def _found(poll: RecentPoll) -> str:
+    if poll.first_copy:
+        return "first copy"
+    return "changed back" if poll.reverted else poll.outcome.name.lower()
+
+
+def _rate(page: Explanation) -> str:
+    if page.changes_per_day is None or page.changes_per_day_between is None:
+        return not_known(page.learned_from.polls, page.learned_from.polls_needed)
+    low, high = page.changes_per_day_between
+    return rate_between(page.changes_per_day, low, high, "90 %")
+
+
 def _sources(learned: RateSources) -> str:
-    dates = f" ({learned.dates} of the latest told the time of a change)"
-    polls = f"{learned.polls:,} polls of its own" + (dates if learned.dates else "")
+    own = f"{count(learned.polls, 'poll')} of its own"
+    if learned.dates:
+        own += f" ({learned.dates} of the latest told the time of a change)"
+    if learned.prior_changes_per_day is None:
+        return own
     return (
-        f"pages like it: {learned.prior_changes_per_day:.3g} a day; {polls} took away"
-        f" {learned.own_share:.0%} of the uncertainty"
+        f"pages like it: {rate(learned.prior_changes_per_day)}; {own} took away"
+        f" {100 * learned.own_share:.0f} % of the uncertainty"
     )
 
 
@@ -96,7 +111,8 @@ def _reason(page: Explanation) -> str:
     if page.outcome is Outcome.GONE:
         return f"its server says it is gone: it rests{until}, ever longer, before the next look"
     if math.isinf(page.index):
-        reason = "there is no copy yet, or it is long overdue: it comes before all others"
+        lack = "it is long overdue" if page.versions else "there is no copy yet"
+        reason = f"{lack}: it comes before all others"
     elif page.earliest_poll_at is not None and page.slowed:
         reason = (
             f"the latest {page.changes_in_row} polls all found a change, as if it changed whenever"

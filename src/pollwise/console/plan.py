@@ -2,55 +2,65 @@
 
 from rich.table import Column, Table
 
+from pollwise.console.quantities import (
+    between,
+    count,
+    durations,
+    not_known,
+    number,
+    percent,
+    rate,
+    unit_of,
+)
 from pollwise.console.streams import stdout
-from pollwise.console.tables import count, interval
-from pollwise.insight.forecasts import Interval
-from pollwise.insight.plan import Plan
+from pollwise.insight.plan import Plan, PlannedBudget
 
 __all__ = ["print_plan"]
 
-_COLUMNS = (
-    "polls\na day",
-    "found\na day",
-    "freshness",
-    "delay,\ndays",
-    "one more\nfinds",
-    "and adds\nfreshness",
-)
+_DAY = 86_400.0
 
 
 def print_plan(plan: Plan) -> None:
     """The answer of `pollwise plan`."""
+    heading = f"{count(plan.pages, 'page')}, {plan.budget}, objective {plan.objective}"
+    console = stdout()
+    if plan.results is None:
+        evidence = plan.evidence
+        console.print(f"{heading}: {not_known(evidence.polls, evidence.needed)}", soft_wrap=True)
+        return
+    [present] = [budget for budget in plan.results if budget.factor == 1.0]
+    poll_unit, polls_in = unit_of(present.polls_per_day)
+    found_unit, found_in = unit_of(present.found_per_day.mean)
+    headings = (
+        f"polls\n{polls_in}",
+        f"changes\n{found_in}",
+        "copies\nfresh",
+        "changes\nfound after",
+        "one more poll\nfinds",
+    )
     table = Table(
         "budget",
-        *(Column(heading, justify="right") for heading in _COLUMNS),
-        title=f"{plan.pages:,} pages, {plan.budget}, objective {plan.objective}",
-        caption="In brackets: four weeks of five lie between these. One more cost unit a day finds"
-        " so many more changes a day, and adds so much freshness. As if all hosts could keep up."
+        *(Column(heading, justify="right") for heading in headings),
+        title=heading,
+        caption="In brackets: four weeks of five lie between these. As if all hosts could keep up."
         + _bounds(plan),
     )
     budgets = {f"× {budget.factor:g}": budget for budget in plan.results}
     if plan.wanted is not None:
         budgets[f"for {plan.wanted_freshness:g}"] = plan.wanted
     for name, budget in budgets.items():
-        table.add_row(
-            name,
-            f"{budget.polls_per_day:,.4g}",
-            _below(budget.found_per_day, ".3g"),
-            _below(budget.freshness, ".3f"),
-            _below(budget.delay_days, ".3g"),
-            f"{budget.marginal_found:.3g}",
-            f"{budget.marginal_freshness:.2g}",
-        )
-    stdout().print(table)
+        table.add_row(name, *_cells(budget, poll_unit, found_unit))
+    console.print(table)
 
 
 def _bounds(plan: Plan) -> str:
     """What bounds cost, in words; empty: nobody asked for any, and no page is slowed down."""
     cost, parts = plan.bounds, []
+    if cost is None:
+        return ""
     if cost.at_least_per_day > 0:
         parts.append(
-            f"At-least bounds take {cost.at_least_per_day:,.4g} a day, {cost.share:.0%} of the"
+            f"At-least bounds take {rate(cost.at_least_per_day)}, {cost.share:.0%} of the"
             " budget."
         )
     if cost.slowed:
@@ -58,10 +68,17 @@ def _bounds(plan: Plan) -> str:
             f"{count(cost.slowed, 'page')} changed whenever polled, so polled once a round at most."
         )
     if parts:
-        parts.append(f"Without bounds polls would find {cost.found_per_day_without:.3g} a day.")
+        found = rate(cost.found_per_day_without)
+        parts.append(f"Without bounds polls would find {found}.")
     return "".join(f" {part}" for part in parts)
 
 
-def _below(figure: Interval, form: str) -> str:
-    """A figure above its interval."""
-    return interval(figure, form).replace(" (", "\n(")
+def _cells(budget: PlannedBudget, poll_unit: float, found_unit: float) -> tuple[str, ...]:
+    """The figures of a row, in these units of time (seconds), each above its interval."""
+    return (
+        number(budget.polls_per_day * poll_unit / _DAY),
+        between(budget.found_per_day * (found_unit / _DAY)).replace(" (", "\n("),
+        percent(budget.freshness).replace(" (", "\n("),
+        durations(budget.delay_days * _DAY).replace(" (", "\n("),
+        number(budget.marginal_found),
+    )

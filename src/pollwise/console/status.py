@@ -1,17 +1,29 @@
 """What people see of `pollwise status`."""
 
+import math
+
 from rich.table import Table
 
+from pollwise.console.quantities import (
+    between,
+    count,
+    duration,
+    durations,
+    not_known,
+    percent,
+    storage,
+)
 from pollwise.console.streams import stdout
-from pollwise.console.tables import count, folded, interval, moment, pairs
+from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectionStatus
+from pollwise.insight.forecasts import Interval
 from pollwise.insight.status import PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
 
 __all__ = ["print_status"]
 
-_UNITS = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+_DAY = 86_400.0
 
 
 def print_status(status: Status) -> None:
@@ -37,57 +49,58 @@ def print_status(status: Status) -> None:
 
 def _rows(status: Status) -> list[tuple[str, str]]:
     rows = [
-        ("pages", f"{status.pages:,} ({status.failing:,} failing)"),
+        ("pages", f"{status.pages:,} ({status.failing:,} failing, {status.gone:,} gone)"),
         ("polls", f"{status.polls:,}"),
         ("changes found", f"{status.changes:,}"),
         ("versions kept", _versions(status)),
-        ("event log", f"{status.event_bytes / 1e6:.1f} MB of at most {MOST_EVENT_BYTES / 1e6:.0f}"),
-        ("size", f"{status.bytes / 1e6:.1f} MB"),
+        ("event log", f"{storage(status.event_bytes)} of at most {storage(MOST_EVENT_BYTES)}"),
+        ("size", storage(status.bytes)),
         ("budget", status.budget or "-"),
         ("objective", status.objective or "-"),
         ("last start (UTC)", moment(status.started_at)),
     ]
     if status.clock_ahead is not None:
         rows.append(
-            ("clock", f"stored times are {_told(status.clock_ahead)} ahead of this machine's")
+            ("clock", f"stored times are {duration(status.clock_ahead)} ahead of this machine's")
         )
     if status.clock_set_back is not None:
         rows.append(("clock", _clock(status.clock_set_back)))
     if status.forecast is not None:
         rows += [
-            ("the coming day", _outlook(status.forecast.day)),
-            ("the coming week", _outlook(status.forecast.week)),
+            ("the coming day", _outlook(status.forecast.day, 1)),
+            ("the coming week", _outlook(status.forecast.week, 7)),
         ]
+    elif status.evidence is not None:
+        rows.append(("forecast", not_known(status.evidence.polls, status.evidence.needed)))
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows
 
 
 def _versions(status: Status) -> str:
-    size = f"{status.versions:,} ({status.version_bytes / 1e6:.1f} MB)"
+    size = f"{status.versions:,} ({storage(status.version_bytes)})"
     return size if status.keep is None else f"{size}, to keep: {parse_retention(status.keep)}"
-
-
-def _told(seconds: float) -> str:
-    size, unit = next(
-        ((seconds / size, unit) for size, unit in _UNITS if seconds >= size), (seconds, "seconds")
-    )
-    return f"{size:.3g} {unit}"
 
 
 def _clock(told: ClockSetBack) -> str:
     return (
-        f"was {_told(told.ahead)} ahead until {moment(told.at)} (UTC):"
+        f"was {duration(told.ahead)} ahead until {moment(told.at)} (UTC):"
         f" times of {count(told.polls, 'poll')} were set back"
     )
 
 
-def _outlook(period: PeriodOutlook) -> str:
+def _outlook(period: PeriodOutlook, days: int) -> str:
     return (
-        f"{interval(period.found_per_day, '.3g')} changes found a day, freshness"
-        f" {interval(period.freshness, '.3f')}, delay"
-        f" {interval(period.delay_days, '.3g')} days"
+        f"{between(period.found_per_day * days)} changes found,"
+        f" copies fresh {percent(period.freshness)} of the time,"
+        f" {_delay(period.delay_days * _DAY)}"
     )
+
+
+def _delay(seconds: Interval) -> str:
+    if not math.isfinite(seconds.mean):
+        return "changes of some pages never found"
+    return f"changes found after {durations(seconds)}"
 
 
 def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:

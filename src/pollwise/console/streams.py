@@ -4,6 +4,7 @@ All text that people see goes through these consoles, which leave out what could
 or make text look like other text: titles, anchors, URLs and errors are written by strangers.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import TextIO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-__all__ = ["clean", "progress_line", "stderr", "stdout"]
+__all__ = ["clean", "drop_stdout", "progress_line", "stderr", "stdout"]
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and line feed
@@ -54,6 +55,11 @@ def stdout() -> Console:
 def stderr() -> Console:
     """Where progress and notices go."""
     return _console(sys.stderr)
+
+
+def drop_stdout() -> None:
+    """Drop what stdout still holds and all that follows: nobody reads it, or it cannot be kept."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _console(stream: TextIO) -> Console:

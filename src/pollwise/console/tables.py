@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
-from pollwise.insight.forecasts import Interval
-
-__all__ = ["count", "folded", "interval", "moment", "pairs"]
+__all__ = ["folded", "moment", "pairs"]
 
 
 def moment(seconds: float | None) -> str:
@@ -16,18 +14,6 @@ def moment(seconds: float | None) -> str:
     if seconds is None or not math.isfinite(seconds):
         return "-"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def count(number: int, noun: str) -> str:
-    """A number and what it counts, such as `1 poll` or `2,000 polls`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def interval(figure: Interval, form: str) -> str:
-    """A forecast figure and its interval, in short."""
-    if not math.isfinite(figure.mean):
-        return "never"
-    return f"{figure.mean:{form}} ({figure.low:{form}}–{figure.high:{form}})"
 
 
 def folded(heading: str) -> Column:

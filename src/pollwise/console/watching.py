@@ -1,51 +1,148 @@
-"""What people see of a running `pollwise watch`."""
+"""What people see of a running `pollwise watch`: changes on stdout, all else on stderr."""
 
-from collections.abc import Mapping
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
-from pollwise.console.tables import count
+from pollwise.console.quantities import count, duration
+from pollwise.console.streams import stderr
+from pollwise.insight.documents import document
+from pollwise.insight.polled import polled_page
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:
     from pollwise.live.loop import Progress, Watched
+    from pollwise.live.watching import NextPoll
+    from pollwise.settings import WatchSettings
     from pollwise.web.poller import PollReport
 
-__all__ = ["WatchDisplay", "trouble_of"]
+__all__ = ["Detail", "WatchDisplay", "log_notice", "trouble_of"]
+
+_MOST_LINES = 3
+"""Of a page, a minute: some pages change at every poll."""
+_MOST_NAMED = 3
+_EXPECTED_EVERY = 0.25
+"""Seconds; what is expected next takes a millisecond to find."""
+
+
+class Detail(StrEnum):
+    """What stderr tells: news, every poll, or every poll as a JSON object and nothing else."""
+
+    news = "news"
+    polls = "polls"
+    log = "log"
 
 
 class WatchDisplay(RunDisplay):
-    """What the polls find, a line each, and a summary."""
+    """Changes on stdout; on stderr troubles, on a terminal first copies too, and how it stands."""
 
-    def __init__(self, *, pages: int, budget: str, db: Path) -> None:
+    def __init__(
+        self, settings: "WatchSettings", *, pages: int, db: Path, detail: Detail = Detail.news
+    ) -> None:
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
-        super().__init__(f"watching {count(pages, 'page')} at {budget}, database {db}")
+        self._detail = detail
+        self._limit = LineLimit(_MOST_LINES)
+        self._end: Callable[[], object] | None = None
+        self._expected: Callable[[], NextPoll | None] | None = None
+        self._expected_at = -_EXPECTED_EVERY
+        self._next: NextPoll | None = None
+        doing = f"watching {count(pages, 'page')} at {settings.budget}"
+        super().__init__(
+            f"{doing} for {settings.objective}, database {db}", quiet=detail is Detail.log
+        )
+        self._lines = ChangeLines(
+            db, aside=self._aside, say=self._say, on_closed=self._nobody_reads
+        )
+
+    def __exit__(self, *error: object) -> None:
+        self._lines.close()
+        self._tell_held_back()
+        super().__exit__(*error)
+
+    def begin(
+        self, *, expected: "Callable[[], NextPoll | None]", end: Callable[[], object]
+    ) -> None:
+        """See `WatchingDisplay.begin`."""
+        self._expected = expected
+        self._end = end
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
         for report in progress.reports:
-            observation = report.result.observation
-            if observation.outcome is Outcome.POSTPONED:
-                self._postponed += 1
-                continue
-            self._polls += 1
-            news = None
-            if observation.page_id in progress.first_copies:
-                news = "first copy"
-            elif observation.outcome is Outcome.CHANGED:
-                self._changes += 1
-                news = "changed"
-            trouble = trouble_of(report)
-            if trouble is None:
-                self._troubles.pop(observation.page_id, None)
-            elif self._troubles.get(observation.page_id) != trouble:
-                news = self._troubles[observation.page_id] = trouble
-            if news is not None:
-                self._tell(observation.polled_at, news, watched[observation.page_id].page.url)
+            page_id = report.result.observation.page_id
+            url = watched[page_id].page.url
+            self._show(report, url, first_copy=page_id in progress.first_copies)
+        self._look_ahead()
         self._tell_at_times()
+
+    def _show(self, report: "PollReport", url: str, *, first_copy: bool) -> None:
+        observation = report.result.observation
+        at, outcome = observation.polled_at, observation.outcome
+        if self._detail is Detail.log:
+            polled = polled_page(url, report.result, first_copy=first_copy)
+            self._print(json.dumps(document(polled)))
+        if outcome is Outcome.POSTPONED:
+            self._postponed += 1
+            if self._detail is Detail.polls:
+                self._tell(at, f"postponed ({report.result.error})", url)
+            return
+        self._polls += 1
+        news = None
+        if first_copy:
+            news = "first copy" if self._console.is_terminal else None
+        elif outcome is Outcome.CHANGED:
+            self._changes += 1
+            if self._limit.is_over(at):
+                self._tell_held_back()
+            if self._limit.lets_through(url):
+                self._lines.tell(Change(observation.page_id, url, at, observation.reverted))
+        trouble = trouble_of(report)
+        if trouble is None:
+            self._troubles.pop(observation.page_id, None)
+        elif self._troubles.get(observation.page_id) != trouble:
+            news = self._troubles[observation.page_id] = trouble
+        if self._detail is Detail.polls:
+            news = trouble or ("first copy" if first_copy else outcome.name.lower())
+        if news is not None:
+            self._tell(at, news, url)
+
+    def _look_ahead(self) -> None:
+        """Ask what is polled next, for the live line."""
+        if self._expected is None or not self._console.is_terminal:
+            return
+        now = time.monotonic()
+        if now - self._expected_at >= _EXPECTED_EVERY:
+            self._expected_at = now
+            self._next = self._expected()
+
+    def _tell_held_back(self) -> None:
+        """Say how many changes of which pages the limit on lines held back."""
+        held_back = self._limit.take_held_back()
+        named = sorted(held_back, key=lambda url: -held_back[url])[:_MOST_NAMED]
+        for url in named:
+            changes = count(held_back.pop(url), "more change")
+            self._say(f"{changes} of {url} not shown: {_MOST_LINES} a minute are")
+        if held_back:
+            changes = count(sum(held_back.values()), "more change")
+            self._say(f"{changes} of {count(len(held_back), 'other page')} not shown")
+
+    def _nobody_reads(self) -> None:
+        if self._end is not None:
+            self._end()
+
+    def _say(self, text: str) -> None:
+        if self._detail is Detail.log:
+            log_notice(text)
+        else:
+            self._print(text)
 
     def _line(self) -> str:
         return (
@@ -53,6 +150,24 @@ class WatchDisplay(RunDisplay):
             f" {count(len(self._troubles), 'page')} in trouble"
             + (f", {count(self._postponed, 'poll')} postponed" if self._postponed else "")
         )
+
+    def _live_line(self) -> str:
+        return f"{self._line()}; {self._next_words()}"
+
+    def _next_words(self) -> str:
+        if self._expected is None:
+            return "getting ready"
+        if self._next is None:
+            return "next: nothing yet, pages rest or are being polled"
+        wait = self._expected_at + self._next.wait - time.monotonic()
+        return f"next: {self._next.scope} " + (
+            f"in {duration(math.ceil(wait))}" if wait > 0.5 else "now"
+        )
+
+
+def log_notice(text: str) -> None:
+    """Write a notice on stderr for a collector of logs: one JSON object."""
+    stderr().print(json.dumps({"at": time.time(), "notice": text}), soft_wrap=True)
 
 
 def trouble_of(report: "PollReport") -> str | None:

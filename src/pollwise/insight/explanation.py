@@ -14,6 +14,7 @@ from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
 )
+from pollwise.insight.evidence import Evidence, of_page
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -33,24 +34,31 @@ class RateSources:
     """What the change rate of a page was learned from.
 
     `polls` counts its own that told something, `dates` those of the latest polls whose server told
-    the time of the change. `prior_changes_per_day` is the expectation for a page like it.
-    `own_share` (0 to 1) is the share of the prior's uncertainty, the variance of the rate's
+    the time of the change. About `polls_needed` are needed before its change rate is told.
+    `prior_changes_per_day` is the expectation for a page like it; None: too little is known of all
+    pages. `own_share` (0 to 1) is the share of the prior's uncertainty, the variance of the rate's
     logarithm, that the page's own polls removed.
     """
 
     polls: int
+    polls_needed: int
     dates: int
-    prior_changes_per_day: float
+    prior_changes_per_day: float | None
     own_share: float
 
 
 @dataclass(frozen=True, slots=True)
 class RecentPoll:
-    """One of the latest polls; `reverted`: it found the page changed back to an earlier version."""
+    """One of the latest polls.
+
+    `reverted`: it found the page changed back to an earlier version. `first_copy`: it brought the
+    first copy, so that its outcome CHANGED tells of no change.
+    """
 
     polled_at: float
     outcome: Outcome
     reverted: bool
+    first_copy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class Explanation:
     was not made; `recent` polls are newest first. `versions`
     counts the stored ones. `changes_per_day_between` is the central 90 % interval of
     `changes_per_day`. `chance` is the probability that the page has changed since its copy was
-    made; None: there is no copy.
+    made; None: there is no copy. All three are None as long as too few polls told something.
 
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
     whose index never reaches the `price` of a poll is due at `latest_poll_at`. `due_at` is None if
@@ -88,8 +96,8 @@ class Explanation:
     failures: int
     error: str | None
     postponed: Postponed | None
-    changes_per_day: float
-    changes_per_day_between: tuple[float, float]
+    changes_per_day: float | None
+    changes_per_day_between: tuple[float, float] | None
     chance: float | None
     learned_from: RateSources
     index: float
@@ -122,7 +130,10 @@ def _explain_watched(db: Path, address: str) -> Explanation:
     estimate = known.policy.estimate(page.id, now)
     waits = _waits(known, record, estimate.due_at, now)
     bounds = known.scheduler.bounds
+    evidence = of_page(estimate.polls)
+    is_known = evidence.suffices
     has_copy = page.seen_at is not None
+    chance = float(known.policy.chances([page.id], now)[0])
     return Explanation(
         url=page.url,
         objective=known.settings.objective,
@@ -137,10 +148,12 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         failures=record.failures,
         error=record.error,
         postponed=record.postponed,
-        changes_per_day=estimate.change_rate * _DAY,
-        changes_per_day_between=(estimate.rate_low * _DAY, estimate.rate_high * _DAY),
-        chance=float(known.policy.chances([page.id], now)[0]) if has_copy else None,
-        learned_from=_sources(known, page.id, estimate.polls, recent),
+        changes_per_day=estimate.change_rate * _DAY if is_known else None,
+        changes_per_day_between=(
+            (estimate.rate_low * _DAY, estimate.rate_high * _DAY) if is_known else None
+        ),
+        chance=chance if is_known and has_copy else None,
+        learned_from=_sources(known, page.id, evidence, recent),
         index=estimate.index,
         price=estimate.price,
         budget=known.settings.budget,
@@ -152,7 +165,10 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         changes_in_row=bounds.changes_in_row(page.id),
         slowed=bounds.is_slowed(page.id),
         next_poll_at=waits.next_poll_at,
-        recent=tuple(RecentPoll(o.polled_at, o.outcome, o.reverted) for o in recent),
+        recent=tuple(
+            RecentPoll(o.polled_at, o.outcome, o.reverted, o.polled_at == record.first_seen_at)
+            for o in recent
+        ),
     )
 
 
@@ -204,15 +220,16 @@ def _waits(known: "Knowledge", record: PageRecord, index_due_at: float, now: flo
 
 
 def _sources(
-    known: "Knowledge", page_id: int, polls: int, recent: Sequence[Observation]
+    known: "Knowledge", page_id: int, own: Evidence, recent: Sequence[Observation]
 ) -> RateSources:
     rates, (posterior,) = known.policy.rate_posteriors([page_id])
     (prior,) = known.policy.prior_probabilities([page_id])
     logs = np.log(rates)
     before, after = (float(p @ logs**2 - (p @ logs) ** 2) for p in (prior, posterior))
     return RateSources(
-        polls=polls,
+        polls=own.polls,
+        polls_needed=own.needed,
         dates=sum(one.last_changed_at is not None for one in recent),
-        prior_changes_per_day=float(prior @ rates) * _DAY,
+        prior_changes_per_day=float(prior @ rates) * _DAY if known.evidence.suffices else None,
         own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
     )

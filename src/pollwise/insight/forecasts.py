@@ -13,6 +13,10 @@ class Interval:
     low: float
     high: float
 
+    def __mul__(self, times: float) -> "Interval":
+        """The same for so many units of time, or in a smaller unit."""
+        return Interval(self.mean * times, self.low * times, self.high * times)
+
     def __truediv__(self, unit: float) -> "Interval":
         """The same in another unit, such as days instead of seconds."""
         return Interval(self.mean / unit, self.low / unit, self.high / unit)

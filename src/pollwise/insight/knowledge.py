@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError, StoreError
 from pollwise.insight.dispersion import POISSON, Spread
+from pollwise.insight.evidence import Evidence, of_pages
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
 from pollwise.insight.learned import learned_by
@@ -71,6 +72,11 @@ class Knowledge:
         bounds = self.scheduler.bounds
         shortest, longest = np.array([bounds.intervals(page.id, budget) for page in self.pages]).T
         return shortest, longest
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What there is for forecasts of all pages."""
+        return of_pages(self.policy.told([page.id for page in self.pages]).tolist())
 
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
@@ -135,8 +141,7 @@ def read_knowledge(db: Path) -> Knowledge:
             scheduler.policy.load_state_dict(learned)
     except (StateError, InputError) as error:
         raise StoreError(
-            f"{db}: what its last run left is damaged ({error}): restore a copy, or watch with"
-            " another file"
+            f"{db}: what its last run left is damaged: restore a copy, or watch with another file"
         ) from error
     now = max(time.time(), scheduler.saved_at)
     scheduler.begin(now)

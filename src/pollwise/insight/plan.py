@@ -1,12 +1,14 @@
 """What `pollwise plan` tells: what other budgets would bring."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
 from pollwise.insight.documents import ONLY_IF_ASKED
+from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.knowledge import Knowledge, read_knowledge
 
@@ -57,10 +59,10 @@ class BoundsCost:
 class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
-    `pages` are watched and had `polls` so far, within the bounds of which `bounds` has the cost.
-    `wanted` is the smallest budget that reaches
-    `wanted_freshness`; `curve` has more budgets in between, for a figure. All three are None unless
-    they were asked for.
+    `results` and `bounds` are None as long as the `evidence` does not suffice. `pages` are watched
+    and had `polls` so far; `bounds` has the cost of the bounds on these. `wanted` is the smallest
+    budget that reaches `wanted_freshness`; `curve` has more budgets in between, for a figure. The
+    last three are None unless they were asked for.
     """
 
     database: str
@@ -69,8 +71,9 @@ class Plan:
     pages: int
     polls: int
     horizon_days: float
-    bounds: BoundsCost
-    results: tuple[PlannedBudget, ...]
+    bounds: BoundsCost | None
+    evidence: Evidence
+    results: tuple[PlannedBudget, ...] | None
     wanted_freshness: float | None = field(default=None, metadata=ONLY_IF_ASKED)
     wanted: PlannedBudget | None = field(default=None, metadata=ONLY_IF_ASKED)
     curve: tuple[PlannedBudget, ...] | None = field(default=None, metadata=ONLY_IF_ASKED)
@@ -79,19 +82,34 @@ class Plan:
 def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) -> Plan:
     """What other budgets would bring, which one reaches `freshness`, and perhaps a curve.
 
-    Errors as for `read_knowledge`; `InputError` if no budget reaches `freshness`.
+    Errors as for `read_knowledge`; `InputError` if no budget reaches `freshness`, and if either is
+    asked for while too little is known.
     """
     known = read_knowledge(db)
-    spread = known.spread(_HORIZON)
-    wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
-    points = np.geomspace(_FACTORS[0], _FACTORS[-1], _CURVE_POINTS).tolist() if curve else None
-    return Plan(
+    evidence = known.evidence
+    plan = Plan(
         database=str(db),
         budget=known.settings.budget,
         objective=known.settings.objective,
         pages=len(known.records),
         polls=sum(record.polls for record in known.records),
         horizon_days=_HORIZON / _DAY,
+        bounds=None,
+        evidence=evidence,
+        results=None,
+    )
+    if not evidence.suffices:
+        if freshness is not None or curve:
+            raise InputError(
+                f"{db}: too little is known yet for --freshness and --plot ({evidence.polls} polls"
+                f" told something, about {evidence.needed} are needed): watch on"
+            )
+        return plan
+    spread = known.spread(_HORIZON)
+    wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
+    points = np.geomspace(_FACTORS[0], _FACTORS[-1], _CURVE_POINTS).tolist() if curve else None
+    return replace(
+        plan,
         bounds=_bounds_cost(known),
         results=tuple(_planned(known, spread, factor) for factor in _FACTORS),
         wanted_freshness=freshness,

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Forecast, Interval
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import ClockSetBack
+from pollwise.types import Outcome
 
 __all__ = [
     "ChangedPage",
@@ -75,7 +77,9 @@ class Status:
     which the latest stored time is ahead of this machine's clock (None: it is not).
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
-    first. `forecast` is None without pages, before the first run, and for a `collection`.
+    first. `gone` counts the pages whose latest poll found them gone. `evidence` says what there is
+    for a forecast: None without pages, before the first run, and for a `collection`. `forecast` is
+    None then too, and as long as the evidence does not suffice.
     """
 
     database: str
@@ -91,10 +95,12 @@ class Status:
     event_bytes: int
     bytes: int
     failing: int
+    gone: int
     clock_ahead: float | None
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
+    evidence: Evidence | None
     forecast: Outlook | None
     collection: CollectionStatus | None
 
@@ -111,10 +117,12 @@ def read_status(db: Path) -> Status:
         clock_set_back = store.clock_set_back()
     times = [record.polled_at for record in records if record.polled_at is not None]
     ahead = max([*times, *(run.started_at for run in runs)], default=0.0) - time.time()
-    changed = [record for record in records if record.last_changed_at is not None]
+    changed = [record for record in records if record.changes > 0]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
     failing = [record for record in records if record.failures > 0]
     failing.sort(key=lambda record: -record.failures)
+    watched = records and runs and collection is None
+    evidence, forecast = _outlook(db) if watched else (None, None)
     return Status(
         database=str(db),
         budget=None if settings is None else settings.budget,
@@ -129,23 +137,26 @@ def read_status(db: Path) -> Status:
         event_bytes=sizes.events,
         bytes=totals.bytes,
         failing=totals.failing,
+        gone=sum(record.outcome is Outcome.GONE for record in records),
         clock_ahead=ahead if ahead > _AHEAD else None,
         clock_set_back=clock_set_back,
         last_changes=tuple(
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
         ),
         failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
-        forecast=_outlook(db) if records and runs and collection is None else None,
+        evidence=evidence,
+        forecast=forecast,
         collection=collection,
     )
 
 
-def _outlook(db: Path) -> Outlook:
+def _outlook(db: Path) -> tuple[Evidence, Outlook | None]:
+    """What there is for a forecast, and the forecast if that suffices."""
     # Late, because numba, which the knowledge of a watch needs, takes a while to load.
     from pollwise.insight.knowledge import read_knowledge
 
     known = read_knowledge(db)
-    return Outlook(
-        day=PeriodOutlook.of(known.forecast(_DAY)),
-        week=PeriodOutlook.of(known.forecast(7 * _DAY)),
-    )
+    if not known.evidence.suffices:
+        return known.evidence, None
+    day, week = (PeriodOutlook.of(known.forecast(days * _DAY)) for days in (1, 7))
+    return known.evidence, Outlook(day, week)

@@ -4,15 +4,17 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from pollwise.errors import InputError
-from pollwise.live.clock import LiveClock
+from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store.records import NewPage
 from pollwise.types import Page
@@ -22,11 +24,26 @@ from pollwise.web.urls import canonical, read_url_list, scope_of
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
 
-__all__ = ["MakeDisplay", "WatchingDisplay", "named_pages", "watch_pages"]
+__all__ = ["MakeDisplay", "NextPoll", "WatchingDisplay", "named_pages", "watch_pages"]
+
+
+@dataclass(frozen=True, slots=True)
+class NextPoll:
+    """The politeness scope that will most likely be polled next, and in how many seconds."""
+
+    scope: str
+    wait: float
 
 
 class WatchingDisplay(Protocol):
     """Shows people what a watch finds."""
+
+    def begin(self, *, expected: Callable[[], NextPoll | None], end: Callable[[], object]) -> None:
+        """A run begins, which `end` ends, from any thread.
+
+        `expected`, called while nothing else happens, tells of the next poll; None: polls under way
+        or rests after failures come first.
+        """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
         """Show what came of a turn; `watched` are all pages by id."""
@@ -63,6 +80,10 @@ def watch_pages(
             )
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
+        if isinstance(before, WatchSettings):
+            for name in _changed(before, settings):
+                was, now = (getattr(one, name) for one in (before, settings))
+                say(f"{name.replace('_', ' ')}: {now}, before it was {was}")
         store.add_pages(pages, now=time.time())
         count = store.totals().pages
         if count == 0:
@@ -79,6 +100,12 @@ def watch_pages(
             run_until_stopped(begin, say)
 
 
+def _changed(before: WatchSettings, after: WatchSettings) -> list[str]:
+    """The names of the settings that differ."""
+    names = [field.name for field in fields(WatchSettings) if field.name != "parameters"]
+    return [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
 async def _watch(
     session: Session, settings: WatchSettings, display: WatchingDisplay, stop: asyncio.Event
 ) -> None:
@@ -92,7 +119,28 @@ async def _watch(
         blocked_until=session.scheduler.host_blocked_until,
     ) as poller:
         del watched
+        loop = asyncio.get_running_loop()
+        display.begin(
+            expected=partial(_next_poll, session.scheduler, session.clock),
+            end=lambda: loop.call_soon_threadsafe(stop.set),
+        )
         await session.run(poller, stop, on_progress=display.show, staff=most_polls)
+
+
+def _next_poll(scheduler: Scheduler, clock: Clock) -> NextPoll | None:
+    """What is polled next: a page in line for its host, or the one that the policy would name."""
+    now = clock()
+    at = max(scheduler.budget_free_at, now)
+    in_line = scheduler.next_in_line()
+    first: tuple[float, str] | None = None
+    assert isinstance(scheduler.policy, BayesianIndex)  # the one that settings make
+    page_id = scheduler.policy.likely_next(at)
+    if page_id is not None:
+        scope = scheduler.scope_of(page_id)
+        first = scheduler.host_free_at(scope, at), scope
+    if in_line is not None and (first is None or in_line[0] <= max(first[0], at)):
+        first = max(in_line[0], at), in_line[1]
+    return None if first is None else NextPoll(first[1], first[0] - now)
 
 
 def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:

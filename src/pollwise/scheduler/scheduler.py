@@ -239,6 +239,19 @@ class Scheduler:
             }
         )
 
+    @property
+    def budget_free_at(self) -> float:
+        """From when on the budget allows the next poll; -inf: at once."""
+        return self._cell_rate.next_at
+
+    def next_in_line(self) -> tuple[float, str] | None:
+        """When the first host with pages in line is free, and its scope; None: no page waits so."""
+        return self._hosts.next_in_line()
+
+    def scope_of(self, page_id: int) -> str:
+        """The politeness scope of a page; `LookupError` if it is not known."""
+        return self._pages[page_id].scope
+
     def rests_until(self, page_id: int) -> float | None:
         """When a page whose latest poll failed is tried again at the earliest; None: any time."""
         return self._back_offs.until(page_id)

@@ -56,7 +56,8 @@ class PageRecord:
     `page.seen_at` is the time of the latest poll that found the page, changed or not. The other
     times are UTC seconds; None: not yet. `outcome`, `error`, `last_cost` and `memory` are those of
     the latest poll that was made, `failures` counts the FAILED polls in a row up to it. `changes`
-    counts the polls that found a change since an earlier copy. `last_changed_at` is the time of the
+    counts the polls that found a change since an earlier copy; `first_seen_at` is the time of the
+    poll that brought the first one. `last_changed_at` is the time of the
     latest change as the server told it, else that of the poll that found it. `postponed` is the
     latest poll that was POSTPONED; None: one was made since, or none was.
 
@@ -80,6 +81,7 @@ class PageRecord:
     title: str | None = None
     duplicate_of: int | None = None
     postponed: Postponed | None = None
+    first_seen_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

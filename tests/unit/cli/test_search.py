@@ -54,6 +54,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return run
 
 
+def test_a_watch_is_not_searched(run: Run) -> None:
+    with Store.open("pollwise.db") as store:
+        store.start_run(2.0, {"budget": "5/hour", "objective": "detection"}, None)
+    assert_refused(run("search", "whale"), "pollwise.db holds a watch", "`pollwise collect`")
+
+
 def assert_refused(answer: Answer, *parts: str) -> None:
     assert (answer.status, answer.out) == (2, "")
     [line] = answer.err.splitlines()

@@ -1,8 +1,10 @@
 """What people see of the status of a database, on a terminal of 80 columns."""
 
 import math
+from dataclasses import replace
 
 from pollwise.console.status import print_status
+from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.status import ChangedPage, FailingPage, Outlook, PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
@@ -24,11 +26,13 @@ STATUS = Status(
     event_bytes=12_000_000,
     bytes=1_000_000,
     failing=1,
+    gone=2,
     clock_ahead=7200.0,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
     collection=None,
+    evidence=Evidence(polls=50, needed=40),
     forecast=Outlook(
         day=PeriodOutlook(EXPECTED, EXPECTED, EXPECTED),
         week=PeriodOutlook(EXPECTED, EXPECTED, delay_days=NEVER),
@@ -43,10 +47,20 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert max(map(len, terminal.plain.splitlines())) <= 80
     shown = " ".join(terminal.plain.replace("│", " ").split())
     assert "was 30 days ahead until 1970-01-01 00:00:00 (UTC): times of 2 polls were set" in shown
-    assert "0 (34.0 MB), to keep: 90 days" in shown
-    assert "12.0 MB of at most 300" in shown
-    assert "12,345 (1 failing)" in terminal.plain
+    assert "0 (34 MB), to keep: 90 days" in shown
+    assert "12 MB of at most 300 MB" in shown
+    assert "12,345 (1 failing, 2 gone)" in terminal.plain
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
-    assert "1 (0.5–1) changes found a day" in terminal.plain
-    assert "delay never" in " ".join(terminal.plain.replace("│", " ").split())
+    assert "1 (0.5–1) changes found, copies fresh 100 % (50–100) of the time" in shown
+    assert "7 (3.5–7) changes found" in shown
+    assert "changes found after 24 hours (12–24)" in shown
+    assert "changes of some pages never found" in shown
+
+
+def test_status_forecasts_nothing_from_nothing(terminal):
+    with terminal.in_use():
+        print_status(replace(STATUS, evidence=Evidence(polls=1, needed=40), forecast=None))
+    shown = " ".join(terminal.plain.replace("│", " ").split())
+    assert "not known yet (1 poll that told something; about 40 needed)" in shown
+    assert "coming day" not in shown

@@ -1,64 +1,138 @@
 """What people see of a running watch, on a terminal and elsewhere."""
 
+import json
 import re
 from pathlib import Path
 
 from pollwise.console import display
-from pollwise.console.watching import WatchDisplay
+from pollwise.console.watching import Detail, WatchDisplay, log_notice
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.watching import NextPoll
+from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
-from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
 WATCHED = {7: Watched(Page(7, URL), PageMemory())}
+SETTINGS = WatchSettings(budget="5/hour", objective="delay")
+MOMENT = "1970-01-02 00:00:00"
 
 
-def turn(outcome: Outcome, error: str | None = None, *, first: bool = False) -> Progress:
-    report = PollReport(PollResult(Observation(7, 86_400.0, outcome), PageMemory(), error=error))
-    return Progress((), (report,), frozenset({7} if first else ()))
+def shown_by(detail: Detail = Detail.news) -> WatchDisplay:
+    return WatchDisplay(SETTINGS, pages=1, db=Path("x.db"), detail=detail)
 
 
-def watch(*turns: Progress) -> None:
-    with WatchDisplay(pages=1, budget="5/hour", db=Path("x.db")) as shown:
+def turn(
+    outcome: Outcome, error: str | None = None, *, first: bool = False, body: bytes | None = None
+) -> Progress:
+    version = None if body is None else Version(7, 86_400.0, "text/html", body, "0")
+    result = PollResult(Observation(7, 86_400.0, outcome), PageMemory(), version, error)
+    return Progress((), (PollReport(result),), frozenset({7} if first else ()))
+
+
+def watch(*turns: Progress, detail: Detail = Detail.news) -> None:
+    with shown_by(detail) as shown:
         for progress in turns:
             shown.show(progress, WATCHED)
 
 
-def test_a_watch_tells_news_and_the_same_trouble_once(capsys):
-    watch(
-        turn(Outcome.CHANGED, first=True),
-        turn(Outcome.UNCHANGED),
-        turn(Outcome.CHANGED),
-        turn(Outcome.FAILED, "status 500"),
-        turn(Outcome.FAILED, "status 500"),
-        turn(Outcome.FAILED, "status 503"),
-        turn(Outcome.GONE),
-        turn(Outcome.UNCHANGED),
-        turn(Outcome.GONE),
-    )
+HISTORY = (
+    turn(Outcome.CHANGED, first=True),
+    turn(Outcome.UNCHANGED),
+    turn(Outcome.CHANGED),
+    turn(Outcome.FAILED, "status 500"),
+    turn(Outcome.FAILED, "status 500"),
+    turn(Outcome.FAILED, "status 503"),
+    turn(Outcome.GONE),
+    turn(Outcome.UNCHANGED),
+    turn(Outcome.GONE),
+)
+HEAD = "watching 1 page at 5/hour for delay, database x.db; times are UTC; Ctrl-C ends it"
+END = "stopped: 9 polls, 1 change, 1 page in trouble"
+
+
+def test_changes_go_to_stdout_and_troubles_to_stderr_once(capsys):
+    watch(*HISTORY)
     out, err = capsys.readouterr()
-    assert out == ""
+    assert out == f"{MOMENT}  {URL}\n"
     head, *lines, end = err.splitlines()
-    assert head == "watching 1 page at 5/hour, database x.db; times are UTC; Ctrl-C ends it"
-    moment = "1970-01-02 00:00:00"
-    news = ["first copy", "changed", "failed (status 500)", "failed (status 503)", "gone", "gone"]
-    assert lines == [f"{moment}  {what}  {URL}" for what in news]
-    assert end == "stopped: 9 polls, 1 change, 1 page in trouble"
+    assert (head, end) == (HEAD, END)
+    troubles = ["failed (status 500)", "failed (status 503)", "gone", "gone"]
+    assert lines == [f"{MOMENT}  {what}  {URL}" for what in troubles]
+
+
+def test_a_watch_may_tell_every_poll(capsys):
+    watch(*HISTORY, turn(Outcome.POSTPONED, "no room"), detail=Detail.polls)
+    _, *lines, end = capsys.readouterr().err.splitlines()
+    polls = ["first copy", "unchanged", "changed", *["failed (status 500)"] * 2]
+    polls += ["failed (status 503)", "gone", "unchanged", "gone", "postponed (no room)"]
+    assert lines == [f"{MOMENT}  {what}  {URL}" for what in polls]
+    assert end == f"{END}, 1 poll postponed"
+
+
+def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
+    turns = turn(Outcome.CHANGED, first=True, body=b"four"), turn(Outcome.FAILED, "status\n500")
+    watch(*turns, detail=Detail.log)
+    log_notice("the disk is full")
+    first, failed, notice = map(json.loads, capsys.readouterr().err.splitlines())
+    assert first == {
+        "polled_at": 86_400.0,
+        "url": URL,
+        "outcome": "changed",
+        "first_copy": True,
+        "reverted": False,
+        "last_changed_at": None,
+        "bytes": 4,
+        "cost": 1.0,
+        "error": None,
+    }
+    assert (failed["outcome"], failed["error"], failed["bytes"]) == ("failed", "status\n500", None)
+    assert notice.keys() == {"at", "notice"}
+    assert notice["notice"] == "the disk is full"
+
+
+def test_of_a_page_that_always_changes_few_lines_are_shown(capsys):
+    watch(*[turn(Outcome.CHANGED)] * 10)
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [f"{MOMENT}  {URL}"] * 3
+    assert f"7 more changes of {URL} not shown: 3 a minute are" in err.splitlines()
 
 
 def test_a_watch_on_a_terminal_has_a_line_of_counts(terminal):
     with terminal.in_use():
         watch(turn(Outcome.CHANGED, first=True), turn(Outcome.CHANGED))
-    assert f"changed  {URL}" in terminal.plain
-    assert re.search(r"\S 0 polls, 0 changes, 0 pages in trouble", terminal.plain)
+    assert f"{MOMENT}  first copy  {URL}" in terminal.plain
+    assert f"{MOMENT}  {URL}\n" in terminal.plain
+    assert re.search(r"\S 0 polls, 0 changes, 0 pages in trouble; getting ready", terminal.plain)
     assert terminal.plain.endswith("stopped: 2 polls, 1 change, 0 pages in trouble\n")
+
+
+def test_the_live_line_names_the_next_poll(terminal):
+    ended = []
+    with terminal.in_use(), shown_by() as shown:
+        expected = iter([NextPoll("b.example", 7199.5), NextPoll("b.example", 0.0), None])
+        shown.begin(expected=lambda: next(expected), end=lambda: ended.append(1))
+        told = []
+        for _ in range(3):
+            shown.show(turn(Outcome.UNCHANGED), WATCHED)
+            told.append(shown._live_line())
+            shown._expected_at -= 1.0
+    assert told == [
+        f"{polls}, 0 changes, 0 pages in trouble; next: {next_poll}"
+        for polls, next_poll in (
+            ("1 poll", "b.example in 2 hours"),
+            ("2 polls", "b.example now"),
+            ("3 polls", "nothing yet, pages rest or are being polled"),
+        )
+    ]
+    assert not ended
 
 
 def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, monkeypatch):
     times = iter((0.0, 0.0, 59.0, 60.0, 61.0, 119.0, 120.0))
     monkeypatch.setattr(display.time, "monotonic", lambda: next(times))
-    with WatchDisplay(pages=1, budget="5/hour", db=Path("x.db")) as shown:
+    with shown_by() as shown:
         capsys.readouterr()
         for _ in range(6):
             shown.show(turn(Outcome.UNCHANGED), WATCHED)

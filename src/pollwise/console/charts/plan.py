@@ -18,6 +18,7 @@ def draw_plan(path: Path, plan: Plan) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    assert plan.results is not None  # or no curve would have been given
     curve = plan.curve or plan.results
     budgets = [budget.budget_per_day for budget in curve]
     ticks = [budget.budget_per_day for budget in plan.results]

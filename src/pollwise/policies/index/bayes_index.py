@@ -112,6 +112,30 @@ class BayesianIndex(IndexPolicy):
         state.pages[page_id] = before
         return estimate
 
+    def likely_next(self, now: float) -> int | None:
+        """The page that `select` would most likely give at `now`; None: there is none.
+
+        It changes nothing, and looks at a few dozen pages at most.
+        """
+        state, common = self.state, self.state.shared[0]
+        waiting = [*common["pool"][: common["pool_size"]]]
+        if common["new_size"] > 0:
+            waiting.append(state.line[common["first_new"]])  # below 0: it has left the line
+        if state.calendar[0] > 0:
+            waiting.append(state.calendar[1])
+        blocked_until, scopes = state.hosts["blocked_until"], state.pages["scope"]
+        ids = [int(page) for page in waiting if page >= 0 and blocked_until[scopes[page]] <= now]
+        if not ids:
+            return None
+        before = state.pages[ids].copy()
+        bids = []
+        for page_id in ids:
+            form_belief(state, page_id)
+            index = float(index_of(state.pages, state.shared, page_id, now))
+            bids.append(index / float(state.hosts["price"][scopes[page_id]]))
+        state.pages[ids] = before
+        return ids[int(np.argmax(bids))]
+
     def rate_posteriors(
         self, page_ids: Sequence[int] | NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -170,6 +194,10 @@ class BayesianIndex(IndexPolicy):
     def patience_chance(self) -> float:
         """How likely a page must be to have changed by then to be polled for that reason."""
         return SURELY if self.state.shared[0]["slow_is_hopeful"] else 0.0
+
+    def told(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many polls of each page told something of its change rate."""
+        return self.state.pages["polls"][self._watched(page_ids)].copy()
 
     @property
     def examples(self) -> int:

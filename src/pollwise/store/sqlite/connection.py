@@ -29,16 +29,15 @@ class Connection:
         """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
         with undamaged_database(self.path):
             rows = self._sqlite.execute(SQL[query], values).fetchall()
-        wrong = unsound_column(query, rows)
-        if wrong is not None:
-            raise damaged(self.path, f"{wrong} in an answer of {query}")
+        if unsound_column(query, rows) is not None:
+            raise damaged(self.path, "a stored value is not what anybody wrote")
         return rows
 
     def row(self, query: str, **values: object) -> Any:
         """The row of a query that always has one."""
         rows = self.rows(query, **values)
         if not rows:
-            raise damaged(self.path, f"no answer of {query}")
+            raise damaged(self.path, "what it counts is missing")
         return rows[0]
 
     def rows_by_key(self, query: str, limit: int, **values: object) -> Iterator[Any]:
@@ -48,7 +47,7 @@ class Connection:
             keys = [row[0] for row in rows]
             # Else a damaged tree could lead in a circle.
             if any(key <= before for before, key in zip([after, *keys], keys, strict=False)):
-                raise damaged(self.path, f"rows out of order in an answer of {query}")
+                raise damaged(self.path, "stored values are out of order")
             yield from rows
             after = keys[-1]
 

@@ -12,7 +12,7 @@ __all__ = ["damaged", "reported", "undamaged_database"]
 
 _SQLITE_CAUSES = {
     sqlite3.SQLITE_NOTADB: "is not a database: choose another file",
-    sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or try 'sqlite3 FILE .recover'",
+    sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or try `sqlite3 {path} .recover`",
     sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free some space",
     sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk, its free space and quotas",
     sqlite3.SQLITE_READONLY: "cannot be written: check the permissions of the file and its folder",
@@ -50,7 +50,7 @@ def reported(path: Path) -> Iterator[None]:
         if cause is None:
             raise
         kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
-        raise kind(f"{path} {cause} ({error})") from error
+        raise kind(f"{path} {cause.format(path=path)} ({error})") from error
     except OSError as error:
         if error.errno in _FULL_DISK:
             mend = "free some space"
@@ -80,4 +80,5 @@ def undamaged_database(path: Path) -> Iterator[None]:
 
 def damaged(path: Path, what: object) -> StoreError:
     """The error that says what shows the damage of a database."""
-    return StoreError(f"{path} {_SQLITE_CAUSES[sqlite3.SQLITE_CORRUPT]} ({what})")
+    cause = _SQLITE_CAUSES[sqlite3.SQLITE_CORRUPT].format(path=path)
+    return StoreError(f"{path} {cause} ({what})")

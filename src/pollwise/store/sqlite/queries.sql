@@ -32,7 +32,7 @@ DELETE FROM learned_pages WHERE page_id = :id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why,
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
@@ -41,7 +41,7 @@ FROM pages WHERE removed_at IS NULL ORDER BY id;
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why,
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval
 FROM pages WHERE url = :url AND removed_at IS NULL;
 

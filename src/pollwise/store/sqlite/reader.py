@@ -109,7 +109,7 @@ class SqliteReader:
             return [Run(run_id, begun_at, _mapping(text)) for run_id, begun_at, text in rows]
         except ValueError as error:
             raise StoreError(
-                f"{self.path}: the settings of a run are damaged ({error}): restore a copy"
+                f"{self.path}: the settings of a run are damaged: restore a copy"
             ) from error
 
     def initial_state(self, run_id: int) -> bytes:

@@ -27,7 +27,7 @@ def page_record(row: Row) -> PageRecord:
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
-    postponed_at, postponed_why, longest, shortest = row[24:]
+    postponed_at, postponed_why, first_seen_at, longest, shortest = row[24:]
     return PageRecord(
         page=Page(
             page_id,
@@ -58,6 +58,7 @@ def page_record(row: Row) -> PageRecord:
         title=title,
         duplicate_of=duplicate_of,
         postponed=None if postponed_at is None else Postponed(postponed_at, _text(postponed_why)),
+        first_seen_at=first_seen_at,
     )
 
 

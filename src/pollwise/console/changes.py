@@ -1,0 +1,198 @@
+"""What `pollwise watch` writes on stdout: the changes that it finds."""
+
+import queue
+import select
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from pollwise.console.quantities import count
+from pollwise.console.streams import drop_stdout, stdout
+from pollwise.console.tables import moment
+from pollwise.errors import InputError, StoreError
+from pollwise.insight.difference import Difference, read_difference
+
+__all__ = ["Change", "ChangeLines", "LineLimit"]
+
+_MOST_WAITING = 1000
+_MOST_COMPARED = 20
+"""Changes that wait, at most, while versions are compared: then it takes too long."""
+_LOOK = 1.0
+"""Seconds after which to look again whether anybody still reads."""
+_AT_ONCE = 1024
+"""Characters of four bytes at most that a pipe takes without a wait (PIPE_BUF) once it is ready."""
+_WIDTH_OF_FILES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that a poll found at `polled_at` (UTC seconds)."""
+
+    page_id: int
+    url: str
+    polled_at: float
+    reverted: bool
+
+
+class LineLimit:
+    """Lets through so many lines of a page a minute, and counts the others.
+
+    >>> limit = LineLimit(1)
+    >>> limit.is_over(60.0), limit.lets_through("http://a/"), limit.lets_through("http://a/")
+    (True, True, False)
+    >>> limit.is_over(119.0), limit.is_over(120.0), limit.take_held_back()
+    (False, True, {'http://a/': 1})
+    """
+
+    def __init__(self, lines: int) -> None:
+        self._lines = lines
+        self._minute = 0
+        self._told: Counter[str] = Counter()
+        self._held_back: Counter[str] = Counter()
+
+    def is_over(self, now: float) -> bool:
+        """Whether another minute begins at `now` (UTC seconds)."""
+        minute = int(now // 60.0)
+        if minute <= self._minute:
+            return False
+        self._minute = minute
+        self._told.clear()
+        return True
+
+    def lets_through(self, url: str) -> bool:
+        """Whether a line of this page may be shown."""
+        self._told[url] += 1
+        if self._told[url] <= self._lines:
+            return True
+        self._held_back[url] += 1
+        return False
+
+    def take_held_back(self) -> dict[str, int]:
+        """By page, the lines not let through since this was last asked for."""
+        held_back = dict(self._held_back)
+        self._held_back.clear()
+        return held_back
+
+
+class ChangeLines:
+    """Writes changes on stdout, each with what differs, by a thread of its own.
+
+    So nobody waits for versions to be compared, nor for a slow reader: then changes are left out,
+    which `say` is told. `aside` gives a context in which nothing else is on the terminal. When
+    nobody reads any more, `on_closed` is called, by that thread.
+    """
+
+    def __init__(
+        self,
+        db: Path,
+        *,
+        aside: Callable[[], AbstractContextManager[object]],
+        say: Callable[[str], None],
+        on_closed: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._aside = aside
+        self._say = say
+        self._on_closed = on_closed
+        self._stream = sys.stdout
+        self._console = stdout()
+        self._waiting: queue.Queue[Change] = queue.Queue(_MOST_WAITING)
+        self._left_out = 0
+        self._closing = threading.Event()
+        self._ready = _readiness(self._stream)
+        self._thread = threading.Thread(target=self._go_on, daemon=True, name="changes")
+        self._thread.start()
+
+    def tell(self, change: Change) -> None:
+        """Have a change written, soon; never waits."""
+        try:
+            self._waiting.put_nowait(change)
+        except queue.Full:
+            self._left_out += 1
+
+    def close(self) -> None:
+        """Write what still waits, if somebody reads it, and end."""
+        self._closing.set()
+        self._thread.join()
+        if self._left_out:
+            self._say(f"{count(self._left_out, 'change')} not shown: stdout is read too slowly")
+
+    def _go_on(self) -> None:
+        try:
+            while not (self._closing.is_set() and self._waiting.empty()):
+                try:
+                    change = self._waiting.get(timeout=0.0 if self._closing.is_set() else _LOOK)
+                except queue.Empty:
+                    self._ready(0.0)
+                else:
+                    self._write(self._lines(change))
+        except BrokenPipeError:
+            drop_stdout()
+            self._on_closed()
+        except OSError as error:
+            drop_stdout()
+            self._say(f"changes are shown no more, stdout cannot be written: {error.strerror}")
+
+    def _lines(self, change: Change) -> str:
+        few = self._waiting.qsize() < _MOST_COMPARED
+        found = self._difference(change) if few else Difference()
+        width = self._console.width if self._console.is_terminal else _WIDTH_OF_FILES
+        back = "  (changed back)" if change.reverted else ""
+        title = f"  {_folded(found.title)}" if found.title else ""
+        with self._console.capture() as written:
+            head = Text(f"{moment(change.polled_at)}  {change.url}{title}{back}".replace("\n", " "))
+            self._console.print(head, soft_wrap=True)
+            for sign, text, style in (("-", found.removed, "red"), ("+", found.added, "green")):
+                if text is not None:
+                    line = Text(f"  {sign} {_folded(text)}", style)
+                    line.truncate(width, overflow="ellipsis")
+                    self._console.print(line, soft_wrap=True)
+        return written.get()
+
+    def _difference(self, change: Change) -> Difference:
+        try:
+            return read_difference(self._db, change.page_id, change.url, change.polled_at)
+        except (StoreError, InputError):  # the run itself tells of a database that fails
+            return Difference()
+
+    def _write(self, text: str) -> None:
+        """Write a text piece by piece, as far as somebody reads."""
+        with self._aside():
+            for begin in range(0, len(text), _AT_ONCE):
+                while not self._ready(_LOOK):
+                    if self._closing.is_set():
+                        self._left_out += 1
+                        return
+                self._stream.write(text[begin : begin + _AT_ONCE])
+                self._stream.flush()
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _readiness(stream: object) -> Callable[[float], bool]:
+    """What waits so many seconds and tells whether the stream takes something without a wait.
+
+    It raises `BrokenPipeError` when nobody reads any more.
+    """
+    try:
+        descriptor = stream.fileno()  # type: ignore[attr-defined]
+    except OSError:  # it is in memory
+        return lambda seconds: True
+    polling = select.poll()
+    polling.register(descriptor, select.POLLOUT)
+
+    def is_ready(seconds: float) -> bool:
+        events = sum(found for _, found in polling.poll(seconds * 1000.0))
+        if events & (select.POLLERR | select.POLLHUP):
+            raise BrokenPipeError
+        return bool(events & select.POLLOUT)
+
+    return is_ready

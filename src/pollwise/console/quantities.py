@@ -1,0 +1,151 @@
+"""Durations, rates and forecast figures in the units that a person would use."""
+
+import math
+
+from pollwise.insight.forecasts import Interval
+
+__all__ = [
+    "between",
+    "count",
+    "duration",
+    "durations",
+    "not_known",
+    "number",
+    "percent",
+    "rate",
+    "rate_between",
+    "storage",
+    "unit_of",
+]
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1.0, 60.0, 3600.0, 86_400.0
+_YEAR = 365.25 * _DAY
+_DURATIONS = (
+    (_YEAR, 2 * _YEAR, "year"),
+    (_DAY, 2 * _DAY, "day"),
+    (_HOUR, 2 * _HOUR, "hour"),
+    (_MINUTE, 2 * _MINUTE, "minute"),
+)
+"""Seconds of a unit, seconds from which on it is used, and its name."""
+_RATES = ((_SECOND, "second"), (_MINUTE, "minute"), (_HOUR, "hour"), (_DAY, "day"))
+_RAREST = 10 * _YEAR
+"""Seconds between what happens hardly ever."""
+_FEWEST = 2.0
+"""So many a unit of time at least, or a longer unit is used."""
+
+
+def count(number: int, noun: str) -> str:
+    """A number and what it counts, such as `1 poll` or `2,000 polls`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def number(figure: float) -> str:
+    """A figure in two or three digits, never in powers of ten unless it is huge or tiny.
+
+    >>> [number(figure) for figure in (0.0, 0.0123, 4.71, 10.0, 12_345.6)]
+    ['0', '0.012', '4.7', '10', '12,346']
+    """
+    if abs(figure) >= 99.5:
+        return f"{figure:,.0f}" if abs(figure) < 1e9 else f"{figure:.2g}"
+    return f"{figure:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time.
+
+    >>> [duration(seconds) for seconds in (4.71, 90.0, 3 * 86_400.0, math.inf)]
+    ['4.7 s', '90 s', '3 days', 'for ever']
+    """
+    if math.isinf(seconds):
+        return "for ever"
+    size, unit = _duration_unit(seconds)
+    return f"{number(seconds / size)} {unit}"
+
+
+def durations(seconds: Interval) -> str:
+    """A forecast length of time and its interval in one unit; `never` if it is infinite.
+
+    >>> durations(Interval(7200.0, 3600.0, 10_800.0))
+    '2 hours (1–3)'
+    """
+    if not math.isfinite(seconds.mean):
+        return "never"
+    size, unit = _duration_unit(seconds.mean)
+    mean, ends = between(seconds / size).split(" ")
+    return f"{mean} {unit} {ends}"
+
+
+def between(figure: Interval) -> str:
+    """A forecast figure and its interval, in short."""
+    return f"{number(figure.mean)} ({number(figure.low)}–{number(figure.high)})"
+
+
+def percent(share: Interval) -> str:
+    """A forecast share and its interval.
+
+    >>> percent(Interval(0.5, 0.25, 1.0))
+    '50 % (25–100)'
+    """
+    return f"{100 * share.mean:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
+
+
+def rate(per_day: float) -> str:
+    """How often something happens that happens so many times a day.
+
+    >>> [rate(per_day) for per_day in (0.0, 1 / 3, 1.0, 4.71, 400.0)]
+    ['hardly ever', 'every 3 days', 'every 24 hours', '4.7 a day', '17 an hour']
+    """
+    if per_day * _RAREST < _DAY:
+        return "hardly ever"
+    if per_day < _FEWEST:
+        return f"every {duration(_DAY / per_day)}"
+    size, unit = unit_of(per_day)
+    return f"{number(per_day * size / _DAY)} {unit}"
+
+
+def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
+    """How often something happens, and between which rates that lies with a `chance`.
+
+    >>> rate_between(4.71, 3.0, 6.0, "90 %"), rate_between(0.1, 0.01, 3.0, "90 %")
+    ('4.7 a day (90 %: 3–6)', 'every 10 days (90 %: every 100 days to 3 a day)')
+    """
+    if per_day < _FEWEST:
+        return f"{rate(per_day)} ({chance}: {rate(low)} to {rate(high)})"
+    size, _ = unit_of(per_day)
+    return f"{rate(per_day)} ({chance}: {number(low * size / _DAY)}–{number(high * size / _DAY)})"
+
+
+def storage(size: int) -> str:
+    """An amount of bytes.
+
+    >>> [storage(size) for size in (17, 2_345, 12_000_000)]
+    ['17 bytes', '2.3 kB', '12 MB']
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= unit:
+            return f"{number(size / unit)} {name}"
+    return count(size, "byte")
+
+
+def unit_of(per_day: float) -> tuple[float, str]:
+    """The seconds and the name, such as `a day`, of the unit of time in which to tell a rate.
+
+    >>> unit_of(0.5), unit_of(100.0)
+    ((604800.0, 'a week'), (3600.0, 'an hour'))
+    """
+    for size, name in _RATES:
+        if per_day * size / _DAY >= _FEWEST:
+            return size, f"{'an' if name == 'hour' else 'a'} {name}"
+    return 7 * _DAY, "a week"
+
+
+def not_known(polls: int, needed: int) -> str:
+    """What stands in the place of a figure for which there are too few polls."""
+    return f"not known yet ({count(polls, 'poll')} that told something; about {needed:,} needed)"
+
+
+def _duration_unit(seconds: float) -> tuple[float, str]:
+    for size, least, name in _DURATIONS:
+        if seconds >= least:
+            return size, f"{name}s"
+    return 1.0, "s"

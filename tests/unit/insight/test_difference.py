@@ -1,0 +1,76 @@
+"""What differs between two versions of a page."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.insight.difference import Difference, difference, read_difference
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+URL = "http://a.example/"
+BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max_size=4)
+
+
+def stored(db: Path, *bodies: str, content_type: str = "text/html") -> Difference:
+    """What came with the latest of these versions."""
+    with Store.open(db) as store:
+        store.add_pages([NewPage(URL)], now=0.0)
+        for number, body in enumerate(bodies):
+            version = Version(0, float(number), content_type, body.encode(), f"{number:032x}")
+            seen = Observation(0, float(number), Outcome.CHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+    return read_difference(db, 0, URL, float(len(bodies) - 1))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "removed", "added"),
+    [
+        (["a b"], ["a b"], None, None),
+        (["a"], ["b", "a"], None, "b"),
+        (["a", "c"], ["c"], "a", None),
+        (["a", "a"], ["a"], "a", None),
+        (
+            ["1 2 3 4 x 5 6 7 8"],
+            ["1 2 3 4 y 5 6 7 8"],
+            "… 2 3 4 x 5 6 7 …",
+            "… 2 3 4 y 5 6 7 …",
+        ),
+        (["a a"], ["a a a"], "a a", "a a a"),
+    ],
+)
+def test_what_went_and_what_came(before, after, removed, added):
+    assert difference(before, after) == Difference("", removed, added)
+
+
+@given(BLOCKS, BLOCKS)
+def test_the_same_blocks_do_not_differ_and_others_do(before, after):
+    found = difference(before, after)
+    same = sorted(before) == sorted(after)
+    assert (found.removed is None and found.added is None) == same
+    turned = difference(after, before)
+    assert (turned.removed, turned.added) == (found.added, found.removed)
+
+
+def test_of_stored_versions_the_visible_text_counts(tmp_path):
+    page = "<title>News</title><script>{0}</script><p>Same<p>Number {0}<p>Same"
+    found = stored(tmp_path / "x.db", "<p>old", page.format(1), page.format(2))
+    assert found == Difference("News", "Number 1", "Number 2")
+
+
+def test_a_title_alone_may_differ(tmp_path):
+    found = stored(tmp_path / "x.db", "<title>One</title><p>a", "<title>Two</title><p>a")
+    assert found == Difference("Two", "One", "Two")
+
+
+def test_without_an_earlier_version_or_with_a_large_one_nothing_is_told(tmp_path):
+    assert stored(tmp_path / "first.db", "<p>a") == Difference()
+    assert stored(tmp_path / "large.db", "<p>a", "<p>b" * 100_000) == Difference()
+    assert read_difference(tmp_path / "large.db", 0, URL, 0.5) == Difference()
+
+
+def test_what_is_no_text_has_no_difference(tmp_path):
+    assert stored(tmp_path / "x.db", "1", "2", content_type="image/png") == Difference()
