@@ -38,7 +38,7 @@ _KINDS = {
 
 _PAGE = (
     "whole text text number number time? told? told? text? text? text time time? outcome?"
-    " whole whole whole told? time? number? whole number? text? whole? time? told?"
+    " whole whole whole told? time? number? whole number? text? whole? time? told? text"
 )
 COLUMNS = {
     query: words.split()
