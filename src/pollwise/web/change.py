@@ -67,9 +67,7 @@ class Comparison:
     memory: PageMemory
 
 
-def fingerprint(
-    body: bytes, content_type: str | None, masks: Sequence[Mask] = ()
-) -> Fingerprint:
+def fingerprint(body: bytes, content_type: str | None, masks: Sequence[Mask] = ()) -> Fingerprint:
     """The hashes of a decompressed body; `content_type` is the header's value. Never raises."""
     body_hash = xxhash.xxh3_128_hexdigest(body)
     kind = kind_of_body(body, content_type)

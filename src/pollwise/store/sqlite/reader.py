@@ -54,9 +54,7 @@ class SqliteReader:
         try:
             return [page_record(row) for row in rows]
         except ValueError as error:
-            raise StoreError(
-                f"{self.path}: a page is damaged ({error}): restore a copy"
-            ) from error
+            raise StoreError(f"{self.path}: a page is damaged ({error}): restore a copy") from error
 
     def next_page_id(self) -> int:
         page_id: int = self._connection.row("next_page_id")[0]

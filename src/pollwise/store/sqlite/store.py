@@ -184,9 +184,7 @@ class Store(SqliteReader):
 
     def save_noise(self, page_id: int, noise: Noise) -> None:
         with self._connection.transaction() as connection:
-            connection.execute(
-                SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)}
-            )
+            connection.execute(SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)})
 
     def keep_versions(self, retention: Retention) -> None:
         self._retention = retention

@@ -146,12 +146,14 @@ def _as_found(mask: Mask, blocks: Sequence[str], places: Sequence[Place]) -> Mas
     mask = replace(mask, value=value, quiet=quiet)
     if len(places) > 1:
         return mask
-    [(first, end)] = places
-    return replace(mask, **neighbours(blocks, first, end))
+    before, after = neighbours(blocks, *places[0])
+    return replace(mask, before=before, after=after)
 
 
-def neighbours(blocks: Sequence[str], first: int, end: int) -> dict[str, tuple[str, str]]:
-    """The fields `before` and `after` of a mask at this place."""
+def neighbours(
+    blocks: Sequence[str], first: int, end: int
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """What stands `before` and `after` a place, as a mask has it."""
     around = [START, START, *map(beginning, blocks[max(first - 2, 0) : first])]
     behind = [*map(beginning, blocks[end : end + 2]), END, END]
-    return {"before": (around[-2], around[-1]), "after": (behind[0], behind[1])}
+    return (around[-2], around[-1]), (behind[0], behind[1])

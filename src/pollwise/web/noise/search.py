@@ -70,9 +70,7 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
             new.append(mask)
         else:
             old = new[same]
-            new[same] = replace(
-                old, most=max(old.most, mask.most), room=max(old.room, mask.room)
-            )
+            new[same] = replace(old, most=max(old.most, mask.most), room=max(old.room, mask.room))
         times[same] += 1
     masks = [
         mask
@@ -165,15 +163,15 @@ def _gap(
 _Range = tuple[int, int]
 
 
-def _restless(
-    first: Blocks, second: Blocks, third: Blocks
-) -> list[tuple[_Range, _Range, _Range]]:
+def _restless(first: Blocks, second: Blocks, third: Blocks) -> list[tuple[_Range, _Range, _Range]]:
     """The places in the second page that differ from both others, and those in the others.
 
     Two differences meet in one place if they are the same place, or share a part and neither is
     empty: a block that is random may by chance begin as it did before.
     """
-    earlier = [Difference(d.other_begin, d.other_end, d.begin, d.end) for d in differences(first, second)]
+    earlier = [
+        Difference(d.other_begin, d.other_end, d.begin, d.end) for d in differences(first, second)
+    ]
     later = differences(second, third)
     found = []
     number = 0
@@ -198,8 +196,10 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
     lengths = {len(content) for content in contents}
     shapes = set(map(shape_of, texts)) if max(map(len, texts)) <= LONGEST else set()
     shaped = len(shapes) == len(lengths) == 1 and all("#" in shape for shape in shapes)
+    before, after = neighbours(page, *here)
     return Mask(
-        **neighbours(page, *here),
+        before=before,
+        after=after,
         shape=digest(shapes.pop()) if shaped else "",
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
@@ -219,7 +219,7 @@ def _share(page: Blocks, mask: Mask) -> float:
 
 def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
-    under = {n for places in covered(page, masks) for begin, end in places for n in range(begin, end)}
-    return any(
-        n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page)
-    )
+    under = {
+        n for places in covered(page, masks) for begin, end in places for n in range(begin, end)
+    }
+    return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))

@@ -33,13 +33,24 @@ def text_hash(body: str, masks, content_type: str = HTML) -> str:
 NOISES = {
     "clock": ["<p>Now: 12:03:04", "<p>Now: 12:03:05", "<p>Now: 12:03:06", "<p>Now: 9:59:59"],
     "clock apart": [f"<p>Now: <b>{n:02}</b> o'clock" for n in (9, 10, 11, 12)],
-    "date": [f"<p>Sun Nov 22 13:24:1{n} UTC 2026" for n in range(3)] + ["<p>Mon May 1 1:02:03 UTC 2027"],
+    "date": [f"<p>Sun Nov 22 13:24:1{n} UTC 2026" for n in range(3)]
+    + ["<p>Mon May 1 1:02:03 UTC 2027"],
     "counter": [f"<p>You are visitor no. {n:,}" for n in (999, 1000, 1003, 12_345)],
     "token": [f"<p>Session {t}" for t in ("a81f0c2277", "0bcc", "ffa9122e", "99aab0")],
-    "quotation": [f"<blockquote>{q}</blockquote>" for q in ("To be", "I think", "All is one", "So it goes")],
-    "advertisement that comes and goes": ["", "<div><b>Buy shoes</b><i>now</i></div>", "", "<div>Buy hats</div>"],
+    "quotation": [
+        f"<blockquote>{q}</blockquote>" for q in ("To be", "I think", "All is one", "So it goes")
+    ],
+    "advertisement that comes and goes": [
+        "",
+        "<div><b>Buy shoes</b><i>now</i></div>",
+        "",
+        "<div>Buy hats</div>",
+    ],
     "two random blocks of different lengths": [
-        "<p>a<p>b", "<p>c<p>d<p>e", "<p>f", "<p>g<p>h",
+        "<p>a<p>b",
+        "<p>c<p>d<p>e",
+        "<p>f",
+        "<p>g<p>h",
     ],
 }
 
@@ -69,7 +80,8 @@ DOCUMENTS = {
     ),
     "feed": (
         XML,
-        "<rss><channel><title>t</title><lastBuildDate>Sun, 22 Nov 2026 13:24:0%d GMT</lastBuildDate>"
+        "<rss><channel><title>t</title>"
+        "<lastBuildDate>Sun, 22 Nov 2026 13:24:0%d GMT</lastBuildDate>"
         "<item><title>One</title><pubDate>Sun, 22 Nov 2026 13:00:00 GMT</pubDate></item>"
         "</channel></rss>",
         "13:00:00",
@@ -104,7 +116,10 @@ def test_noise_of_documents(name):
         # more than half of the page
         [html("<p>" + word * 100) for word in ("x y ", "z w ", "a b ")],
         # much more noise than anybody could look through
-        [html("".join(f"<p>{k}: {n}" for k in map(chr, range(97, 123)) for _ in "ab")) for n in (1, 2, 3)],
+        [
+            html("".join(f"<p>{k}: {n}" for k in map(chr, range(97, 123)) for _ in "ab"))
+            for n in (1, 2, 3)
+        ],
     ],
     ids=["changed", "late", "grows", "moves", "only", "half", "much"],
 )
