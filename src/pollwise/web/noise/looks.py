@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pollwise.types import MaskState, PageMemory
 from pollwise.web.change import Comparison, fingerprint, remembered
 from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.masks import covered
 from pollwise.web.noise.search import find_noise
 
 __all__ = ["Copy", "is_due", "judged_again", "says_the_same"]
@@ -58,22 +59,19 @@ def judged_again(
     copy. `copy` is that copy; if it is None, or another one, the poll's change is believed.
     """
     noise = compared.memory.noise
-    new = (
-        find_noise([blocks_of(body, content_type) for body in bodies], noise.masks)
-        if (len(bodies) == 3)
-        else ()
+    pages = [blocks_of(body, content_type) for body in bodies]
+    refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
+    held = tuple(
+        mask
+        for mask, places in zip(noise.masks, covered(pages[-1], noise.masks), strict=True)
+        # One that has lost its place is found anew.
+        if places and mask.state is MaskState.SET
     )
+    new = find_noise(pages, held + refused) if len(pages) == 3 else ()
     if not new:
         gap = min(2 * noise.gap, _LONGEST_GAP)
         noise = replace(noise, since_look=0, gap=gap)
         return replace(compared, memory=replace(compared.memory, noise=noise))
-    places = {(mask.before[1], mask.after[0]) for mask in new}
-    refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
-    held = tuple(
-        mask
-        for mask in noise.masks
-        if mask.state is MaskState.SET and (mask.before[1], mask.after[0]) not in places
-    )
     found = fingerprint(bodies[0], content_type, held + new)
     noise = replace(noise, masks=found.masks + refused, since_look=0)
     if (
