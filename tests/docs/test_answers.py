@@ -14,11 +14,21 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
 from pollwise.insight.plan import Plan
 from pollwise.insight.status import Status
+from pollwise.live.checking import PageCheck
 from pollwise.live.demo import DemoResult
 from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
-ANSWERS = (Status, Explanation, CollectedExplanation, Plan, Hit, ProcessorLoad, DemoResult)
+ANSWERS = (
+    Status,
+    Explanation,
+    CollectedExplanation,
+    PageCheck,
+    Plan,
+    Hit,
+    ProcessorLoad,
+    DemoResult,
+)
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)
 ROW = re.compile(r"^\| `(?P<field>\w+)` \| (?P<unit>[^|]+) \| (?P<meaning>[^|]*)\|$", re.M)

@@ -4,6 +4,8 @@ import math
 
 from rich.table import Table
 
+from pollwise.console.masked_parts import masked_rows
+from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
@@ -76,6 +78,11 @@ def _print_watched(page: Explanation) -> None:
         "changed back" if poll.reverted else poll.outcome.name.lower() for poll in page.recent
     )
     rows.append(("recent polls", recent or "-"))
+    if page.always_changes:
+        rows.append(("differs at every poll", ALWAYS_REMEDY))
+    rows += masked_rows(page.masked)
+    if any(part.number is not None for part in page.masked):
+        rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
     stdout().print(pairs(page.url, rows))
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pollwise.console.display import RunDisplay
+from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.tables import count
+from pollwise.insight.noise import ALWAYS
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:
@@ -38,6 +40,12 @@ class WatchDisplay(RunDisplay):
             elif observation.outcome is Outcome.CHANGED:
                 self._changes += 1
                 news = "changed"
+            if report.result.masked:
+                parts = "; ".join(report.result.masked)
+                url = watched[observation.page_id].page.url
+                self._tell(observation.polled_at, f"masked as noise ({parts})", url)
+            if report.result.memory.noise.changes_in_a_row == ALWAYS and news == "changed":
+                news = f"differs at every poll ({ALWAYS_REMEDY})"
             trouble = trouble_of(report)
             if trouble is None:
                 self._troubles.pop(observation.page_id, None)

@@ -13,6 +13,7 @@ from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
 )
+from pollwise.insight.noise import MaskedPart, always_changes, masked_parts
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -67,7 +68,8 @@ class Explanation:
     whose index never reaches the `price` of a poll is never due. `due_at` is None if the page rests
     after a failure, until `rests_until` if that was stored. `host_free_at` is None if the host may
     be polled now. `next_poll_at` is when nothing but the budget holds the page back any more; None:
-    not known.
+    not known. `masked` are the parts of the page that count for no change. `always_changes`: each
+    of the latest 12 polls found one.
     """
 
     url: str
@@ -95,6 +97,8 @@ class Explanation:
     host_free_at: float | None
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
+    masked: tuple[MaskedPart, ...]
+    always_changes: bool
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
@@ -139,6 +143,8 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         host_free_at=host_free_at,
         next_poll_at=next_poll_at,
         recent=tuple(RecentPoll(o.polled_at, o.outcome, o.reverted) for o in recent),
+        masked=masked_parts(record.memory.noise.masks),
+        always_changes=always_changes(record.memory),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.insight.forecasts import Forecast, Interval
+from pollwise.insight.noise import always_changes
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import ClockSetBack
@@ -75,7 +76,9 @@ class Status:
     which the latest stored time is ahead of this machine's clock (None: it is not).
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
-    first. `forecast` is None without pages, before the first run, and for a `collection`.
+    first. `always_changing` pages differed at every one of their latest 12 polls; `always_changes`
+    names up to ten of them. `forecast` is None without pages, before the first run, and for a
+    `collection`.
     """
 
     database: str
@@ -91,10 +94,12 @@ class Status:
     event_bytes: int
     bytes: int
     failing: int
+    always_changing: int
     clock_ahead: float | None
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
+    always_changes: tuple[str, ...]
     forecast: Outlook | None
     collection: CollectionStatus | None
 
@@ -115,6 +120,7 @@ def read_status(db: Path) -> Status:
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
     failing = [record for record in records if record.failures > 0]
     failing.sort(key=lambda record: -record.failures)
+    restless = [record.page.url for record in records if always_changes(record.memory)]
     return Status(
         database=str(db),
         budget=None if settings is None else settings.budget,
@@ -129,12 +135,14 @@ def read_status(db: Path) -> Status:
         event_bytes=sizes.events,
         bytes=totals.bytes,
         failing=totals.failing,
+        always_changing=len(restless),
         clock_ahead=ahead if ahead > _AHEAD else None,
         clock_set_back=clock_set_back,
         last_changes=tuple(
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
         ),
         failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
+        always_changes=tuple(restless[:_RECENT]),
         forecast=_outlook(db) if records and runs and collection is None else None,
         collection=collection,
     )

@@ -58,13 +58,15 @@ class Comparison:
     """What a fetched body is to the latest copy.
 
     `changed`: it differs, as the first one does. `reverted`: it is a version seen before.
-    `memory` is what to remember of the page, but for the validators.
+    `memory` is what to remember of the page, but for the validators. `masked` are
+    samples of what was found to be noise just now.
     """
 
     body_hash: str
     changed: bool
     reverted: bool
     memory: PageMemory
+    masked: tuple[str, ...] = ()
 
 
 def fingerprint(body: bytes, content_type: str | None, masks: Sequence[Mask] = ()) -> Fingerprint:

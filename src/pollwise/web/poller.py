@@ -331,11 +331,13 @@ def _compared(
     if not compared.changed:
         observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
         same = compared.body_hash == memory.body_hash and result.robots_tag is None
-        return PollReport(PollResult(observation, kept), reread=None if same else version)
+        return PollReport(
+            PollResult(observation, kept, masked=compared.masked), reread=None if same else version
+        )
     observation = replace(
         _observed(page, result, now, Outcome.CHANGED, page.cost), reverted=compared.reverted
     )
-    return PollReport(PollResult(observation, kept, version))
+    return PollReport(PollResult(observation, kept, version, masked=compared.masked))
 
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:

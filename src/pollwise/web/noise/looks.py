@@ -74,6 +74,7 @@ def judged_again(
         return replace(compared, memory=replace(compared.memory, noise=noise))
     found = fingerprint(bodies[0], content_type, held + new)
     noise = replace(noise, masks=found.masks + refused, since_look=0)
+    told = tuple(mask.sample for mask in new)
     if (
         copy is None
         or not _is_latest(before, copy)
@@ -84,10 +85,10 @@ def judged_again(
     ):
         memory = remembered(before, found)
         reverted = found.text_hash in before.earlier_hashes
-        return Comparison(found.body_hash, True, reverted, replace(memory, noise=noise))
+        return Comparison(found.body_hash, True, reverted, replace(memory, noise=noise), told)
     memory = remembered(replace(before, text_hash=found.text_hash), found)
     noise = replace(noise, changes_in_a_row=0)
-    return Comparison(found.body_hash, False, False, replace(memory, noise=noise))
+    return Comparison(found.body_hash, False, False, replace(memory, noise=noise), told)
 
 
 def _is_latest(memory: PageMemory, copy: Copy) -> bool:
