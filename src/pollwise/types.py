@@ -15,6 +15,9 @@ __all__ = [
     "Budget",
     "Item",
     "Links",
+    "Mask",
+    "MaskState",
+    "Noise",
     "Observation",
     "Outcome",
     "Page",
@@ -153,6 +156,53 @@ class Budget:
     burst: float = 1.0
 
 
+class MaskState(enum.IntEnum):
+    """Whether a mask hides what it covers."""
+
+    SET = 0
+    ENDING = 1
+    """Somebody wants to see it: it still hides it from the comparison with the latest copy, and no
+    more from then on."""
+    REFUSED = 2
+    """It hides nothing, and what it covers is not masked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A part of a page that differs between fetches without being news: a clock, a counter, an ad.
+
+    `before` and `after` are the beginnings of the two blocks on either side, the nearer one inside.
+    It covers up to `most` blocks between them, of `room` characters together; with a `shape`
+    exactly `most` blocks that differ in nothing but numbers, dates and the like. `sample` is what
+    stood there when it was found, `value` the hash of what stood there last, `quiet` the number of
+    polls in a row that found it the same. See `pollwise.web.noise.masks`.
+    """
+
+    before: tuple[str, str]
+    after: tuple[str, str]
+    shape: str
+    most: int
+    room: int
+    sample: str
+    value: str = ""
+    quiet: int = 0
+    state: MaskState = MaskState.SET
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What is known of a page's noise: its `masks`, and the evidence for more.
+
+    `changes_in_a_row` counts the latest polls that found a change, one after the other. After
+    `gap` changes the page is looked at for noise; `since_look` counts those since the last look.
+    """
+
+    masks: tuple[Mask, ...] = ()
+    changes_in_a_row: int = 0
+    since_look: int = 0
+    gap: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class PageMemory:
     """What is remembered of a page from one poll to the next.
@@ -160,6 +210,7 @@ class PageMemory:
     The validators that its server sent (`etag`, `last_modified`: header values, verbatim) and the
     hexadecimal hashes of body and visible text of the latest copy. All None: there is no copy yet.
     `earlier_hashes` are the text hashes of other versions seen before, oldest first, each once.
+    Text hashes are those of the page without its `noise`.
     """
 
     etag: str | None = None
@@ -167,6 +218,7 @@ class PageMemory:
     body_hash: str | None = None
     text_hash: str | None = None
     earlier_hashes: tuple[str, ...] = ()
+    noise: Noise = Noise()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from pollwise.insight.explanation import Explanation
 from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
+from pollwise.live.checking import PageCheck
 from pollwise.live.demo import DemoResult
 from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
-    *(Status, Explanation, CollectedExplanation, Plan, PolledPage),
+    *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
     *(Hit, ProcessorLoad, DemoResult),
 )
 

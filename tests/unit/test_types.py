@@ -11,6 +11,8 @@ from pollwise.types import (
     Budget,
     Item,
     Links,
+    Mask,
+    Noise,
     Observation,
     Outcome,
     Page,
@@ -27,6 +29,8 @@ VALUES = [
     Selection(np.array([1, 2])),
     Budget(0.5),
     PageMemory(),
+    Mask(("", "Now"), ("Home", ""), "ab", most=1, room=20, sample="12:03"),
+    Noise(),
     Version(3, 5.0, "text/html", b"<p>", "ab"),
 ]
 

@@ -13,7 +13,7 @@ from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
-from pollwise.cli.watching import explain, plan, status, watch
+from pollwise.cli.watching import check, explain, plan, status, unmask, watch
 from pollwise.errors import PollwiseError
 from pollwise.version import __version__
 
@@ -30,6 +30,8 @@ _COMMANDS = (
     collect,
     status,
     explain,
+    check,
+    unmask,
     plan,
     search,
     serve,

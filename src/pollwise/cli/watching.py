@@ -138,6 +138,40 @@ def explain(
         print_explanation(answer)
 
 
+def check(
+    url: Annotated[str, typer.Argument(help="Any page.")],
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", help="A database that watches the page: its masks, its latest copy."),
+    ] = None,
+    allow_private: AllowPrivateOption = None,
+    as_json: Json = False,
+) -> None:
+    """What a poll sees of a page, and what of it is noise; fetches it two or three times."""
+    from pollwise.console.checking import print_check
+    from pollwise.live.checking import check_page
+
+    answer = check_page(url, db, allow_private=bool(allow_private))
+    if as_json:
+        print_json(answer)
+    else:
+        print_check(answer)
+
+
+def unmask(
+    url: Annotated[str, typer.Argument(help="A page that is watched.")],
+    number: Annotated[
+        int | None, typer.Argument(help="Of the part, as explain shows it; none: all of them.")
+    ] = None,
+    db: Db = DB,
+) -> None:
+    """Let parts of a page count that were masked as noise; they are not masked again."""
+    from pollwise.live.unmasking import unmask as unmask_parts
+
+    for text in unmask_parts(db, url, number, notify):
+        notify(f"counts again from the next poll on: {text}")
+
+
 def plan(
     db: Db = DB,
     freshness: Annotated[

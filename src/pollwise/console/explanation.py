@@ -4,7 +4,9 @@ import math
 
 from rich.table import Table
 
+from pollwise.console.masked_parts import masked_rows
 from pollwise.console.quantities import count, not_known, number, rate, rate_between
+from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
@@ -76,6 +78,11 @@ def _print_watched(page: Explanation) -> None:
         rows.append(("failures in a row", f"{page.failures}: {page.error}"))
     recent = ", ".join(map(_found, page.recent))
     rows.append(("recent polls", recent or "-"))
+    if page.always_changes:
+        rows.append(("differs at every poll", ALWAYS_REMEDY))
+    rows += masked_rows(page.masked)
+    if any(part.number is not None for part in page.masked):
+        rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
     stdout().print(pairs(page.url, rows))
 
 

@@ -60,8 +60,7 @@ def _bounds(plan: Plan) -> str:
         return ""
     if cost.at_least_per_day > 0:
         parts.append(
-            f"At-least bounds take {rate(cost.at_least_per_day)}, {cost.share:.0%} of the"
-            " budget."
+            f"At-least bounds take {rate(cost.at_least_per_day)}, {cost.share:.0%} of the budget."
         )
     if cost.slowed:
         parts.append(

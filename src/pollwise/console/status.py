@@ -13,6 +13,7 @@ from pollwise.console.quantities import (
     percent,
     storage,
 )
+from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectionStatus
@@ -45,6 +46,12 @@ def print_status(status: Status) -> None:
         for failing in status.failures:
             failures.add_row(str(failing.failures), failing.url, failing.error or "-")
         console.print(failures)
+    if status.always_changes:
+        restless = Table(folded("page"), title="Pages that differ at every poll")
+        for url in status.always_changes:
+            restless.add_row(url)
+        console.print(restless)
+        console.print(f"differs at every poll: {ALWAYS_REMEDY}")
 
 
 def _rows(status: Status) -> list[tuple[str, str]]:
@@ -59,6 +66,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("objective", status.objective or "-"),
         ("last start (UTC)", moment(status.started_at)),
     ]
+    if status.always_changing:
+        rows.insert(1, ("differ at every poll", count(status.always_changing, "page")))
     if status.clock_ahead is not None:
         rows.append(
             ("clock", f"stored times are {duration(status.clock_ahead)} ahead of this machine's")

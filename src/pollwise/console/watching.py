@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
 from pollwise.console.quantities import count, duration
+from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stderr
 from pollwise.insight.documents import document
+from pollwise.insight.noise import ALWAYS
 from pollwise.insight.polled import polled_page
 from pollwise.types import Outcome
 
@@ -95,11 +97,15 @@ class WatchDisplay(RunDisplay):
                 self._tell(at, f"postponed ({report.result.error})", url)
             return
         self._polls += 1
+        if report.result.masked:
+            self._tell(at, f"masked as noise ({'; '.join(report.result.masked)})", url)
         news = None
         if first_copy:
             news = "first copy" if self._console.is_terminal else None
         elif outcome is Outcome.CHANGED:
             self._changes += 1
+            if report.result.memory.noise.changes_in_a_row == ALWAYS:
+                self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
             if self._limit.is_over(at):
                 self._tell_held_back()
             if self._limit.lets_through(url):

@@ -15,6 +15,7 @@ from pollwise.insight.collection import (
     holds_collection,
 )
 from pollwise.insight.evidence import Evidence, of_page
+from pollwise.insight.noise import MaskedPart, always_changes, masked_parts
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -80,7 +81,9 @@ class Explanation:
 
     `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
     now, and there is no copy yet. `changes_in_row` counts the latest polls that all found a change;
-    `slowed`: so many that the page is polled once a round of all pages at most.
+    `slowed`: so many that the page is polled once a round of all pages at most. `masked` are the
+    parts of the page that count for no change. `always_changes`: each of the latest 12 polls found
+    one.
     """
 
     url: str
@@ -112,6 +115,8 @@ class Explanation:
     slowed: bool
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
+    masked: tuple[MaskedPart, ...]
+    always_changes: bool
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
@@ -169,6 +174,8 @@ def _explain_watched(db: Path, address: str) -> Explanation:
             RecentPoll(o.polled_at, o.outcome, o.reverted, o.polled_at == record.first_seen_at)
             for o in recent
         ),
+        masked=masked_parts(record.memory.noise.masks),
+        always_changes=always_changes(record.memory),
     )
 
 

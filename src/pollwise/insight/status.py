@@ -7,6 +7,7 @@ from pathlib import Path
 from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Forecast, Interval
+from pollwise.insight.noise import always_changes
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import ClockSetBack
@@ -77,9 +78,10 @@ class Status:
     which the latest stored time is ahead of this machine's clock (None: it is not).
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
-    first. `gone` counts the pages whose latest poll found them gone. `evidence` says what there is
-    for a forecast: None without pages, before the first run, and for a `collection`. `forecast` is
-    None then too, and as long as the evidence does not suffice.
+    first. `gone` counts the pages whose latest poll found them gone. `always_changing` pages
+    differed at every one of their latest 12 polls; `always_changes` names up to ten of them.
+    `evidence` says what there is for a forecast: None without pages, before the first run, and for
+    a `collection`. `forecast` is None then too, and as long as the evidence does not suffice.
     """
 
     database: str
@@ -96,11 +98,13 @@ class Status:
     bytes: int
     failing: int
     gone: int
+    always_changing: int
     clock_ahead: float | None
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
     evidence: Evidence | None
+    always_changes: tuple[str, ...]
     forecast: Outlook | None
     collection: CollectionStatus | None
 
@@ -123,6 +127,7 @@ def read_status(db: Path) -> Status:
     failing.sort(key=lambda record: -record.failures)
     watched = records and runs and collection is None
     evidence, forecast = _outlook(db) if watched else (None, None)
+    restless = [record.page.url for record in records if always_changes(record.memory)]
     return Status(
         database=str(db),
         budget=None if settings is None else settings.budget,
@@ -138,6 +143,7 @@ def read_status(db: Path) -> Status:
         bytes=totals.bytes,
         failing=totals.failing,
         gone=sum(record.outcome is Outcome.GONE for record in records),
+        always_changing=len(restless),
         clock_ahead=ahead if ahead > _AHEAD else None,
         clock_set_back=clock_set_back,
         last_changes=tuple(
@@ -145,6 +151,7 @@ def read_status(db: Path) -> Status:
         ),
         failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
         evidence=evidence,
+        always_changes=tuple(restless[:_RECENT]),
         forecast=forecast,
         collection=collection,
     )

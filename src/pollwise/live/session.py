@@ -33,7 +33,7 @@ from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import USER_AGENT, HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.poller import Poller, WebPoller
+from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
 __all__ = ["Run", "Session", "opened", "run_until_stopped", "web_poller"]
@@ -204,6 +204,7 @@ async def web_poller(
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
+    recall: Recall | None = None,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
 
@@ -248,6 +249,7 @@ async def web_poller(
             not_modified_cost=not_modified_cost,
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,
+            recall=recall,
         )
 
 

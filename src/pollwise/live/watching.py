@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pollwise.errors import InputError
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
@@ -110,14 +111,18 @@ async def _watch(
     session: Session, settings: WatchSettings, display: WatchingDisplay, stop: asyncio.Event
 ) -> None:
     watched = [record.page for record in session.records]
-    async with web_poller(
-        session.clock,
-        not_modified_cost=settings.not_modified_cost,
-        given={page.scope for page in watched},
-        allow_private=settings.allow_private,
-        shared_scopes=_shared_scopes(watched),
-        blocked_until=session.scheduler.host_blocked_until,
-    ) as poller:
+    async with (
+        recalling(session.store.path) as recall,
+        web_poller(
+            session.clock,
+            not_modified_cost=settings.not_modified_cost,
+            given={page.scope for page in watched},
+            allow_private=settings.allow_private,
+            shared_scopes=_shared_scopes(watched),
+            blocked_until=session.scheduler.host_blocked_until,
+            recall=recall,
+        ) as poller,
+    ):
         del watched
         loop = asyncio.get_running_loop()
         display.begin(

@@ -27,7 +27,7 @@ from pollwise.store.records import (
     Totals,
 )
 from pollwise.store.retention import Retention
-from pollwise.types import Observation, Page, StateDict
+from pollwise.types import Noise, Observation, Page, StateDict
 
 __all__ = ["StoreJournal", "StoreReader"]
 
@@ -189,6 +189,9 @@ class StoreJournal(Protocol):
         URL is watched already, or events before `start_run`; `StateError` for learned arrays that
         do not fit together. After an error nothing is kept.
         """
+
+    def save_noise(self, page_id: int, noise: Noise) -> None:
+        """Keep this of the page's noise; its next poll goes by it."""
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""

@@ -88,13 +88,15 @@ class PageRecord:
 class PollResult:
     """One poll: what it told, what to remember of the page, and the new version if it had changed.
 
-    `error` says in words what went wrong, or why the poll was POSTPONED.
+    `error` says in words what went wrong, or why the poll was POSTPONED. `masked` are
+    samples of the parts of the page that it found to be noise.
     """
 
     observation: Observation
     memory: PageMemory
     version: Version | None = None
     error: str | None = None
+    masked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

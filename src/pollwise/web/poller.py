@@ -21,30 +21,36 @@ everything else                    FAILED
 """
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
-from pollwise.web.change import Fingerprint, fingerprint, is_changed, remembered
+from pollwise.web.change import Comparison, compare, unmodified
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
+from pollwise.web.noise.looks import Copy, is_due, judged_again, says_the_same
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import origin_of, scope_of
 
-__all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "WebPoller"]
+__all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
+
+T = TypeVar("T")
+
+Recall = Callable[[int], Awaitable[Copy | None]]
+"""Gives the latest version of a page that was stored, by the page's id; None: there is none."""
 
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
 
-_NO_BODY = fingerprint(b"", None)
+_NO_BODY = compare(PageMemory(), b"", None)
 
 Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
@@ -93,6 +99,9 @@ class WebPoller:
     a poll of its own. `shared_scopes` are the scopes that are known to have pages of several
     origins, such as http and https; others become known as pages are polled. Large bodies are
     compared `beside` the loop (None: by a process of its own).
+
+    With `recall`, a poll that found a change now and then fetches its page up to two times more, to
+    find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll.
     """
 
     def __init__(
@@ -105,6 +114,7 @@ class WebPoller:
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
         shared_scopes: Container[str] = (),
+        recall: Recall | None = None,
     ) -> None:
         self.fetcher = fetcher
         self.robots_txt = robots_txt
@@ -113,6 +123,7 @@ class WebPoller:
         self._not_modified_cost = not_modified_cost
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
         self._shared_scopes = shared_scopes
+        self._recall = recall
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
         # delay.
         self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
@@ -121,8 +132,9 @@ class WebPoller:
         """See `Poller.poll`."""
         self._origins(page)
         rules: Rules | None = None
+        ends_at = asyncio.get_running_loop().time() + LONGEST_POLL
         try:
-            async with asyncio.timeout(LONGEST_POLL):
+            async with asyncio.timeout_at(ends_at):
                 rules = await self.robots_txt.rules(page.url)
                 if not await self.robots_txt.decide(rules, page.url):
                     return self._refused(page, memory, rules)
@@ -134,17 +146,71 @@ class WebPoller:
         with ExitStack() as place:
             place.callback(result.release)
             try:
-                found = await self._fingerprint(result)
+                compared = await self._compared_to(memory, result)
             except PostponedError as error:
                 return self.postponed(page, memory, rules, str(error))
+            report = self.answered(page, memory, rules, result, compared)
+            if self._recall is not None and report.result.version is not None and is_due(compared):
+                report = await self._looked(page, memory, result, compared, report, ends_at)
             place.pop_all()  # the report releases it
-        return self.answered(page, memory, rules, result, found)
+        return report
 
-    async def _fingerprint(self, result: FetchResult) -> Fingerprint:
-        """That of the body, which takes up to a second for a large one."""
-        if len(result.body) < LARGE:
-            return fingerprint(result.body, result.content_type)
-        return await self._beside.call(fingerprint, result.body, result.content_type)
+    async def _compared_to(self, memory: PageMemory, result: FetchResult) -> Comparison:
+        """What the body is to the latest copy, which takes up to a second for a large one."""
+        return await self._read(result.body, compare, memory, result.body, result.content_type)
+
+    async def _read(self, body: bytes, function: Callable[..., T], *arguments: object) -> T:
+        """What a function makes of a body like this; beside the loop if it is large."""
+        if len(body) < LARGE:
+            return function(*arguments)
+        return await self._beside.call(function, *arguments)
+
+    async def _looked(
+        self,
+        page: Page,
+        memory: PageMemory,
+        result: FetchResult,
+        compared: Comparison,
+        report: PollReport,
+        ends_at: float,
+    ) -> PollReport:
+        """The report of a poll, after a look for noise; as it was if that cannot be had."""
+        cost, notices = 0.0, report.notices
+        bodies, kind = [result.body], result.content_type
+        with ExitStack() as places:
+            try:
+                async with asyncio.timeout_at(ends_at):
+                    while len(bodies) < 3:
+                        again = await self.fetcher.fetch(
+                            page.url, PageMemory(), may_follow=self._may_follow
+                        )
+                        places.callback(again.release)
+                        cost += page.cost
+                        notices += self._blocked(page, again, self._clock())
+                        usable = again.error is None and again.status in (200, 203)
+                        if not usable or again.content_type != kind:
+                            break
+                        if len(bodies) == 1 and await self._read(
+                            again.body, says_the_same, compared.memory, *bodies, again.body, kind
+                        ):
+                            compared = judged_again(memory, compared, bodies, kind, None)
+                            break
+                        bodies.append(again.body)
+                    else:
+                        assert self._recall is not None  # asked for by who calls
+                        copy = await self._recall(page.id)
+                        compared = await self._read(
+                            result.body, judged_again, memory, compared, bodies, kind, copy
+                        )
+            except (PostponedError, TimeoutError):
+                pass  # the next change brings another look
+        seen = report.result.observation
+        looked = _compared(page, memory, result, compared, seen.polled_at)
+        observation = looked.result.observation
+        told = replace(
+            looked.result, observation=replace(observation, cost=observation.cost + cost)
+        )
+        return replace(report, result=told, reread=looked.reread, notices=notices)
 
     def answered(
         self,
@@ -152,22 +218,25 @@ class WebPoller:
         memory: PageMemory,
         rules: Rules,
         result: FetchResult,
-        found: Fingerprint = _NO_BODY,
+        compared: Comparison = _NO_BODY,
     ) -> PollReport:
         """The report of a poll that got this answer, under the rules of its origin.
 
-        `found` is what its body is recognised by.
+        `compared` is what its body is to the latest copy.
         """
         now = self._clock()
-        notices = self._paced(page, rules, now)
-        if result.status in (429, 503) and result.retry_after:
-            asks = scope_of(result.final_url)
-            scope = page.scope if asks == scope_of(page.url) else asks
-            notices += (HostBlocked(now, scope, now + result.retry_after),)
-        report = self._judged(page, memory, result, found, now)
+        notices = self._paced(page, rules, now) + self._blocked(page, result, now)
+        report = self._judged(page, memory, result, compared, now)
         return replace(
             report, notices=notices, robots_tag=result.robots_tag, release=result.release
         )
+
+    def _blocked(self, page: Page, result: FetchResult, now: float) -> tuple[Notice, ...]:
+        if result.status not in (429, 503) or not result.retry_after:
+            return ()
+        asks = scope_of(result.final_url)
+        scope = page.scope if asks == scope_of(page.url) else asks
+        return (HostBlocked(now, scope, now + result.retry_after),)
 
     def timed_out(self, page: Page, memory: PageMemory) -> PollReport:
         """The report of a poll that took longer than `LONGEST_POLL`."""
@@ -224,7 +293,7 @@ class WebPoller:
         page: Page,
         memory: PageMemory,
         result: FetchResult,
-        found: Fingerprint,
+        compared: Comparison,
         now: float,
     ) -> PollReport:
         if result.redirected_to is not None and self._may_follow is follow_none:
@@ -239,9 +308,9 @@ class WebPoller:
         if result.status == 304:
             cost = page.cost * self._not_modified_cost
             observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
-            return PollReport(PollResult(observation, _remembered(result, memory)))
+            return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
         if result.status in (200, 203):
-            return _compared(page, memory, result, found, now)
+            return _compared(page, memory, result, compared, now)
         return _failed(page, memory, now, f"status {result.status}")
 
 
@@ -253,21 +322,22 @@ def _failed(
 
 
 def _compared(
-    page: Page, memory: PageMemory, result: FetchResult, found: Fingerprint, now: float
+    page: Page, memory: PageMemory, result: FetchResult, compared: Comparison, now: float
 ) -> PollReport:
     """The report of an answer with content."""
     # The validators are those of this answer alone, even if it sent none.
-    kept = _remembered(result, remembered(memory, found))
-    version = Version(page.id, now, result.content_type or "", result.body, found.body_hash)
-    if not is_changed(memory, found):
+    kept = _remembered(result, compared.memory)
+    version = Version(page.id, now, result.content_type or "", result.body, compared.body_hash)
+    if not compared.changed:
         observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
-        same = found.body_hash == memory.body_hash and result.robots_tag is None
-        return PollReport(PollResult(observation, kept), reread=None if same else version)
+        same = compared.body_hash == memory.body_hash and result.robots_tag is None
+        return PollReport(
+            PollResult(observation, kept, masked=compared.masked), reread=None if same else version
+        )
     observation = replace(
-        _observed(page, result, now, Outcome.CHANGED, page.cost),
-        reverted=found.text_hash in memory.earlier_hashes,
+        _observed(page, result, now, Outcome.CHANGED, page.cost), reverted=compared.reverted
     )
-    return PollReport(PollResult(observation, kept, version))
+    return PollReport(PollResult(observation, kept, version, masked=compared.masked))
 
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:

@@ -27,10 +27,12 @@ STATUS = Status(
     bytes=1_000_000,
     failing=1,
     gone=2,
+    always_changing=1,
     clock_ahead=7200.0,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
+    always_changes=(URL,),
     collection=None,
     evidence=Evidence(polls=50, needed=40),
     forecast=Outlook(
@@ -50,6 +52,8 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "0 (34 MB), to keep: 90 days" in shown
     assert "12 MB of at most 300 MB" in shown
     assert "12,345 (1 failing, 2 gone)" in terminal.plain
+    assert "differ at every poll 1 page" in shown
+    assert "differs at every poll: `pollwise check URL` shows what" in shown
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
     assert "1 (0.5–1) changes found, copies fresh 100 % (50–100) of the time" in shown

@@ -10,7 +10,7 @@ from pollwise.live.loop import Progress, Watched
 from pollwise.live.watching import NextPoll
 from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
-from pollwise.types import Observation, Outcome, Page, PageMemory, Version
+from pollwise.types import Noise, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
@@ -138,3 +138,25 @@ def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, mon
             shown.show(turn(Outcome.UNCHANGED), WATCHED)
         lines = capsys.readouterr().err.splitlines()
     assert lines == [f"{n} polls, 0 changes, 0 pages in trouble" for n in (3, 6)]
+
+
+def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys):
+    def poll(outcome: Outcome, in_a_row: int, *masked: str) -> Progress:
+        memory = PageMemory(noise=Noise(changes_in_a_row=in_a_row))
+        result = PollResult(Observation(7, 86_400.0, outcome), memory, masked=masked)
+        return Progress((), (PollReport(result),))
+
+    watch(
+        poll(Outcome.UNCHANGED, 0, "Now: 12:03", "Visitor 17"),
+        *(poll(Outcome.CHANGED, n) for n in (11, 12, 13)),
+    )
+    _, err = capsys.readouterr()
+    moment = "1970-01-02 00:00:00"
+    news = [
+        "masked as noise (Now: 12:03; Visitor 17)",
+        "changed",
+        "differs at every poll (`pollwise check URL` shows what; watch its feed instead, or give it"
+        " less weight)",
+        "changed",
+    ]
+    assert err.splitlines()[1:-1] == [f"{moment}  {what}  {URL}" for what in news]

@@ -42,7 +42,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
-    " seconds? seconds?"
+    " seconds? seconds? text"
 )
 COLUMNS = {
     query: words.split()

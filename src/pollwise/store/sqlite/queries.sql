@@ -33,7 +33,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval
+       longest_interval, shortest_interval, noise
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -42,7 +42,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval
+       longest_interval, shortest_interval, noise
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
@@ -67,7 +67,7 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 -- What the latest poll told; a late observation of an older poll leaves the row as it is.
 UPDATE pages SET
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
-    earlier_hashes = :earlier_hashes,
+    earlier_hashes = :earlier_hashes, noise = :noise,
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
     postponed_at = NULL, postponed_why = NULL,
@@ -79,6 +79,10 @@ UPDATE pages SET
     failures = CASE WHEN :failed THEN failures + 1 ELSE 0 END,
     gone = CASE WHEN :failed THEN gone ELSE :gone END
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
+
+-- name: save_noise
+-- What is known of a page's noise, apart from its polls.
+UPDATE pages SET noise = :noise WHERE id = :page_id;
 
 -- name: insert_poll
 -- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.

@@ -43,11 +43,18 @@ class SqliteReader:
         return self._connection.path
 
     def pages(self) -> list[PageRecord]:
-        return [page_record(row) for row in self._connection.rows("live_pages")]
+        return self._records("live_pages")
 
     def find_page(self, url: str) -> PageRecord | None:
-        rows = self._connection.rows("live_page_by_url", url=url)
-        return page_record(rows[0]) if rows else None
+        records = self._records("live_page_by_url", url=url)
+        return records[0] if records else None
+
+    def _records(self, query: str, **values: object) -> list[PageRecord]:
+        rows = self._connection.rows(query, **values)
+        try:
+            return [page_record(row) for row in rows]
+        except ValueError as error:
+            raise StoreError(f"{self.path}: a page is damaged ({error}): restore a copy") from error
 
     def next_page_id(self) -> int:
         page_id: int = self._connection.row("next_page_id")[0]

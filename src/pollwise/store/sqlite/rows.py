@@ -6,6 +6,7 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
 from pollwise.store.records import NewPage, PageRecord, PollResult, Postponed, StoredVersion
+from pollwise.store.sqlite.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
 __all__ = [
@@ -22,12 +23,15 @@ Row = tuple[Any, ...]
 
 
 def page_record(row: Row) -> PageRecord:
-    """From the columns of the query `live_pages`; the page's site is its scope, its kind by URL."""
+    """From the columns of the query `live_pages`; the page's site is its scope, its kind by URL.
+
+    `ValueError` if the noise of the page is damaged.
+    """
     page_id, url, scope, weight, cost, seen_at = row[:6]
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
-    postponed_at, postponed_why, first_seen_at, longest, shortest = row[24:]
+    postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:]
     return PageRecord(
         page=Page(
             page_id,
@@ -42,7 +46,12 @@ def page_record(row: Row) -> PageRecord:
             shortest_interval=shortest,
         ),
         memory=PageMemory(
-            _text(etag), _text(last_modified), body_hash, text_hash, tuple(earlier.split())
+            _text(etag),
+            _text(last_modified),
+            body_hash,
+            text_hash,
+            tuple(earlier.split()),
+            unpack_noise(noise),
         ),
         added_at=added_at,
         polled_at=polled_at,
@@ -122,6 +131,7 @@ def poll_values(poll: PollResult) -> dict[str, object]:
         "body_hash": memory.body_hash,
         "text_hash": memory.text_hash,
         "earlier_hashes": " ".join(memory.earlier_hashes),
+        "noise": pack_noise(memory.noise),
         "error": storable(poll.error),
     }
 

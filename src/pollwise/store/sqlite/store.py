@@ -30,13 +30,14 @@ from pollwise.store.sqlite.database import (
 from pollwise.store.sqlite.failures import undamaged_database
 from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.lock import FileUse, no_older_writer
+from pollwise.store.sqlite.noise import pack_noise
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
-from pollwise.store.sqlite.rows import page_record, page_values
+from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
-from pollwise.types import Page
+from pollwise.types import Noise, Page
 
 __all__ = ["Store"]
 
@@ -119,8 +120,8 @@ class Store(SqliteReader):
                 next_id += known is None
                 statement = SQL["insert_page"] if known is None else SQL["update_page"]
                 connection.execute(statement, {"id": page_id, **values})
-                [row] = self._connection.rows("live_page_by_url", url=new.url)
-                added.append(page_record(row).page)
+                [record] = self._records("live_page_by_url", url=new.url)
+                added.append(record.page)
         return added
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
@@ -180,6 +181,10 @@ class Store(SqliteReader):
             oldest = connection.execute(SQL["oldest_kept_run"], {"kept": keep_runs}).fetchone()[0]
             if oldest is not None:
                 drop_runs_before(connection, oldest)
+
+    def save_noise(self, page_id: int, noise: Noise) -> None:
+        with self._connection.transaction() as connection:
+            connection.execute(SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)})
 
     def keep_versions(self, retention: Retention) -> None:
         self._retention = retention

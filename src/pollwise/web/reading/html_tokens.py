@@ -33,7 +33,7 @@ RAW = frozenset({"iframe", "noembed", "noframes", "script", "style", "textarea",
 _MAX_WRITTEN = 2**16
 _ATTRIBUTES = r"""(?: [^>=]++ | =\s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) )? )*+"""
 
-# Every alternative also ends at the end of the text: see `pollwise.web.change`.
+# Every alternative also ends at the end of the text: see `pollwise.web.visible_text`.
 TOKEN = re.compile(
     rf"""
     < (?: ({"|".join(sorted(RAW))}) (?=[\s/>]) ({_ATTRIBUTES})

@@ -1,0 +1,53 @@
+"""What people see of `pollwise check`."""
+
+from pollwise.console.masked_parts import masked_rows
+from pollwise.console.quantities import count
+from pollwise.console.streams import stdout
+from pollwise.console.tables import pairs
+from pollwise.live.checking import PageCheck
+
+__all__ = ["print_check"]
+
+_KINDS = {
+    "html": "HTML, by its visible text",
+    "json": "JSON",
+    "xml": "XML",
+    "text": "text",
+    "other": "neither HTML nor text: byte for byte",
+}
+
+
+def print_check(page: PageCheck) -> None:
+    """The answer of `pollwise check`."""
+    rows = [("answer", _answer(page))]
+    if page.final_url != page.url:
+        rows.append(("redirected to", page.final_url))
+    if page.error is None:
+        rows += [
+            ("compared as", _KINDS[page.kind]),
+            ("validators", _validators(page)),
+            ("fetches", f"{page.fetches}, some seconds apart"),
+            ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
+            *(("", text) for text in page.kept),
+            *masked_rows(page.masked),
+            *(("differs, but is not masked", text) for text in page.restless),
+        ]
+    if page.changed is not None:
+        rows.append(("since the latest copy", "it changed" if page.changed else "no change"))
+    stdout().print(pairs(page.url, rows))
+
+
+def _answer(page: PageCheck) -> str:
+    if page.error is not None:
+        return f"none: {page.error}"
+    kind = page.content_type or "no Content-Type"
+    return f"status {page.status}, {kind}, {page.bytes:,} bytes"
+
+
+def _validators(page: PageCheck) -> str:
+    told = [
+        name
+        for name, value in (("ETag", page.etag), ("Last-Modified", page.last_modified))
+        if value is not None
+    ]
+    return " and ".join(told) or "none: every poll fetches all of it"

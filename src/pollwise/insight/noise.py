@@ -1,0 +1,48 @@
+"""What is known of the noise of a page: the parts that are masked, and pages that always differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pollwise.types import Mask, MaskState, PageMemory
+
+__all__ = ["ALWAYS", "MaskedPart", "always_changes", "masked_parts", "set_masks"]
+
+ALWAYS = 12
+"""Polls in a row that found a change, from which on a page is said to differ at every poll."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedPart:
+    """A part of a page that counts for no change.
+
+    `number` is by what it is unmasked, from 1; None: it has been, and this ends with the next poll.
+    `text` is what stood there when it was found. `whole`: whatever stands there does not count;
+    else it is only numbers, dates and the like that do not. `quiet_polls` have found it the same,
+    in a row.
+    """
+
+    number: int | None
+    text: str
+    whole: bool
+    quiet_polls: int
+
+
+def always_changes(memory: PageMemory) -> bool:
+    """Whether a page differed at every one of the latest 12 polls: it may be noise, or fast."""
+    return memory.noise.changes_in_a_row >= ALWAYS
+
+
+def set_masks(memory: PageMemory) -> list[Mask]:
+    """The masks of a page by their numbers, from 1."""
+    return [mask for mask in memory.noise.masks if mask.state is MaskState.SET]
+
+
+def masked_parts(masks: Sequence[Mask]) -> tuple[MaskedPart, ...]:
+    """The parts of a page under its masks, those that are unmasked last."""
+    set_now = [mask for mask in masks if mask.state is MaskState.SET]
+    ending = [mask for mask in masks if mask.state is MaskState.ENDING]
+    numbers = [*range(1, len(set_now) + 1), *(None for _ in ending)]
+    return tuple(
+        MaskedPart(number, mask.sample, not mask.shape, mask.quiet)
+        for number, mask in zip(numbers, [*set_now, *ending], strict=True)
+    )

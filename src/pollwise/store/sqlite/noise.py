@@ -1,0 +1,61 @@
+"""What is known of a page's noise, as text: a list in JSON."""
+
+import json
+from dataclasses import astuple
+
+from pollwise.types import Mask, MaskState, Noise
+
+__all__ = ["pack_noise", "unpack_noise"]
+
+_NOTHING = Noise()
+
+
+def pack_noise(noise: Noise) -> str:
+    """For `unpack_noise`; empty if nothing is known."""
+    return "" if noise == _NOTHING else json.dumps(astuple(noise), separators=(",", ":"))
+
+
+def unpack_noise(text: str) -> Noise:
+    """What `pack_noise` packed; `ValueError` if it is anything else."""
+    if not text:
+        return _NOTHING
+    try:
+        masks, *counts = json.loads(text)
+        changes_in_a_row, since_look, gap = map(_whole, counts)
+        return Noise(tuple(map(_mask, masks)), changes_in_a_row, since_look, gap)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"no noise of a page: {text[:40]!r}") from error
+
+
+def _mask(packed: list[object]) -> Mask:
+    before, after, shape, most, room, sample, value, quiet, state = packed
+    return Mask(
+        _pair(before),
+        _pair(after),
+        _text(shape),
+        _whole(most),
+        _whole(room),
+        _text(sample),
+        _text(value),
+        _whole(quiet),
+        MaskState(_whole(state)),
+    )
+
+
+def _pair(packed: object) -> tuple[str, str]:
+    if not isinstance(packed, list):
+        raise TypeError(packed)
+    farther, nearer = map(_text, packed)
+    return farther, nearer
+
+
+def _text(packed: object) -> str:
+    if not isinstance(packed, str):
+        raise TypeError(packed)
+    return packed
+
+
+def _whole(packed: object) -> int:
+    if type(packed) is not int or packed < 0:
+        raise TypeError(packed)
+    return packed

@@ -1,0 +1,159 @@
+"""Masks: what they cover of a page, and what is left.
+
+A mask finds its place by the blocks around it, so it stays where it belongs while other parts of
+the page change. One with a shape also does so if the blocks on one side have changed, and follows
+them. What it leaves of a block are the words: "Updated 12:03:04" becomes "Updated #", and another
+word there is a change. One without a shape leaves nothing, but covers no more text than was seen to
+come and go there.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import xxhash
+
+from pollwise.types import Mask
+
+__all__ = ["LONGEST", "covered", "digest", "mask_blocks", "neighbours", "shape_of"]
+
+START, END = "\x02", "\x03"
+"""The neighbours of the first and the last block."""
+
+LONGEST = 2000
+"""Characters of a text with a shape."""
+
+_BEGINNING = 40
+"""Characters of a block by which it is recognised as a neighbour."""
+_TRIES = 1000
+"""Places that are tried for a mask: a neighbour that is everywhere marks no place."""
+
+# Each alternative begins at the begin of a word, and looks only a little ahead: linear time.
+_VARYING = re.compile(
+    r"""
+    (?<!\w)(?:
+        (?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?
+          |sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?
+          |mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day
+          |(?:second|minute|hour|day|week|month|year)s?|[ap]m)(?!\w)
+        | (?=[^\W\d]{0,12}\d)\w[\w.,:+/'=-]*+
+        | \w{20,}+
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+Place = tuple[int, int]
+"""The first block that is covered, and the one behind the last."""
+
+
+def beginning(block: str) -> str:
+    """What a block is recognised by as the neighbour of a mask."""
+    return block[:_BEGINNING]
+
+
+def shape_of(text: str) -> str:
+    """A text without what varies in clocks, counters and tokens: numbers, dates, long words.
+
+    >>> shape_of("Updated Sun, 22 Nov 2026 12:03 PM (build 4f1c9e)")
+    'Updated #, # # # # # (build #)'
+    """
+    return _VARYING.sub("#", text)
+
+
+def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
+    """What each mask covers of a page, in order; no two places overlap."""
+    found: list[list[Place]] = [[] for _ in masks]
+    nearer_before, nearer_after = defaultdict(list), defaultdict(list)
+    for number, mask in enumerate(masks):
+        nearer_before[mask.before[1]].append(number)
+        if mask.shape:
+            nearer_after[mask.after[0]].append(number)
+    seen = [START, START, *(block[:_BEGINNING] for block in blocks), END, END]
+    tries = [_TRIES] * len(masks)
+    taken: set[int] = set()
+
+    def take(number: int, first: int, end: int) -> bool:
+        # Places are counted in `seen`, which has two more at the begin.
+        if first < 2 or end > len(seen) - 2 or not taken.isdisjoint(range(first, end)):
+            return False
+        mask = masks[number]
+        within = blocks[first - 2 : end - 2]
+        fits = sum(map(len, within)) <= mask.room
+        if fits and mask.shape:
+            fits = digest(shape_of(" ".join(within))) == mask.shape
+        if fits and (first - 2, end - 2) not in found[number]:
+            taken.update(range(first, end))
+            found[number].append((first - 2, end - 2))
+        return fits
+
+    for at, text in enumerate(seen):
+        for number in nearer_before.get(text, ()):
+            if not tries[number]:
+                continue
+            tries[number] -= 1
+            mask = masks[number]
+            if mask.shape:
+                end = at + 1 + mask.most
+                if end < len(seen) and (
+                    seen[end] == mask.after[0] or seen[at - 1] == mask.before[0]
+                ):
+                    take(number, at + 1, end)
+                continue
+            for end in range(at + 1, min(at + 2 + mask.most, len(seen))):
+                if seen[end] == mask.after[0] and take(number, at + 1, end):
+                    break
+        for number in nearer_after.get(text, ()):
+            mask = masks[number]
+            if tries[number] and at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
+                tries[number] -= 1
+                take(number, at - mask.most, at)
+    return found
+
+
+def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tuple[Mask, ...]]:
+    """The text of a page without what masks cover, and the masks as they found the page.
+
+    A mask that covers one place has the neighbours of now. One that finds another value there than
+    last time is not `quiet`; one that finds the same, or no place, is so for one poll more.
+    """
+    places = covered(blocks, masks)
+    left: list[str] = []
+    at = 0
+    order = sorted((place, number) for number, own in enumerate(places) for place in own)
+    for (first, end), number in order:
+        left += blocks[at:first]
+        if masks[number].shape:
+            left.append(masks[number].shape)
+        at = end
+    left += blocks[at:]
+    return " ".join(left), tuple(
+        _as_found(mask, blocks, own) for mask, own in zip(masks, places, strict=True)
+    )
+
+
+def digest(text: str) -> str:
+    """A hash of a short text, hexadecimal."""
+    return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def _as_found(mask: Mask, blocks: Sequence[str], places: Sequence[Place]) -> Mask:
+    if not places:
+        return replace(mask, quiet=mask.quiet + 1)
+    value = digest("\n".join(" ".join(blocks[first:end]) for first, end in places))
+    quiet = mask.quiet + 1 if value == mask.value else 0
+    mask = replace(mask, value=value, quiet=quiet)
+    if len(places) > 1:
+        return mask
+    before, after = neighbours(blocks, *places[0])
+    return replace(mask, before=before, after=after)
+
+
+def neighbours(
+    blocks: Sequence[str], first: int, end: int
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """What stands `before` and `after` a place, as a mask has it."""
+    around = [START, START, *map(beginning, blocks[max(first - 2, 0) : first])]
+    behind = [*map(beginning, blocks[end : end + 2]), END, END]
+    return (around[-2], around[-1]), (behind[0], behind[1])

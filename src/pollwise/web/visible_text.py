@@ -1,0 +1,65 @@
+"""What a reader sees of an HTML page, as text.
+
+One regular expression finds it, in linear time on any input. Why no tree is built: see
+`pollwise.web.reading.html_tokens`.
+"""
+
+import re
+
+__all__ = ["is_html", "readable", "visible_blocks", "visible_text"]
+
+# Every alternative also ends at the end of the text, so that no scan fails and starts again one
+# character later: this keeps the time linear.
+_INVISIBLE = re.compile(
+    r"""
+    <!--(?:-?>|.*?(?:--!?>|\Z))
+    | <(script|style|template|noscript)(?=[\s/>]).*?(?:</\1(?=[\s/>])[^>]*(?:>|\Z)|\Z)
+    | <[a-z/!?](?:=\s*"[^"]*(?:"|\Z)|=\s*'[^']*(?:'|\Z)|[^>])*+(?:>|\Z)
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+# Not str.split: it would take some letters of windows-1252, read as Latin-1, for white space.
+_SPACE = re.compile(r"[ \t\n\f\r]+")
+_SPACE_IN_LINE = re.compile(r"[ \t\f]+")
+_HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
+
+
+def is_html(body: bytes, content_type: str | None) -> bool:
+    """Whether a body is HTML by its Content-Type header, else by its begin."""
+    if content_type is None:
+        return _HTML_START.match(body) is not None
+    return content_type.split(";", 1)[0].strip().lower() == "text/html"
+
+
+def readable(body: bytes) -> str:
+    """The characters of a body. Never raises.
+
+    Bytes that are not UTF-8 are read as Latin-1, whatever the page declares: different bytes stay
+    different, which is all that a comparison needs.
+    """
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body.decode("latin-1")
+
+
+def visible_text(body: bytes) -> str:
+    """What a reader sees of an HTML page, white space folded. Never raises.
+
+    >>> visible_text(b"<p class=x>Caf\\xe9 <!-- 17 -->opens<script>nonce = 3</script>")
+    'Café opens'
+    """
+    return _SPACE.sub(" ", _INVISIBLE.sub(" ", readable(body))).strip(" ")
+
+
+def visible_blocks(body: bytes) -> list[str]:
+    """The visible text in pieces, which end where a tag or a line does; none is empty.
+
+    With spaces between them they are the `visible_text`.
+
+    >>> visible_blocks(b"<p>It is <b>12:03</b>.<p>We  open.")
+    ['It is', '12:03', '.', 'We open.']
+    """
+    lines = _INVISIBLE.sub("\n", readable(body)).replace("\r", "\n")
+    pieces = _SPACE_IN_LINE.sub(" ", lines).split("\n")
+    return [piece for piece in (piece.strip(" ") for piece in pieces) if piece]

@@ -1,0 +1,167 @@
+"""`pollwise check` and `pollwise unmask` against a real server and a real database."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+import pollwise
+from pollwise.errors import InputError, StoreError
+from pollwise.insight.noise import masked_parts
+from pollwise.live.checking import PageCheck, check_page
+from pollwise.live.recalling import recalling
+from pollwise.live.session import web_poller
+from pollwise.live.unmasking import unmask
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage
+from pollwise.types import MaskState, Outcome, Page, PageMemory
+
+
+def serve(site) -> None:
+    numbers = count()
+
+    async def answer(request: web.Request) -> web.Response:
+        number = next(numbers)
+        text = f"<title>t</title><p>Visitor {number}<p>News<p>It is {number}:{number} now<p>End"
+        return web.Response(text=text, content_type="text/html", headers={"ETag": f'"{number}"'})
+
+    site.answers["/"] = answer
+
+
+async def check(url: str, db=None) -> PageCheck:
+    return await asyncio.to_thread(check_page, url, db)
+
+
+async def poll(db, site, clock, times: int) -> list[Outcome]:
+    """Poll the one page of a database so often, as a watch does."""
+    outcomes = []
+    async with recalling(db) as recall:
+        with Store.open(db) as store:
+            async with web_poller(
+                clock, crawl_delay=0.0, allow_private=True, recall=recall
+            ) as poller:
+                for _ in range(times):
+                    [record] = store.pages()
+                    clock.now += 3600.0
+                    report = await poller.poll(record.page, record.memory)
+                    store.commit(Batch(polls=(report.result,)))
+                    outcomes.append(report.result.observation.outcome)
+    return outcomes
+
+
+async def test_check_shows_what_counts_and_what_is_noise(site):
+    serve(site)
+    page = await check(site.url("/"))
+    assert (page.status, page.error, page.kind, page.fetches) == (200, None, "html", 3)
+    assert page.kept == ("t", "News", "End")
+    assert [(part.number, part.text, part.whole) for part in page.masked] == [
+        (1, "Visitor 0", False),
+        (2, "It is 0:0 now", False),
+    ]
+    assert page.restless == ()
+    assert page.changed is None
+    assert site.paths == ["/robots.txt", *"///"]
+
+
+async def test_check_of_pages_that_cannot_be_had(site):
+    site.says("/robots.txt", "User-agent: *\nDisallow: /secret")
+    site.says("/error", status=500)
+    refused = await check(site.url("/secret"))
+    assert "robots.txt" in (refused.error or "")
+    assert refused.fetches == 0
+    assert (await check(site.url("/error"))).error == "status 500"
+    assert "/secret" not in site.paths
+
+
+async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tmp_path):
+    serve(site)
+    db = tmp_path / "pages.db"
+    with pytest.raises(InputError, match="there is no database"):
+        unmask(db, site.url("/"), None, print)
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+    with pytest.raises(InputError, match=r"nothing of .* is masked"):
+        unmask(db, site.url("/"), None, print)
+    first, *others = await poll(db, site, clock, 5)
+    assert first is Outcome.CHANGED
+    assert set(others) == {Outcome.UNCHANGED}
+    page = await check(site.url("/"), db)
+    assert page.changed is False
+    assert len(page.masked) == 2
+    with pytest.raises(InputError, match="no masked part 3: expected 1 to 2"):
+        unmask(db, site.url("/"), 3, print)
+    with Store.open(db), pytest.raises(StoreError, match="stop that process"):
+        unmask(db, site.url("/"), 1, print)
+    [text] = unmask(db, site.url("/"), 1, print)
+    assert text.startswith("Visitor")
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+    assert [part.number for part in masked_parts(record.memory.noise.masks)] == [1, None]
+    # The poll after it still goes by the mask; from then on the part counts, though it is noise.
+    assert await poll(db, site, clock, 4) == [Outcome.UNCHANGED] + 3 * [Outcome.CHANGED]
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+    states = [mask.state for mask in record.memory.noise.masks]
+    assert states == [MaskState.SET, MaskState.REFUSED]
+
+
+async def test_the_commands_print_it(site, clock, tmp_path):
+    serve(site)
+    db = tmp_path / "pages.db"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+    await poll(db, site, clock, 3)
+
+    async def run(*words: str) -> subprocess.CompletedProcess[str]:
+        program = (sys.executable, "-c", "from pollwise.cli import main; main()")
+        return await asyncio.to_thread(
+            subprocess.run,
+            (*program, *words),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
+        )
+
+    told = await run("check", site.url("/"), "--db", str(db), "--json")
+    assert told.returncode == 0, told.stderr
+    assert [part["text"] for part in json.loads(told.stdout)["masked"]] == [
+        "Visitor 1",
+        "It is 1:1 now",
+    ]
+    shown = await run("check", site.url("/"))
+    assert "its numbers and dates" in shown.stdout
+    done = await run("unmask", site.url("/"), "2", "--db", str(db))
+    assert done.returncode == 0
+    assert "counts again from the next poll on: It is 1:1 now" in done.stderr
+    wrong = await run("unmask", site.url("/"), "7", "--db", str(db))
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.splitlines()) == 1
+
+
+async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_path):
+    numbers = count()
+
+    async def answer(request: web.Request) -> web.Response:
+        text = "".join(f"<p>word {n}" for n in range(15_000)) + " " * 200_000
+        return web.Response(text=f"<p>Visitor {next(numbers)}{text}", content_type="text/html")
+
+    async def recall(page_id: int) -> None:
+        return None
+
+    site.answers["/"] = answer
+    page = Page(0, site.url("/"), site.host)
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        first = await poller.poll(page, PageMemory())
+        second = await poller.poll(page, first.result.memory)
+        third = await poller.poll(page, second.result.memory)
+        for report in (first, second, third):
+            report.release()
+    assert len(second.result.masked) == 1
+    assert third.result.observation.outcome is Outcome.UNCHANGED

@@ -1,0 +1,158 @@
+"""Pages with clocks, counters and random parts, over real HTTP: only news are changes."""
+
+import asyncio
+from itertools import count
+
+from aiohttp import web
+
+from pollwise.live.recalling import recalling
+from pollwise.live.session import Session, web_poller
+from pollwise.settings import WatchSettings
+from pollwise.store import Store
+from pollwise.store.records import NewPage
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Outcome, Page, PageMemory
+
+HTML, JSON, FEED = "text/html", "application/json", "application/rss+xml"
+QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me", "Hello")
+
+
+class PatientClock(FakeClock):
+    """No time passes while a poll is under way: it waits for a real server."""
+
+    async def wait(self, tasks, until):
+        if len(tasks) > 1:  # the last one waits for the end
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await super().wait(tasks, until)
+
+
+# By path: the Content-Type, and the body by the number of the request and of the news.
+PAGES = {
+    "/clock": (HTML, lambda n, news: f"<p>Now: <b>{n // 60:02}:{n % 60:02}</b><h1>News</h1>{news}"),
+    "/counter": (HTML, lambda n, news: f"<p>News {news}.<p>You are visitor {n + 997:,}<p>End"),
+    "/random": (
+        HTML,
+        lambda n, news: f"<p>Menu<p>{QUOTES[n % 6]}<p>The news of today are: {news}, and so on",
+    ),
+    "/advertisement": (
+        HTML,
+        lambda n, news: (
+            "<p>Menu"
+            + (f"<div><b>Buy {QUOTES[n % 6]}</b>now</div>" if n % 3 else "")
+            + f"<p>The news of today are: {news}, and nothing but these are of any interest"
+        ),
+    ),
+    "/json": (JSON, lambda n, news: f'{{"generated_at": {1_700_000_000 + n}, "items": [{news}]}}'),
+    "/feed": (
+        FEED,
+        lambda n, news: (
+            f"<rss><lastBuildDate>Sun, 22 Nov 2026 13:{n // 60:02}:{n % 60:02} GMT</lastBuildDate>"
+            f"<item><guid>{news}</guid></item></rss>"
+        ),
+    ),
+    "/plain": (HTML, lambda n, news: f"<p>News: {news}"),
+}
+EVERY = 2500.0
+"""Seconds from one piece of news to the next."""
+
+
+def serve(site, clock) -> None:
+    numbers = count()
+
+    def answer(path: str):
+        content_type, body = PAGES[path]
+
+        async def answer(request: web.Request) -> web.Response:
+            news = int(clock() // EVERY)
+            return web.Response(text=body(next(numbers), news), content_type=content_type)
+
+        return answer
+
+    site.answers.update({path: answer(path) for path in PAGES})
+
+
+async def watch_for(path, site, begin: float, seconds: float) -> None:
+    clock, stop = PatientClock(begin), asyncio.Event()
+    clock.stop_at(begin + seconds, stop)
+    serve(site, clock)
+    with Store.open(path) as store:
+        session = Session(store, WatchSettings(budget="1/minute"), clock=clock, say=print)
+        async with (
+            recalling(path) as recall,
+            web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller,
+        ):
+            await session.run(poller, stop, on_progress=lambda *_: None)
+
+
+async def test_only_news_are_changes(site, tmp_path):
+    db = tmp_path / "noise.db"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url(path), site.host) for path in PAGES], now=0.0)
+    for begin in (0.0, 10_000.0):  # masks outlive the process
+        await watch_for(db, site, begin, 10_000.0)
+    with Store.open_readonly(db) as store:
+        records = {record.page.url.removeprefix(site.url("")): record for record in store.pages()}
+        versions = {
+            path: [store.body(v.body_hash).decode() for v in store.versions(record.page.id)]
+            for path, record in records.items()
+        }
+    for path, record in records.items():
+        noisy = path != "/plain"
+        assert len(record.memory.noise.masks) == noisy, path
+        assert record.polls > 12
+        # Each change is news, and most news are found.
+        assert 4 <= record.changes <= 20_000 / EVERY, path
+        assert record.memory.noise.changes_in_a_row <= 1
+    assert len(set(versions["/plain"])) == len(versions["/plain"])
+    # Two fetches more for a page with noise, and some for changes that are none.
+    assert len(site.asked) <= 2 + sum(record.polls + 12 for record in records.values())
+
+
+async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):
+    """It is said to differ at every poll; the looks at it become ever fewer."""
+    numbers = count()
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text=f"<p>{next(numbers)}", content_type=HTML)
+
+    async def recall(page_id: int) -> None:
+        return None
+
+    site.answers["/"] = answer
+    page, memory, costs = Page(0, site.url("/"), site.host), PageMemory(), []
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        for _ in range(20):
+            result = (await poller.poll(page, memory)).result
+            assert result.observation.outcome is Outcome.CHANGED
+            costs.append(result.observation.cost)
+            memory = result.memory
+    assert memory.noise.masks == ()
+    assert memory.noise.changes_in_a_row == 19
+    assert [n for n, cost in enumerate(costs) if cost == 3.0] == [1, 3, 7, 15]
+    assert sum(costs) == 28 == len(site.asked) - 1
+
+
+async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
+    """And the host is left alone as long as it says."""
+    statuses = iter([200, 200, 503])
+
+    async def answer(request: web.Request) -> web.Response:
+        status = next(statuses)
+        text = f"<p>News {status} {next(numbers)}"
+        return web.Response(
+            text=text, status=status, content_type=HTML, headers={"Retry-After": "60"}
+        )
+
+    async def recall(page_id: int) -> None:
+        return None
+
+    numbers = count()
+    site.answers["/"] = answer
+    page = Page(0, site.url("/"), site.host)
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        first = await poller.poll(page, PageMemory())
+        report = await poller.poll(page, first.result.memory)
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert report.result.observation.cost == 2.0
+    assert [notice.until - notice.now for notice in report.notices] == [60.0]

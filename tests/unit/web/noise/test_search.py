@@ -1,0 +1,208 @@
+"""What three fetches tell of a page's noise."""
+
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollwise.types import MaskState, Noise, PageMemory
+from pollwise.web.change import compare, fingerprint
+from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.masks import covered, mask_blocks
+from pollwise.web.noise.search import differences, find_noise
+
+HTML, JSON, XML, TEXT = "text/html", "application/json", "application/rss+xml", "text/plain"
+MENU = "<ul><li>Home<li>News<li>About us</ul>"
+NEWS = "<h2>Rain is expected</h2><p>It will rain all week, they say.<h2>Team wins</h2><p>At last."
+
+
+def html(noise: str, news: str = NEWS) -> str:
+    return f"<!doctype html><title>t</title>{MENU}{noise}{news}<p>Imprint"
+
+
+def noise_of(*bodies: str, content_type: str = HTML):
+    return find_noise([blocks_of(body.encode(), content_type) for body in bodies])
+
+
+def text_hash(body: str, masks, content_type: str = HTML) -> str:
+    return fingerprint(body.encode(), content_type, masks).text_hash
+
+
+NOISES = {
+    "clock": ["<p>Now: 12:03:04", "<p>Now: 12:03:05", "<p>Now: 12:03:06", "<p>Now: 9:59:59"],
+    "clock apart": [f"<p>Now: <b>{n:02}</b> o'clock" for n in (9, 10, 11, 12)],
+    "date": [f"<p>Sun Nov 22 13:24:1{n} UTC 2026" for n in range(3)]
+    + ["<p>Mon May 1 1:02:03 UTC 2027"],
+    "counter": [f"<p>You are visitor no. {n:,}" for n in (999, 1000, 1003, 12_345)],
+    "token": [f"<p>Session {t}" for t in ("a81f0c2277", "0bcc", "ffa9122e", "99aab0")],
+    "quotation": [
+        f"<blockquote>{q}</blockquote>" for q in ("To be", "I think", "All is one", "So it goes")
+    ],
+    "advertisement that comes and goes": [
+        "",
+        "<div><b>Buy shoes</b><i>now</i></div>",
+        "",
+        "<div>Buy hats</div>",
+    ],
+    "two random blocks of different lengths": [
+        "<p>a<p>b",
+        "<p>c<p>d<p>e",
+        "<p>f",
+        "<p>g<p>h",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_noise_is_masked_and_news_are_not(name):
+    *seen, later = NOISES[name]
+    masks = noise_of(*map(html, seen))
+    assert masks
+    assert text_hash(html(seen[0]), masks) == text_hash(html(later), masks)
+    for other in (
+        html(later, NEWS.replace("rain all", "snow all")),
+        html(later, "<h2>Snow is here</h2><p>A third of it fell at night." + NEWS),
+        html(later, NEWS.partition("<h2>Team")[0]),
+        html(later).replace("About us", "About you"),
+        html(later).replace("Imprint", "Imprint and more"),
+    ):
+        assert text_hash(other, masks) != text_hash(html(later), masks)
+
+
+DOCUMENTS = {
+    "json": (
+        JSON,
+        '{"generated_at": "2026-11-22T13:24:0%d.123Z", "items": [{"id": 17, "name": "a"}]}',
+        '"id": 17',
+        '"id": 18',
+    ),
+    "feed": (
+        XML,
+        "<rss><channel><title>t</title>"
+        "<lastBuildDate>Sun, 22 Nov 2026 13:24:0%d GMT</lastBuildDate>"
+        "<item><title>One</title><pubDate>Sun, 22 Nov 2026 13:00:00 GMT</pubDate></item>"
+        "</channel></rss>",
+        "13:00:00",
+        "14:00:00",
+    ),
+    "attribute": (XML, '<feed stamp="%d"><entry id="17">one</entry></feed>', "17", "18"),
+    "text": (TEXT, "made at 13:24:0%d\n\nbody 17\nend", "body 17", "body 18"),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_noise_of_documents(name):
+    content_type, text, old, new = DOCUMENTS[name]
+    a, b, c, later = (text % n for n in (1, 2, 3, 9))
+    masks = noise_of(a, b, c, content_type=content_type)
+    assert len(masks) == 1
+    hashes = [text_hash(body, masks, content_type) for body in (a, later, later.replace(old, new))]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        # once only: an article came, or was changed
+        [html("<p>news"), html("<p>other"), html("<p>other")],
+        [html("<p>1"), html("<p>1"), html("<p>2")],
+        # a list that grows at its begin, or moves on
+        [html("<p>a"), html("<p>b<p>a"), html("<p>c<p>b<p>a")],
+        [html("<p>c<p>b<p>a"), html("<p>d<p>c<p>b"), html("<p>e<p>d<p>c")],
+        # a page that is nothing but noise
+        ["<p>1", "<p>2", "<p>3"],
+        # more than half of the page
+        [html("<p>" + word * 100) for word in ("x y ", "z w ", "a b ")],
+        # much more noise than anybody could look through
+        [
+            html("".join(f"<p>{k}: {n}" for k in map(chr, range(97, 123)) for _ in "ab"))
+            for n in (1, 2, 3)
+        ],
+    ],
+    ids=["changed", "late", "grows", "moves", "only", "half", "much"],
+)
+def test_what_is_not_masked(bodies):
+    assert noise_of(*bodies) == ()
+
+
+def test_the_neighbours_of_a_number_may_change_one_after_the_other():
+    masks = noise_of(*(html(f"<p>Visitors<p>{n}") for n in (1, 2, 3)))
+    page = html("<p>Visitors<p>4", NEWS)
+    memory = PageMemory(noise=Noise(masks=masks))
+    memory = compare(memory, page.encode(), HTML).memory
+    for n, (label, news) in enumerate(
+        [("Visitors", "<h2>New"), ("Guests", "<h2>New"), ("Guests", NEWS)]
+    ):
+        quiet = compare(memory, html(f"<p>{label}<p>{n}", news).encode(), HTML)
+        assert quiet.changed  # the neighbour is news
+        memory = quiet.memory
+        again = compare(memory, html(f"<p>{label}<p>{n + 100}", news).encode(), HTML)
+        assert not again.changed
+        memory = again.memory
+
+
+def test_a_mask_that_is_quiet_ends_and_that_is_no_change():
+    masks = noise_of(*(html(f"<p>Visitors: {n}") for n in (1, 2, 3)))
+    memory = PageMemory(noise=Noise(masks=masks))
+    memory = compare(memory, html("<p>Visitors: 4").encode(), HTML).memory
+    for n in range(10):
+        found = compare(memory, html(f"<p id={n}>Visitors: 4").encode(), HTML)
+        assert not found.changed
+        memory = found.memory
+    assert memory.noise.masks == ()
+    assert not compare(memory, html("<p>Visitors: 4").encode(), HTML).changed
+    assert compare(memory, html("<p>Visitors: 5").encode(), HTML).changed
+
+
+def test_a_mask_that_was_refused_does_not_come_again():
+    bodies = [html(f"<p>Visitors: {n}") for n in (1, 2, 3)]
+    [mask] = noise_of(*bodies)
+    noise = Noise(masks=(mask,))
+    memory = compare(PageMemory(noise=noise), bodies[0].encode(), HTML).memory
+    [mask] = memory.noise.masks
+    memory = replace(memory, noise=replace(noise, masks=(replace(mask, state=MaskState.ENDING),)))
+    found = compare(memory, bodies[1].encode(), HTML)
+    assert not found.changed
+    [mask] = found.memory.noise.masks
+    assert mask.state is MaskState.REFUSED
+    assert compare(found.memory, bodies[2].encode(), HTML).changed
+    assert find_noise([blocks_of(body.encode(), HTML) for body in bodies], [mask]) == ()
+
+
+@given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
+def test_differences_tell_one_page_from_the_other(one, other):
+    found = differences(one, other)
+    made, at = [], 0
+    for d in found:
+        assert one[d.begin : d.end] != other[d.other_begin : d.other_end]
+        made += one[at : d.begin] + other[d.other_begin : d.other_end]
+        at = d.end
+    assert made + one[at:] == other
+
+
+blocks = st.lists(st.sampled_from(["a", "b", "1", "2", "x 3", "x 4"]), max_size=12)
+
+
+@settings(max_examples=50)
+@given(blocks, blocks, blocks, blocks)
+def test_masks_cover_no_block_twice_and_lose_none_that_they_do_not_cover(one, two, three, page):
+    masks = find_noise([one, two, three])
+    for body in (one, two, three, page):
+        places = covered(body, masks)
+        under = list(chain.from_iterable(range(*p) for own in places for p in own))
+        assert len(under) == len(set(under))
+        text, found = mask_blocks(body, masks)
+        assert len(found) == len(masks)
+        left = [block for n, block in enumerate(body) if n not in under]
+        hidden = {mask.shape for mask in masks}
+        assert [word for word in text.split() if word not in hidden] == " ".join(left).split()
+
+
+@pytest.mark.parametrize("piece", ["a", "1", "<a>1", "<", "{", "1,", "x" * 30, "a1b " * 5])
+@pytest.mark.parametrize("content_type", [HTML, JSON, XML, TEXT])
+def test_pages_made_to_hurt_end(piece, content_type):
+    bodies = [(f"{n}\n" + piece * 30_000 + f"\n{n}").encode() for n in (1, 2, 3)]
+    masks = find_noise([blocks_of(body, content_type) for body in bodies])
+    fingerprint(bodies[0], content_type, masks)
