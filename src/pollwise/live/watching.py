@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pollwise.errors import InputError
+from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
@@ -63,6 +64,8 @@ def watch_pages(
             )
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
+        for change in changes_of(before, settings):
+            say(change)
         store.add_pages(pages, now=time.time())
         count = store.totals().pages
         if count == 0:
