@@ -41,6 +41,8 @@ by what it has learned."""
 _NO_TOPIC = Topic()
 _NONE = "none"
 """No bound."""
+_OF_ONE_RUN = ("requests", "workers")
+"""Settings of a collection that are not kept: when a run ends, and what its machine can do."""
 
 
 def _budget(text: str, pages: int) -> Budget:
@@ -129,8 +131,8 @@ class CollectSettings:
     `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
     `keep` says which versions of pages are kept, as `parse_retention` reads it; `allow_private`:
     links may lead to any address, see `HttpFetcher`; `given` are the politeness scopes that were
-    named as seeds, which may have any. The store keeps budget, topic, subject, `keep` and `given`;
-    the others hold for one run. `InputError` for an unusable budget, crawl delay, number of
+    named as seeds, which may have any. The store keeps all but `requests` and `workers`, which hold
+    for one run. `InputError` for an unusable budget, crawl delay, number of
     workers or `keep`.
     """
 
@@ -175,26 +177,19 @@ class CollectSettings:
 
     def recorded(self) -> dict[str, Any]:
         """As the store keeps it."""
-        return {
-            "budget": self.budget,
-            "topic": asdict(self.topic),
-            "subject": self.subject,
-            "keep": self.keep,
-            "given": list(self.given),
-        }
+        return {name: value for name, value in asdict(self).items() if name not in _OF_ONE_RUN}
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
-        """From what the store kept."""
+        """From what the store kept; what earlier versions did not keep has its default."""
         kept = recorded["topic"]
         topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
         told: dict[str, Any] = {
-            name: str(recorded[name])
-            for name in ("budget", "subject", "keep")
-            if recorded.get(name)
+            name: tuple(map(str, value)) if isinstance(value, list) else value
+            for name, value in recorded.items()
+            if name in cls.__slots__ and name not in ("topic", *_OF_ONE_RUN) and value is not None
         }
-        given = tuple(str(scope) for scope in recorded.get("given", ()))
-        return cls(topic=topic, given=given, **told)
+        return cls(topic=topic, **told)
 
 
 Settings = WatchSettings | CollectSettings

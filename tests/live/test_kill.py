@@ -18,12 +18,10 @@ import pytest
 import pollwise
 from pollwise.events import Polled
 from pollwise.live.journal import rerun
-from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import read_settings
 from pollwise.store import Store
-from pollwise.store.records import PageRecord
+from pollwise.store.records import PageRecord, Run
 from pollwise.testing.webserver import MisbehavingServer
-from pollwise.types import Budget
 
 SERVERS, PATHS = 25, ("/news", "/about")
 KILLS = 20
@@ -114,7 +112,7 @@ class Ledger:
                 record.page.id: self.polls[record.page.id] for record in records
             }
             if runs:
-                check_learned(store, runs[-1].id)
+                check_learned(store, runs[-1])
 
     def check_versions(self, store: Store, record: PageRecord) -> None:
         url = record.page.url
@@ -127,10 +125,10 @@ class Ledger:
             assert record.page.seen_at == versions[-1].seen_at
 
 
-def check_learned(store: Store, run_id: int) -> None:
+def check_learned(store: Store, run: Run) -> None:
     """The state of the pages is what the event log of the run leads to."""
-    scheduler = Scheduler(BayesianIndex(), Budget(RATE, burst=RATE))
-    rerun(scheduler, store.initial_state(run_id), store.events(run_id))
+    scheduler = read_settings(run.settings).scheduler(len(store.pages()))
+    rerun(scheduler, store.initial_state(run.id), store.events(run.id))
     seen = [record.page.id for record in store.pages() if record.page.seen_at is not None]
     learned = store.load_learned() or {"page_ids": np.empty(0, np.int64)}
     assert learned["page_ids"].tolist() == seen

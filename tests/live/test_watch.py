@@ -135,7 +135,33 @@ async def test_it_tells_changes_until_it_is_stopped_and_goes_on_later(start, ser
         assert record.polls > polls
         assert record.changes == 2
         assert len(store.versions(record.page.id)) == 3
-        assert [run.settings["objective"] for run in store.runs()] == ["freshness"] * 2
+        assert [run.settings["objective"] for run in store.runs()] == ["freshness", "freshness"]
+
+
+async def test_what_was_set_stays_and_what_is_set_anew_is_told(start, server, db):
+    server.set_page("/page", "one")
+    watch = await start("watch", server.url("/page"), *FAST)
+    await watch.until("first copy")
+    assert await watch.stop() == 0
+    again = await start("watch", *FAST, "--objective", "delay", "--keep", "5")
+    assert "watching 1 page at 600/minute" in await again.until("watching")
+    assert [line.partition("; ")[0] for line in again.lines[:2]] == [
+        "pollwise: objective delay, before freshness",
+        "pollwise: keep 5, before all",
+    ]
+    with Store.open_readonly(db) as store:
+        polls = store.pages()[0].polls
+        while store.pages()[0].polls == polls:
+            await asyncio.sleep(0.05)
+    assert await again.stop() == 0
+    third = await start("watch")
+    assert "watching 1 page at 600/minute" in await third.until("")
+    with Store.open_readonly(db) as store:
+        while len(store.runs()) < 3:
+            await asyncio.sleep(0.05)
+        kept = [(run.settings["objective"], run.settings["keep"]) for run in store.runs()]
+    assert kept == [("freshness", "all"), ("delay", "5"), ("delay", "5")]
+    assert await third.stop() == 0
 
 
 async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):

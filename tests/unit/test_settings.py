@@ -37,7 +37,19 @@ WHALES = topic("blue whales", ["The whale sings."])
             at_least="1/week",
             at_most="1/minute",
         ),
+        WatchSettings(first_copies="5/minute", allow_private=True),
         CollectSettings(topic=WHALES, subject="whales", keep="20"),
+        CollectSettings(
+            topic=WHALES,
+            subject="whales",
+            crawl_delay=5.0,
+            allow=("a", "b"),
+            deny=("x",),
+            max_depth=0,
+            pages_per_host=7,
+            allow_private=True,
+            given=("a.example",),
+        ),
     ],
 )
 def test_what_the_store_kept_is_what_it_was_given(
@@ -57,15 +69,17 @@ def test_what_earlier_versions_did_not_keep_is_as_usual() -> None:
     assert read_settings(kept) == CollectSettings(budget="2/second", topic=WHALES, subject="whales")
 
 
-def test_a_collection_keeps_its_topic_and_not_the_options_of_a_run() -> None:
-    told = CollectSettings(topic=WHALES, subject="whales", crawl_delay=5.0, deny=("x",))
-    assert read_settings(told.recorded()) == CollectSettings(topic=WHALES, subject="whales")
+def test_a_collection_keeps_all_but_what_is_of_one_run() -> None:
+    told = CollectSettings(topic=WHALES, subject="whales", crawl_delay=5.0, requests=9, workers=2)
+    kept = CollectSettings(topic=WHALES, subject="whales", crawl_delay=5.0)
+    assert read_settings(told.recorded()) == kept
 
 
 @pytest.mark.parametrize(
     ("told", "why"),
     [
         ({"budget": "fast"}, "budget 'fast'"),
+        ({"first_copies": "at once"}, "budget 'at once'"),
         ({"objective": "luck"}, "luck"),
         ({"objective": "ephemeral"}, "decay"),
         ({"revert_worth": 2.0}, "revert_worth"),

@@ -27,18 +27,23 @@ def collect(
     ] = None,
     seed: Annotated[list[str] | None, typer.Option(help="A page to begin with.")] = None,
     budget: Annotated[
-        str, typer.Option(help="Requests a time, such as 2/second or 5000/hour.")
-    ] = "1/second",
+        str | None,
+        typer.Option(help="Requests a time, such as 2/second or 5000/hour. Default: 1/second."),
+    ] = None,
     db: Db = DB,
     crawl_delay: Annotated[
-        float,
-        typer.Option(min=0, help="Seconds between requests to one host, if it asks for no more."),
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            min=0, help="Seconds between requests to one host, if it asks for no more. Default: 1."
+        ),
+    ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option(help="Only URLs in which this expression is found.")
+        list[str] | None,
+        typer.Option(help="Only URLs in which this expression is found; '': any again."),
     ] = None,
     deny: Annotated[
-        list[str] | None, typer.Option(help="No URL in which this expression is found.")
+        list[str] | None,
+        typer.Option(help="No URL in which this expression is found; '': any again."),
     ] = None,
     max_depth: Annotated[
         int | None, typer.Option(min=0, help="The most links between a seed and a page.")
@@ -52,37 +57,47 @@ def collect(
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C)."""
+    """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C).
+
+    Options that are not given stay as they were in the run before, but for --requests and
+    --workers, which hold for one run.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     gc.disable()
     from pollwise.console.collecting import CollectDisplay
     from pollwise.live.collecting import collect_pages
-    from pollwise.settings import CollectSettings
 
-    settings = CollectSettings(
-        budget=budget,
-        crawl_delay=crawl_delay,
-        allow=tuple(allow or ()),
-        deny=tuple(deny or ()),
-        max_depth=max_depth,
-        pages_per_host=pages_per_host,
-        requests=requests,
-        workers=workers,
-        keep=keep or "all",
-        allow_private=bool(allow_private),
-    )
+    told = {
+        "budget": budget,
+        "crawl_delay": crawl_delay,
+        "allow": _expressions(allow),
+        "deny": _expressions(deny),
+        "max_depth": max_depth,
+        "pages_per_host": pages_per_host,
+        "requests": requests,
+        "workers": workers,
+        "keep": keep,
+        "allow_private": allow_private,
+    }
     load = collect_pages(
         topic,
         example or [],
         judge,
         seed or [],
-        settings=settings,
-        db=db,
-        make_display=lambda subject: CollectDisplay(subject=subject, budget=budget, db=db),
+        {name: value for name, value in told.items() if value is not None},
+        db,
+        make_display=lambda settings: CollectDisplay(
+            subject=settings.subject, budget=settings.budget, db=db
+        ),
         say=notify,
     )
     if as_json:
         print_json({"results": [load]})
+
+
+def _expressions(given: list[str] | None) -> tuple[str, ...] | None:
+    """The expressions that were given, without empty ones; None: the option was not given."""
+    return None if not given else tuple(filter(None, given))
 
 
 def search(

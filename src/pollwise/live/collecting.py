@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pollwise.collecting.collecting_poller import CollectingPoller
 from pollwise.collecting.document_collection import DocumentCollection
@@ -18,6 +18,7 @@ from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.errors import InputError
+from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
@@ -49,8 +50,8 @@ class CollectingDisplay(Protocol):
         """Show how many links were rejected, and why."""
 
 
-MakeDisplay = Callable[[str], AbstractContextManager[CollectingDisplay]]
-"""Makes the display of a collection of this subject."""
+MakeDisplay = Callable[[CollectSettings], AbstractContextManager[CollectingDisplay]]
+"""Makes the display of a collection with these settings."""
 
 
 def collect_pages(
@@ -58,33 +59,37 @@ def collect_pages(
     examples: Sequence[str],
     judge: str | None,
     seeds: Sequence[str],
-    *,
-    settings: CollectSettings,
+    told: Mapping[str, Any],
     db: Path,
+    *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
-    Words, examples (URLs or files) and judge name the topic, which `settings` lack; without any, it
-    is that of the database. The answer is what the response processor did. `say`: see `Session`.
-    `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
-    run.
+    Words, examples (URLs or files) and judge name the topic; without any, it is that of the
+    database. `told` are settings by name; the others stay as they were. The answer is what the
+    response processor did. `say`: see `Session`. `InputError` and `StoreError` come before anything
+    is changed; later, a `StoreError` ends the run.
     """
-    told = replace(settings, topic=_named_topic(words, examples, judge), subject=words)
-    link_filter = _link_filter(settings)
-    pages = _admitted(seeds, link_filter({}))
-    if not db.exists() and not (told.topic != Topic() and pages):
+    told = {**told, "topic": _named_topic(words, examples, judge), "subject": words}
+    settings = CollectSettings(**told)
+    _admitted(seeds, _link_filter(settings)({}))
+    if not db.exists() and not (settings.topic != Topic() and seeds):
         raise InputError(
             f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
             " begin with (--seed)"
         )
     with opened(db, say) as store:
         agreed = _agreed(store, told, db)
+        link_filter = _link_filter(agreed)
+        pages = _admitted(seeds, link_filter({}))
         given = {*agreed.given, *(page.scope for page in pages)}
         agreed = replace(agreed, given=tuple(sorted(given)))
+        for change in changes_of(latest_settings(store), agreed):
+            say(change)
         store.add_pages(pages, now=time.time())
-        with make_display(agreed.subject) as display:
+        with make_display(agreed) as display:
             countdown = _Countdown(agreed.requests)
 
             def begin(clock: LiveClock) -> Run[ProcessorLoad]:
@@ -232,23 +237,24 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
     return pages
 
 
-def _agreed(store: Store, told: CollectSettings, db: Path) -> CollectSettings:
-    """The settings with the topic of the database, or that of the command line if it has none."""
+def _agreed(store: Store, told: Mapping[str, Any], db: Path) -> CollectSettings:
+    """The settings of the database with those that were told, but for the topic, which stays."""
     kept = latest_settings(store)
     if kept is None:
-        if told.topic == Topic():
+        first = CollectSettings(**told)
+        if first.topic == Topic():
             raise InputError(f"{db} has no topic yet; name one (--topic)")
-        return replace(told, subject=told.subject or _subject(told.topic))
+        return replace(first, subject=first.subject or _subject(first.topic))
     if not isinstance(kept, CollectSettings):
         raise InputError(f"{db} watches pages and holds no collection; name another file (--db)")
     about = kept.topic
-    if told.topic not in (Topic(), about):
+    if told["topic"] not in (Topic(), about):
         raise InputError(
             f"{db} is about another topic ({' '.join(about.words) or about.judge or 'by example'});"
             " leave --topic out to go on with it, or name another file (--db)"
         )
-    subject = told.subject or kept.subject or _subject(about)
-    return replace(told, topic=about, subject=subject, given=kept.given)
+    subject = told["subject"] or kept.subject or _subject(about)
+    return replace(kept, **{**told, "topic": about, "subject": subject})
 
 
 def _subject(about: Topic) -> str:

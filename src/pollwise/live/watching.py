@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from pollwise.errors import InputError
+from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
@@ -81,10 +82,8 @@ def watch_pages(
             )
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
-        if isinstance(before, WatchSettings):
-            for name in _changed(before, settings):
-                was, now = (getattr(one, name) for one in (before, settings))
-                say(f"{name.replace('_', ' ')}: {now}, before it was {was}")
+        for change in changes_of(before, settings):
+            say(change)
         store.add_pages(pages, now=time.time())
         count = store.totals().pages
         if count == 0:
@@ -99,12 +98,6 @@ def watch_pages(
                 return partial(_watch, session, settings, display)
 
             run_until_stopped(begin, say)
-
-
-def _changed(before: WatchSettings, after: WatchSettings) -> list[str]:
-    """The names of the settings that differ."""
-    names = [field.name for field in fields(WatchSettings) if field.name != "parameters"]
-    return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
 async def _watch(

@@ -1,0 +1,67 @@
+"""What is told of settings that are others than in the run before."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from pollwise.live.changed_settings import changes_of
+from pollwise.settings import CollectSettings, Settings, WatchSettings
+
+WATCH, COLLECT = WatchSettings(budget="20/hour"), CollectSettings()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "line"),
+    [
+        (
+            WATCH,
+            replace(WATCH, budget="60/hour"),
+            "budget 60/hour, before 20/hour; what was learned is kept",
+        ),
+        (
+            WATCH,
+            replace(WATCH, objective="delay"),
+            "objective delay, before detection; what was learned of the pages is kept, the price of"
+            " a poll is found anew",
+        ),
+        (
+            replace(WATCH, objective="ephemeral", parameters={"decay": 0.25}),
+            replace(WATCH, objective="ephemeral", parameters={"decay": 0.5}),
+            "objective ephemeral (decay 0.5/s), before ephemeral (decay 0.25/s); what was learned"
+            " of the pages is kept, the price of a poll is found anew",
+        ),
+        (WATCH, replace(WATCH, allow_private=True), "allow-private yes, before no"),
+        (COLLECT, replace(COLLECT, allow=("a", "b")), "allow a, b, before none"),
+        (replace(COLLECT, max_depth=3), COLLECT, "max-depth none, before 3"),
+        (COLLECT, replace(COLLECT, crawl_delay=2.5), "crawl-delay 2.5, before 1"),
+    ],
+)
+def test_a_change_is_told_in_one_line(before: Settings, now: Settings, line: str) -> None:
+    assert list(changes_of(before, now)) == [line]
+
+
+def test_what_is_said_again_is_not_told() -> None:
+    assert list(changes_of(WATCH, replace(WATCH, budget="20/hour"))) == []
+    again = replace(WATCH, budget="20/hour", first_copies="60/minute")
+    assert list(changes_of(WATCH, again)) == []
+    assert list(changes_of(None, WATCH)) == []
+    assert list(changes_of(COLLECT, replace(COLLECT, workers=3, requests=5))) == []
+
+
+def test_everything_else_that_is_kept_is_told() -> None:
+    others = {
+        int: 5,
+        float: 0.5,
+        str: "7/minute",
+        bool: True,
+        type(None): 2,
+        tuple: ("x",),
+    }
+    silent = {"topic", "subject", "given", "requests", "workers", "parameters", "objective", "keep"}
+    for settings in (WATCH, COLLECT):
+        for field in fields(settings):
+            if field.name not in silent:
+                value = others[type(getattr(settings, field.name))]
+                changed = replace(settings, **{field.name: value})
+                (line,) = changes_of(settings, changed)
+                assert line.startswith(field.name.replace("_", "-") + " ")
