@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
-from pollwise.live.clock import Clock, LiveClock
+from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
@@ -26,7 +26,7 @@ from pollwise.web.urls import canonical, read_url_list, scope_of
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
 
-__all__ = ["MakeDisplay", "NextPoll", "WatchingDisplay", "named_pages", "watch_pages"]
+__all__ = ["MakeDisplay", "NextPoll", "WatchingDisplay", "named_pages", "next_poll", "watch_pages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +119,14 @@ async def _watch(
         del watched
         loop = asyncio.get_running_loop()
         display.begin(
-            expected=partial(_next_poll, session.scheduler, session.clock),
+            expected=lambda: next_poll(session.scheduler, session.clock()),
             end=lambda: loop.call_soon_threadsafe(stop.set),
         )
         await session.run(poller, stop, on_progress=display.show, staff=most_polls)
 
 
-def _next_poll(scheduler: Scheduler, clock: Clock) -> NextPoll | None:
+def next_poll(scheduler: Scheduler, now: float) -> NextPoll | None:
     """What is polled next: a page in line for its host, or the one that the policy would name."""
-    now = clock()
     at = max(scheduler.budget_free_at, now)
     in_line = scheduler.next_in_line()
     first: tuple[float, str] | None = None

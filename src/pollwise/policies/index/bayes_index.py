@@ -127,13 +127,20 @@ class BayesianIndex(IndexPolicy):
         ids = [int(page) for page in waiting if page >= 0 and blocked_until[scopes[page]] <= now]
         if not ids:
             return None
-        before = state.pages[ids].copy()
+        sites, kinds = (np.unique(state.pages[name][ids]) for name in ("site", "kind"))
+        looked_at = (
+            (state.pages, ids),
+            (state.sites, sites[sites >= 0]),
+            (state.kinds, kinds[kinds >= 0]),
+        )
+        before = [rows[numbers].copy() for rows, numbers in looked_at]
         bids = []
         for page_id in ids:
             form_belief(state, page_id)
             index = float(index_of(state.pages, state.shared, page_id, now))
             bids.append(index / float(state.hosts["price"][scopes[page_id]]))
-        state.pages[ids] = before
+        for (rows, numbers), was in zip(looked_at, before, strict=True):
+            rows[numbers] = was
         return ids[int(np.argmax(bids))]
 
     def rate_posteriors(
