@@ -4,13 +4,13 @@ They come from the command line or from the store, which keeps those of every ru
 what it keeps, `latest_settings` reads it.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from pollwise.checks import require, require_share, require_whole
+from pollwise.checks import require_share, require_whole
 from pollwise.errors import InputError, StoreError
+from pollwise.fetch_settings import FetchSettings
 from pollwise.objectives import objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
@@ -47,8 +47,8 @@ def _budget(text: str, pages: int) -> Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchSettings:
-    """How `pollwise watch` is to watch.
+class WatchSettings(FetchSettings):
+    """How `pollwise watch` is to watch; see `FetchSettings` for how it fetches.
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
@@ -66,6 +66,7 @@ class WatchSettings:
     allow_private: bool = False
 
     def __post_init__(self) -> None:
+        FetchSettings.__post_init__(self)
         parse_budget(self.budget)
         parse_retention(self.keep)
         objective(self.objective, **self.parameters)
@@ -81,7 +82,13 @@ class WatchSettings:
 
     def scheduler(self, pages: int) -> Scheduler:
         """A new scheduler for so many pages, with a new policy."""
-        return Scheduler(self.policy(pages), _budget(self.budget, pages))
+        return Scheduler(
+            self.policy(pages),
+            _budget(self.budget, pages),
+            crawl_delay=self.crawl_delay,
+            groups=self.group_scopes(),
+            limits=self.limit_rates(),
+        )
 
     def recorded(self) -> dict[str, Any]:
         """As the store keeps it."""
@@ -90,29 +97,26 @@ class WatchSettings:
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
         """From what the store kept; what earlier versions did not keep has its default."""
-        known = {name: recorded[name] for name in cls.__slots__ if name in recorded}
-        return cls(**known)
+        return cls(**cls.read_fields(recorded))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectSettings:
-    """How `pollwise collect` is to collect.
+class CollectSettings(FetchSettings):
+    """How `pollwise collect` is to collect; see `FetchSettings` for how it fetches.
 
     `budget` is text such as 2/second. `topic` is what the collection is about, `subject` its name
-    for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
-    run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
-    `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    `keep` says which versions of pages are kept, as `parse_retention` reads it; `allow_private`:
-    links may lead to any address, see `HttpFetcher`; `given` are the politeness scopes that were
-    named as seeds, which may have any. The store keeps budget, topic, subject, `keep` and `given`;
-    the others hold for one run. `InputError` for an unusable budget, crawl delay, number of
-    workers or `keep`.
+    for people (both empty: not given). `requests` ends the run after so many polls (None: never).
+    `allow` and `deny` are regular expressions on URLs, `max_depth` counts links from a seed.
+    `workers` is the number of processes that read responses. `keep` says which versions of pages
+    are kept, as `parse_retention` reads it; `allow_private`: links may lead to any address, see
+    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any.
+    The store keeps budget, topic, subject, `keep` and `given`; the others hold for one run.
+    `InputError` for an unusable budget, crawl delay, number of workers or `keep`.
     """
 
     budget: str = "1/second"
     topic: Topic = _NO_TOPIC
     subject: str = ""
-    crawl_delay: float = 1.0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     max_depth: int | None = None
@@ -124,10 +128,9 @@ class CollectSettings:
     given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        FetchSettings.__post_init__(self)
         parse_retention(self.keep)
         require_whole("collect", "workers", self.workers, least=1)
-        fits = 0 <= self.crawl_delay < math.inf
-        require("collect: crawl_delay", self.crawl_delay, fits, "finite and at least 0")
         if parse_budget(self.budget).per_page:
             raise InputError(
                 f"budget {self.budget!r}: the pages of a collection are not known beforehand; give"
@@ -146,6 +149,8 @@ class CollectSettings:
             lease=_LEASE,
             crawl_delay=self.crawl_delay,
             line=_LINE,
+            groups=self.group_scopes(),
+            limits=self.limit_rates(),
         )
 
     def recorded(self) -> dict[str, Any]:

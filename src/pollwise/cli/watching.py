@@ -11,11 +11,23 @@ from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
+    CookieFileOption,
+    CrawlDelayOption,
     Db,
+    GroupsOption,
     HalfLifeOption,
+    HeaderFileOption,
+    HeadersOption,
+    HostLimitsOption,
     Json,
     KeepOption,
+    MaxSizeOption,
+    NetrcOption,
     ObjectiveName,
+    ProxyOption,
+    TimeoutOption,
+    UserAgentOption,
+    fetching_told,
     objective_told,
 )
 
@@ -47,6 +59,17 @@ def watch(
     ] = None,
     keep: KeepOption = None,
     allow_private: AllowPrivateOption = None,
+    crawl_delay: CrawlDelayOption = None,
+    user_agent: UserAgentOption = None,
+    headers: HeadersOption = None,
+    header_file: HeaderFileOption = None,
+    cookie_file: CookieFileOption = None,
+    netrc: NetrcOption = None,
+    proxy: ProxyOption = None,
+    timeout: TimeoutOption = None,
+    max_size: MaxSizeOption = None,
+    groups: GroupsOption = None,
+    host_limits: HostLimitsOption = None,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -67,6 +90,19 @@ def watch(
         "not_modified_cost": not_modified_cost,
         "keep": keep,
         "allow_private": allow_private,
+        **fetching_told(
+            crawl_delay=crawl_delay,
+            user_agent=user_agent,
+            headers=headers,
+            header_file=header_file,
+            cookie_file=cookie_file,
+            netrc=netrc,
+            proxy=proxy,
+            timeout=timeout,
+            max_size=max_size,
+            groups=groups,
+            host_limits=host_limits,
+        ),
     }
     watch_pages(
         named_pages(urls or [], file),
