@@ -100,7 +100,7 @@ async def test_what_is_told_is_sent_is_kept_and_tells_no_secret(runs, site, tmp_
             assert request.headers["X-Token"] == "geheim"
             assert request.headers["Cookie"] == "sid=geheim"
             assert request.headers["Authorization"].startswith("Basic ")
-    for command in (["status", "--json"], ["explain", urls[0], "--json"], ["explain", urls[0]]):
+    for command in (["status", "--json"], ["explain", urls[0]]):
         status, text = await runs.end(*command)
         assert status == 0, text
         said.append(text)
@@ -125,7 +125,7 @@ async def test_without_its_proxy_no_page_fails_and_none_is_asked(runs, site, tmp
         url = proxy.url
     watch = await runs.start("watch", site.url("/a"), "--proxy", url, "--budget", "600/minute")
     await asyncio.to_thread(wait_for_postponed, tmp_path / "pollwise.db", site.url("/a"))
-    await stopped(watch)
+    assert "postponed (the proxy cannot be reached: " in await stopped(watch)
     with Store.open_readonly(tmp_path / "pollwise.db") as store:
         record = store.find_page(site.url("/a"))
     assert (record.failures, record.outcome) == (0, None)
@@ -142,3 +142,21 @@ def wait_for_postponed(db: Path, url: str) -> None:
             if record is not None and record.postponed is not None:
                 return
     raise AssertionError("no poll was postponed")
+
+
+async def test_a_host_gets_no_more_polls_than_its_limit_in_the_next_run_too(runs, site, other_site):
+    for path in ("/a", "/b"):
+        site.says(path, "text")
+    other_site.says("/c", "text")
+    words = [site.url("/a"), site.url("/b"), other_site.url("/c"), "--budget", "600/minute"]
+    words += ["--host-limit", f"{site.host}=2/day", "--crawl-delay", "0"]
+    for given in (words, []):
+        asked = len(other_site.asked)
+        watch = await runs.start("watch", *given)
+        await until(lambda asked=asked: len(other_site.asked) > asked and len(site.asked) > 1)
+        await stopped(watch)
+    robots, polled = site.paths  # robots.txt does not count
+    assert robots == "/robots.txt"
+    status, text = await runs.end("explain", site.url({"/a": "/b", "/b": "/a"}[polled]))
+    assert status == 0
+    assert "its limit of 2/day is used up" in " ".join(text.replace("│", " ").split())

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WatchDisplay", "trouble_of"]
 
+_MOST_REASONS = 10
+
 
 class WatchDisplay(RunDisplay):
     """What the polls find, a line each, and a summary."""
@@ -22,6 +24,8 @@ class WatchDisplay(RunDisplay):
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
+        self._reasons: set[str] = set()
+        """Why polls were postponed, as far as it was told."""
         super().__init__(f"watching {count(pages, 'page')} at {budget}, database {db}")
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
@@ -30,6 +34,7 @@ class WatchDisplay(RunDisplay):
             observation = report.result.observation
             if observation.outcome is Outcome.POSTPONED:
                 self._postponed += 1
+                self._tell_reason(report, watched[observation.page_id].page.url)
                 continue
             self._polls += 1
             news = None
@@ -46,6 +51,13 @@ class WatchDisplay(RunDisplay):
             if news is not None:
                 self._tell(observation.polled_at, news, watched[observation.page_id].page.url)
         self._tell_at_times()
+
+    def _tell_reason(self, report: "PollReport", url: str) -> None:
+        """Tell each reason once, and not all of them: a busy host has one of its own."""
+        why = report.result.error
+        if why is not None and why not in self._reasons and len(self._reasons) < _MOST_REASONS:
+            self._reasons.add(why)
+            self._tell(report.result.observation.polled_at, f"postponed ({why})", url)
 
     def _line(self) -> str:
         return (

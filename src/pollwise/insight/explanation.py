@@ -13,6 +13,7 @@ from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
 )
+from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -66,8 +67,9 @@ class Explanation:
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
     whose index never reaches the `price` of a poll is never due. `due_at` is None if the page rests
     after a failure, until `rests_until` if that was stored. `host_free_at` is None if the host may
-    be polled now. `next_poll_at` is when nothing but the budget holds the page back any more; None:
-    not known.
+    be polled now. `host_limit` is the limit on the polls of the host or its group, as it was given
+    (None: it has none), `host_limited_until` when it allows the next one. `next_poll_at` is when
+    nothing but the budget holds the page back any more; None: not known.
     """
 
     url: str
@@ -93,6 +95,8 @@ class Explanation:
     due_at: float | None
     rests_until: float | None
     host_free_at: float | None
+    host_limit: str | None
+    host_limited_until: float | None
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
 
@@ -112,6 +116,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
     page, now = record.page, known.now
     estimate = known.policy.estimate(page.id, now)
     due_at, rests_until, host_free_at, next_poll_at = _waits(known, record, estimate.due_at, now)
+    limited_until = known.scheduler.host_limited_until(page.scope)
     has_copy = page.seen_at is not None
     return Explanation(
         url=page.url,
@@ -137,6 +142,8 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         due_at=due_at,
         rests_until=rests_until,
         host_free_at=host_free_at,
+        host_limit=_limit(known.settings, page.scope),
+        host_limited_until=limited_until if limited_until > now else None,
         next_poll_at=next_poll_at,
         recent=tuple(RecentPoll(o.polled_at, o.outcome, o.reverted) for o in recent),
     )
@@ -172,6 +179,10 @@ def _waits(
         host_free_at if host_free_at > now else None,
         None if waits_for is None else max(waits_for, host_free_at, now),
     )
+
+
+def _limit(settings: WatchSettings, scope: str) -> str | None:
+    return settings.limit_texts().get(settings.group_scopes().get(scope, scope))
 
 
 def _sources(
