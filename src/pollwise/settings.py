@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from pollwise.checks import require, require_share, require_whole
+from pollwise.checks import require_share, require_whole
 from pollwise.errors import InputError, StoreError
+from pollwise.fetch_settings import FetchSettings
 from pollwise.objectives import objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
@@ -52,8 +53,8 @@ def _budget(text: str, pages: int) -> Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchSettings:
-    """How `pollwise watch` is to watch.
+class WatchSettings(FetchSettings):
+    """How `pollwise watch` is to watch; see `FetchSettings` for how it fetches.
 
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
@@ -76,6 +77,7 @@ class WatchSettings:
     at_most: str = _NONE
 
     def __post_init__(self) -> None:
+        FetchSettings.__post_init__(self)
         parse_budget(self.budget)
         parse_budget(self.first_copies)
         self._bounds()
@@ -93,16 +95,24 @@ class WatchSettings:
 
     def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
         """A new scheduler for so many pages, with this policy; None: a new one."""
-        return Scheduler(
-            self.policy(pages) if policy is None else policy,
-            _budget(self.budget, pages),
-            first_copies=_budget(self.first_copies, pages),
-            bounds=self._bounds(),
-        )
+        return self._scheduler(pages, policy, _budget(self.first_copies, pages))
 
     def scheduler_without_first_copies(self, pages: int) -> Scheduler:
         """A new one whose policy is told of all pages at once, to look at what it knows."""
-        return Scheduler(self.policy(pages), _budget(self.budget, pages), bounds=self._bounds())
+        return self._scheduler(pages, None, None)
+
+    def _scheduler(
+        self, pages: int, policy: Policy | None, first_copies: Budget | None
+    ) -> Scheduler:
+        return Scheduler(
+            self.policy(pages) if policy is None else policy,
+            _budget(self.budget, pages),
+            crawl_delay=self.crawl_delay,
+            first_copies=first_copies,
+            bounds=self._bounds(),
+            groups=self.group_scopes(),
+            limits=self.limit_rates(),
+        )
 
     def _bounds(self) -> Bounds:
         longest, shortest = read_bounds(
@@ -117,29 +127,26 @@ class WatchSettings:
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
         """From what the store kept; what earlier versions did not keep has its default."""
-        known = {name: recorded[name] for name in cls.__slots__ if name in recorded}
-        return cls(**known)
+        return cls(**cls.read_fields(recorded))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectSettings:
-    """How `pollwise collect` is to collect.
+class CollectSettings(FetchSettings):
+    """How `pollwise collect` is to collect; see `FetchSettings` for how it fetches.
 
     `budget` is text such as 2/second. `topic` is what the collection is about, `subject` its name
-    for people (both empty: not given). `crawl_delay` is in seconds. `requests` ends the
-    run after so many polls (None: never). `allow` and `deny` are regular expressions on URLs,
-    `max_depth` counts links from a seed. `workers` is the number of processes that read responses.
-    `keep` says which versions of pages are kept, as `parse_retention` reads it; `allow_private`:
-    links may lead to any address, see `HttpFetcher`; `given` are the politeness scopes that were
-    named as seeds, which may have any. The store keeps all but `requests` and `workers`, which hold
-    for one run. `InputError` for an unusable budget, crawl delay, number of
-    workers or `keep`.
+    for people (both empty: not given). `requests` ends the run after so many polls (None: never).
+    `allow` and `deny` are regular expressions on URLs, `max_depth` counts links from a seed.
+    `workers` is the number of processes that read responses. `keep` says which versions of pages
+    are kept, as `parse_retention` reads it; `allow_private`: links may lead to any address, see
+    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any.
+    The store keeps all but `requests` and `workers`, which hold for one run. `InputError` for an
+    unusable budget, crawl delay, number of workers or `keep`.
     """
 
     budget: str = "1/second"
     topic: Topic = _NO_TOPIC
     subject: str = ""
-    crawl_delay: float = 1.0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     max_depth: int | None = None
@@ -151,10 +158,9 @@ class CollectSettings:
     given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        FetchSettings.__post_init__(self)
         parse_retention(self.keep)
         require_whole("collect", "workers", self.workers, least=1)
-        fits = 0 <= self.crawl_delay < math.inf
-        require("collect: crawl_delay", self.crawl_delay, fits, "finite and at least 0")
         if parse_budget(self.budget).per_page:
             raise InputError(
                 f"budget {self.budget!r}: the pages of a collection are not known beforehand; give"
@@ -173,6 +179,8 @@ class CollectSettings:
             lease=_LEASE,
             crawl_delay=self.crawl_delay,
             line=_LINE,
+            groups=self.group_scopes(),
+            limits=self.limit_rates(),
         )
 
     def recorded(self) -> dict[str, Any]:
@@ -184,11 +192,8 @@ class CollectSettings:
         """From what the store kept; what earlier versions did not keep has its default."""
         kept = recorded["topic"]
         topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
-        told: dict[str, Any] = {
-            name: tuple(map(str, value)) if isinstance(value, list) else value
-            for name, value in recorded.items()
-            if name in cls.__slots__ and name not in ("topic", *_OF_ONE_RUN) and value is not None
-        }
+        silent = ("topic", *_OF_ONE_RUN)
+        told = {n: value for n, value in cls.read_fields(recorded).items() if n not in silent}
         return cls(topic=topic, **told)
 
 

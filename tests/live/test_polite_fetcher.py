@@ -227,3 +227,23 @@ async def test_hosts_that_are_free_are_forgotten(monkeypatch, delay):
     for n in range(40):
         await web.polite.fetch(f"http://h{n}/", NOTHING)
     assert len(web.polite._turns) < 12
+
+
+async def test_hosts_of_a_group_take_turns_also_within_a_redirect():
+    web = Web(a="http://b/")
+    web.polite = PoliteFetcher(
+        web,
+        delay=3.0,
+        clock=lambda: web.now,
+        sleep=web.wait,
+        host_delay=lambda scope: 5.0 if scope == "@x" else 0.0,
+        groups={"a": "@x", "b": "@x"},
+    )
+    for url in ("http://a/robots.txt", "http://c/1", "http://b/2"):
+        await web.polite.fetch(url, NOTHING)
+    assert [(url, begun) for url, begun, _ in web.exchanges] == [
+        ("http://a/robots.txt", 0.0),
+        ("http://b/", 6.0),
+        ("http://c/1", 7.0),
+        ("http://b/2", 12.0),
+    ]

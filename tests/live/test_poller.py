@@ -239,6 +239,28 @@ async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):
     assert told == (HostPaced(clock.now, "h", 2.0),)
 
 
+async def test_of_the_hosts_of_a_group_the_slowest_one_sets_the_pace_and_none_blocks_it(clock):
+    class Hosts:
+        async def fetch(self, url, memory, *, may_follow=None):
+            if "down" in url:
+                return FetchResult(url, url, error="no answer")
+            delay = 10 if "slow" in url else 2
+            return FetchResult(url, url, 200, body=f"User-agent: *\nCrawl-delay: {delay}".encode())
+
+    groups = dict.fromkeys(["slow", "fast", "down"], "@x")
+    robots = RobotsTxt(Hosts(), clock=clock, groups=groups)
+    poller = WebPoller(Hosts(), robots, clock=clock, groups=groups)
+    told = []
+    for host in ("down", "slow", "fast"):
+        told.append((await poller.poll(Page(0, f"http://{host}/", host), NOTHING)).notices)
+    assert told == [
+        (),
+        (HostPaced(clock.now, "slow", 10.0),),
+        (HostPaced(clock.now, "fast", 10.0),),
+    ]
+    assert robots.crawl_delay("@x") == 10.0
+
+
 @pytest.fixture
 def polite(clock, sleeping_clock):
     """Makes a poller whose exchanges take turns, in a time that passes only while they wait."""

@@ -8,7 +8,25 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, AllowPrivateOption, Db, Json, KeepOption
+from pollwise.cli.options import (
+    DB,
+    AllowPrivateOption,
+    CookieFileOption,
+    CrawlDelayOption,
+    Db,
+    GroupsOption,
+    HeaderFileOption,
+    HeadersOption,
+    HostLimitsOption,
+    Json,
+    KeepOption,
+    MaxSizeOption,
+    NetrcOption,
+    ProxyOption,
+    TimeoutOption,
+    UserAgentOption,
+    fetching_told,
+)
 
 
 def collect(
@@ -31,12 +49,6 @@ def collect(
         typer.Option(help="Requests a time, such as 2/second or 5000/hour. Default: 1/second."),
     ] = None,
     db: Db = DB,
-    crawl_delay: Annotated[
-        float | None,
-        typer.Option(
-            min=0, help="Seconds between requests to one host, if it asks for no more. Default: 1."
-        ),
-    ] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(help="Only URLs in which this expression is found; '': any again."),
@@ -55,6 +67,17 @@ def collect(
     workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
     keep: KeepOption = None,
     allow_private: AllowPrivateOption = None,
+    crawl_delay: CrawlDelayOption = None,
+    user_agent: UserAgentOption = None,
+    headers: HeadersOption = None,
+    header_file: HeaderFileOption = None,
+    cookie_file: CookieFileOption = None,
+    netrc: NetrcOption = None,
+    proxy: ProxyOption = None,
+    timeout: TimeoutOption = None,
+    max_size: MaxSizeOption = None,
+    groups: GroupsOption = None,
+    host_limits: HostLimitsOption = None,
     as_json: Json = False,
 ) -> None:
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C).
@@ -69,7 +92,6 @@ def collect(
 
     told = {
         "budget": budget,
-        "crawl_delay": crawl_delay,
         "allow": _expressions(allow),
         "deny": _expressions(deny),
         "max_depth": max_depth,
@@ -78,6 +100,19 @@ def collect(
         "workers": workers,
         "keep": keep,
         "allow_private": allow_private,
+        **fetching_told(
+            crawl_delay=crawl_delay,
+            user_agent=user_agent,
+            headers=headers,
+            header_file=header_file,
+            cookie_file=cookie_file,
+            netrc=netrc,
+            proxy=proxy,
+            timeout=timeout,
+            max_size=max_size,
+            groups=groups,
+            host_limits=host_limits,
+        ),
     }
     load = collect_pages(
         topic,

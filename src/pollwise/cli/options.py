@@ -1,6 +1,7 @@
 """Options that several commands share, and what they mean."""
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +37,99 @@ AllowPrivateOption = Annotated[
     typer.Option(
         "--allow-private/--no-allow-private",
         help="Redirects and links may lead to private addresses; else only URLs that you give.",
+    ),
+]
+CrawlDelayOption = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        min=0,
+        help="Seconds between requests to one host, if it asks for no more. Default: 1.",
+    ),
+]
+UserAgentOption = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        metavar="TEXT",
+        help="The User-Agent that is sent. Its first word, up to the slash, is the name by which"
+        " robots.txt knows the robot. '': that of pollwise.",
+    ),
+]
+HeadersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        rich_help_panel="Fetching",
+        metavar="'[HOST: ]NAME: VALUE'",
+        help="A header for the hosts of the URLs that you give, or for one of them; give several."
+        " No secrets: see --header-file. '': none.",
+    ),
+]
+HeaderFileOption = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        metavar="FILE",
+        help="A file with HOST: NAME: VALUE a line, for secrets; its path is stored. '': none.",
+    ),
+]
+CookieFileOption = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        metavar="FILE",
+        help="Cookies as browsers export them (Netscape format); its path is stored. '': none.",
+    ),
+]
+NetrcOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--netrc/--no-netrc",
+        rich_help_panel="Fetching",
+        help="Log in at hosts of the URLs that you give by your netrc file (NETRC or ~/.netrc),"
+        " over https only.",
+    ),
+]
+ProxyOption = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        metavar="URL",
+        help="An HTTP proxy that makes all requests, such as http://proxy.example:3128. '': none.",
+    ),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel="Fetching", help="Seconds that one request may take. Default: 30."
+    ),
+]
+MaxSizeOption = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        metavar="MIB",
+        help="The largest body that is read. Default: 10; of a collection: 4.",
+    ),
+]
+GroupsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        rich_help_panel="Fetching",
+        metavar="NAME=HOST,HOST",
+        help="Hosts that share one crawl delay, as they are one machine; give several. '': none.",
+    ),
+]
+HostLimitsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host-limit",
+        rich_help_panel="Fetching",
+        metavar="HOST=N/TIME",
+        help="The most polls of one host, such as example.org=200/day, or @NAME=... for a group;"
+        " give several. '': none.",
     ),
 ]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]
@@ -83,3 +177,43 @@ def objective_told(objective: ObjectiveName | None, half_life: float | None) -> 
         return {}
     named = ObjectiveName.ephemeral if objective is None else objective
     return {"objective": named.value, "parameters": parameters_of(named, half_life)}
+
+
+def fetching_told(
+    *,
+    crawl_delay: float | None,
+    user_agent: str | None,
+    headers: Sequence[str] | None,
+    header_file: str | None,
+    cookie_file: str | None,
+    netrc: bool | None,
+    proxy: str | None,
+    timeout: float | None,
+    max_size: float | None,
+    groups: Sequence[str] | None,
+    host_limits: Sequence[str] | None,
+) -> dict[str, Any]:
+    """The fields of `FetchSettings` that were given; paths hold wherever the next run begins."""
+    told = {
+        "crawl_delay": crawl_delay,
+        "user_agent": user_agent,
+        "headers": _listed(headers),
+        "header_file": _absolute(header_file),
+        "cookie_file": _absolute(cookie_file),
+        "netrc": netrc,
+        "proxy": proxy,
+        "timeout": timeout,
+        "max_size": max_size,
+        "groups": _listed(groups),
+        "host_limits": _listed(host_limits),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
+    # An option that may be given several times comes as an empty list if it is not given.
+    return tuple(text for text in texts if text) if texts else None
+
+
+def _absolute(path: str | None) -> str | None:
+    return str(Path(path).expanduser().absolute()) if path else path

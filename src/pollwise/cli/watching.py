@@ -11,11 +11,23 @@ from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
+    CookieFileOption,
+    CrawlDelayOption,
     Db,
+    GroupsOption,
     HalfLifeOption,
+    HeaderFileOption,
+    HeadersOption,
+    HostLimitsOption,
     Json,
     KeepOption,
+    MaxSizeOption,
+    NetrcOption,
     ObjectiveName,
+    ProxyOption,
+    TimeoutOption,
+    UserAgentOption,
+    fetching_told,
     objective_told,
 )
 
@@ -70,6 +82,17 @@ def watch(
         bool,
         typer.Option("--log-json", help="Tell of every poll on stderr as a line of JSON."),
     ] = False,
+    crawl_delay: CrawlDelayOption = None,
+    user_agent: UserAgentOption = None,
+    headers: HeadersOption = None,
+    header_file: HeaderFileOption = None,
+    cookie_file: CookieFileOption = None,
+    netrc: NetrcOption = None,
+    proxy: ProxyOption = None,
+    timeout: TimeoutOption = None,
+    max_size: MaxSizeOption = None,
+    groups: GroupsOption = None,
+    host_limits: HostLimitsOption = None,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -95,6 +118,19 @@ def watch(
         "first_copies": first_copies,
         "at_least": at_least,
         "at_most": at_most,
+        **fetching_told(
+            crawl_delay=crawl_delay,
+            user_agent=user_agent,
+            headers=headers,
+            header_file=header_file,
+            cookie_file=cookie_file,
+            netrc=netrc,
+            proxy=proxy,
+            timeout=timeout,
+            max_size=max_size,
+            groups=groups,
+            host_limits=host_limits,
+        ),
     }
     if verbose and log_json:
         raise InputError("--verbose and --log-json both tell of every poll: give one of them")

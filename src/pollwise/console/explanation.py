@@ -74,6 +74,8 @@ def _print_watched(page: Explanation) -> None:
     ]
     if page.host_free_at is not None:
         rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
+    if page.host_limit is not None:
+        rows.append(("limit of its host", f"at most {page.host_limit}"))
     if page.error:
         rows.append(("failures in a row", f"{page.failures}: {page.error}"))
     recent = ", ".join(map(_found, page.recent))
@@ -139,4 +141,6 @@ def _reason(page: Explanation) -> str:
         reason = "its index is below the price: until it is due, other pages are worth more"
     if page.host_free_at is not None:
         reason += f"; its host is left alone until {moment(page.host_free_at)}"
+        if page.host_limited_until == page.host_free_at:
+            reason += f": its limit of {page.host_limit} is used up"
     return reason

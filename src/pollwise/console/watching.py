@@ -41,6 +41,9 @@ class Detail(StrEnum):
     log = "log"
 
 
+_MOST_REASONS = 10
+
+
 class WatchDisplay(RunDisplay):
     """Changes on stdout; on stderr troubles, on a terminal first copies too, and how it stands."""
 
@@ -50,6 +53,8 @@ class WatchDisplay(RunDisplay):
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
+        self._reasons: set[str] = set()
+        """Why polls were postponed, as far as it was told."""
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
         self._end: Callable[[], object] | None = None
@@ -93,8 +98,7 @@ class WatchDisplay(RunDisplay):
             self._print(json.dumps(document(polled)))
         if outcome is Outcome.POSTPONED:
             self._postponed += 1
-            if self._detail is Detail.polls:
-                self._tell(at, f"postponed ({report.result.error})", url)
+            self._tell_postponed(report, url)
             return
         self._polls += 1
         if report.result.masked:
@@ -119,6 +123,14 @@ class WatchDisplay(RunDisplay):
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:
             self._tell(at, news, url)
+
+    def _tell_postponed(self, report: "PollReport", url: str) -> None:
+        """Each reason is told once, and not all of them: a busy host has one of its own."""
+        why = str(report.result.error)
+        is_new = why not in self._reasons and len(self._reasons) < _MOST_REASONS
+        if is_new or self._detail is Detail.polls:
+            self._reasons.add(why)
+            self._tell(report.result.observation.polled_at, f"postponed ({why})", url)
 
     def _look_ahead(self) -> None:
         """Ask what is polled next, for the live line."""

@@ -16,6 +16,7 @@ from pollwise.insight.collection import (
 )
 from pollwise.insight.evidence import Evidence, of_page
 from pollwise.insight.noise import MaskedPart, always_changes, masked_parts
+from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -76,8 +77,9 @@ class Explanation:
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
     whose index never reaches the `price` of a poll is due at `latest_poll_at`. `due_at` is None if
     the page rests after a failure, until `rests_until` if that was stored. `host_free_at` is None
-    if the host may be polled now. `next_poll_at` is when nothing but the budget holds the page back
-    any more; None: not known.
+    if the host may be polled now. `host_limit` is the limit on the polls of the host or its group,
+    as it was given (None: it has none), `host_limited_until` when it allows the next one.
+    `next_poll_at` is when nothing but the budget holds the page back any more; None: not known.
 
     `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
     now, and there is no copy yet. `changes_in_row` counts the latest polls that all found a change;
@@ -113,6 +115,8 @@ class Explanation:
     latest_poll_at: float | None
     changes_in_row: int
     slowed: bool
+    host_limit: str | None
+    host_limited_until: float | None
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
     masked: tuple[MaskedPart, ...]
@@ -134,6 +138,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
     page, now = record.page, known.now
     estimate = known.policy.estimate(page.id, now)
     waits = _waits(known, record, estimate.due_at, now)
+    limited_until = known.scheduler.host_limited_until(page.scope)
     bounds = known.scheduler.bounds
     evidence = of_page(estimate.polls)
     is_known = evidence.suffices
@@ -165,6 +170,8 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         due_at=waits.due_at,
         rests_until=waits.rests_until,
         host_free_at=waits.host_free_at,
+        host_limit=_limit(known.settings, page.scope),
+        host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=waits.earliest,
         latest_poll_at=waits.latest,
         changes_in_row=bounds.changes_in_row(page.id),
@@ -224,6 +231,10 @@ def _waits(known: "Knowledge", record: PageRecord, index_due_at: float, now: flo
         latest if latest < math.inf and page.seen_at is not None else None,
         None if waits_for is None else max(waits_for, earliest, host_free_at, now),
     )
+
+
+def _limit(settings: WatchSettings, scope: str) -> str | None:
+    return settings.limit_texts().get(settings.group_scopes().get(scope, scope))
 
 
 def _sources(

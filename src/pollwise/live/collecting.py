@@ -21,13 +21,14 @@ from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
+from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.urls import canonical, scope_of
 
@@ -82,6 +83,7 @@ def collect_pages(
         )
     with opened(db, say) as store:
         agreed = _agreed(store, told, db)
+        own_headers = read_own_headers(agreed)
         link_filter = _link_filter(agreed)
         pages = _admitted(seeds, link_filter({}))
         given = {*agreed.given, *(page.scope for page in pages)}
@@ -94,7 +96,9 @@ def collect_pages(
 
             def begin(clock: LiveClock) -> Run[ProcessorLoad]:
                 session = Session(store, agreed, clock=clock, say=say)
-                return partial(_collect, session, agreed, link_filter, countdown, display)
+                return partial(
+                    _collect, session, agreed, own_headers, link_filter, countdown, display
+                )
 
             return run_until_stopped(begin, say)
 
@@ -112,6 +116,7 @@ def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkF
 async def _collect(
     session: Session,
     settings: CollectSettings,
+    own_headers: OwnHeaders,
     link_filter: Callable[[Collection[str]], LinkFilter],
     countdown: "_Countdown",
     display: CollectingDisplay,
@@ -130,11 +135,9 @@ async def _collect(
         display.show(progress, watched, session.scheduler.in_flight, processor.queued)
 
     async with (
-        web_poller(
+        fetching(settings, own_headers, max_bytes=_MOST_BYTES)(
             session.clock,
-            crawl_delay=settings.crawl_delay,
             follow_redirects=False,
-            max_bytes=_MOST_BYTES,
             given=settings.given,
             allow_private=settings.allow_private,
             blocked_until=session.scheduler.host_blocked_until,

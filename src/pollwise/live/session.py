@@ -9,14 +9,16 @@ import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import uvloop
 
 from pollwise.errors import StoreBusyError
+from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.journal import InitialState, Journal
@@ -31,12 +33,13 @@ from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome, StateDict
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
-from pollwise.web.fetcher import USER_AGENT, HttpFetcher
+from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, HttpFetcher
+from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Run", "Session", "opened", "run_until_stopped", "web_poller"]
+__all__ = ["Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
 
@@ -199,10 +202,14 @@ async def web_poller(
     user_agent: str = USER_AGENT,
     not_modified_cost: float = 1.0,
     follow_redirects: bool = True,
-    max_bytes: int = 10 * 2**20,
+    timeout: float = 30.0,
+    max_bytes: int = MAX_BYTES,
+    own_headers: OwnHeaders | None = None,
+    proxy: str | None = None,
     given: Container[str] = (),
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
+    groups: Mapping[str, str] = MappingProxyType({}),
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
     recall: Recall | None = None,
 ) -> AsyncIterator[WebPoller]:
@@ -210,9 +217,10 @@ async def web_poller(
 
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
-    politeness scopes that the user named: see `HttpFetcher`, also for `max_bytes` and
-    `allow_private`. `blocked_until` is what the scheduler knows of a scope, which outlives a run:
-    the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
+    politeness scopes that the user named: see `HttpFetcher`, also for `timeout`, `max_bytes`,
+    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `blocked_until` is
+    what the scheduler knows of a scope, which outlives a run: the time of `clock` until which it
+    wants to be left alone. The others: see `WebPoller`.
     """
     async with (
         # Two, as large pages are common and large files of rules mean ill.
@@ -221,7 +229,10 @@ async def web_poller(
         HttpFetcher(
             clock=clock,
             user_agent=user_agent,
+            timeout=timeout,
             max_bytes=max_bytes,
+            own_headers=own_headers,
+            proxy=proxy,
             given=given,
             allow_private=allow_private,
             most_kept=most_polls(),
@@ -234,12 +245,14 @@ async def web_poller(
             sleep=asyncio.sleep,
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
             blocked_for=lambda scope: blocked_until(scope) - clock(),
+            groups=groups,
         )
         robots_txt = RobotsTxt(
             fetcher,
             clock=robots_txt_clock or clock,
             user_agent=user_agent,
             beside=rules_beside,
+            groups=groups,
         )
         yield WebPoller(
             fetcher,
@@ -250,7 +263,24 @@ async def web_poller(
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,
             recall=recall,
+            groups=groups,
         )
+
+
+def fetching(
+    settings: FetchSettings, own_headers: OwnHeaders, *, max_bytes: int = MAX_BYTES
+) -> Callable[..., AbstractAsyncContextManager[WebPoller]]:
+    """`web_poller` as the settings have it; `max_bytes` holds if they say nothing of it."""
+    return partial(
+        web_poller,
+        crawl_delay=settings.crawl_delay,
+        user_agent=settings.user_agent or USER_AGENT,
+        timeout=settings.timeout,
+        max_bytes=settings.max_bytes(max_bytes),
+        own_headers=own_headers,
+        proxy=settings.proxy or None,
+        groups=settings.group_scopes(),
+    )
 
 
 def opened(db: Path, say: Callable[[str], None]) -> Store:

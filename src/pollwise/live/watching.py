@@ -14,13 +14,14 @@ from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
-from pollwise.live.session import Run, Session, opened, run_until_stopped, web_poller
+from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
+from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.urls import canonical, read_url_list, scope_of
 
 _FEW = 20
@@ -82,6 +83,7 @@ def watch_pages(
             )
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
+        own_headers = read_own_headers(settings)
         for change in changes_of(before, settings):
             say(change)
         store.add_pages(pages, now=time.time())
@@ -95,18 +97,22 @@ def watch_pages(
 
             def begin(clock: LiveClock) -> Run[None]:
                 session = Session(store, settings, clock=clock, say=say)
-                return partial(_watch, session, settings, display)
+                return partial(_watch, session, settings, own_headers, display)
 
             run_until_stopped(begin, say)
 
 
 async def _watch(
-    session: Session, settings: WatchSettings, display: WatchingDisplay, stop: asyncio.Event
+    session: Session,
+    settings: WatchSettings,
+    own_headers: OwnHeaders,
+    display: WatchingDisplay,
+    stop: asyncio.Event,
 ) -> None:
     watched = [record.page for record in session.records]
     async with (
         recalling(session.store.path) as recall,
-        web_poller(
+        fetching(settings, own_headers)(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
             given={page.scope for page in watched},

@@ -3,11 +3,14 @@
 import heapq
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pollwise.scheduler import politeness
+from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.politeness import Host
+from pollwise.types import Budget
 
 __all__ = ["Hosts", "hosts_of"]
 
@@ -21,6 +24,7 @@ class Hosts:
     every host is due, `longest_pace` the longest that a host can ask for. At most `line` pages wait
     for one host: not any number, because what is worth most may change while a page waits; but
     enough that a page which has to come back later finds a place at a host in steady demand.
+    `limits` has the most polls a second that a scope may get, which are that far apart, too.
 
     >>> hosts = Hosts(crawl_delay=2.0, longest_pace=60.0, line=1)
     >>> hosts.block("a", until=5.0)
@@ -32,10 +36,20 @@ class Hosts:
     7
     """
 
-    def __init__(self, *, crawl_delay: float, longest_pace: float, line: int) -> None:
+    def __init__(
+        self,
+        *,
+        crawl_delay: float,
+        longest_pace: float,
+        line: int,
+        limits: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         self._crawl_delay = crawl_delay
         self._longest_pace = longest_pace
         self._places = line
+        self._limits = {
+            scope: CellRate(Budget(rate, burst=max(1.0, rate))) for scope, rate in limits.items()
+        }
         self._hosts: dict[str, Host] = {}
         self._lines: dict[str, deque[int]] = {}
         self._waiting: set[int] = set()
@@ -46,7 +60,15 @@ class Hosts:
 
     def free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled."""
-        return politeness.free_at(self._host(scope), now, self._crawl_delay) if scope else now
+        if not scope:
+            return now
+        free = politeness.free_at(self._host(scope), now, self._crawl_delay)
+        return max(free, self.limited_until(scope))
+
+    def limited_until(self, scope: str) -> float:
+        """Until when the limit of a scope allows no other poll; -inf: it has none."""
+        limit = self._limits.get(scope)
+        return -math.inf if limit is None else limit.next_at
 
     def blocked_until(self, scope: str) -> float:
         """Until when a host wants to be left alone, whether it is being polled or not."""
@@ -62,6 +84,8 @@ class Hosts:
 
     def poll_begun(self, scope: str, now: float) -> None:
         """A poll of this scope has begun."""
+        if scope in self._limits:
+            self._limits[scope].spend(1.0, now)
         self._note(scope, politeness.poll_begun(self._host(scope), now), now)
 
     def poll_ended(self, scope: str, now: float) -> None:
@@ -98,7 +122,7 @@ class Hosts:
         self._hosts[scope], until = politeness.turned_away(
             self._host(scope), now, self._crawl_delay
         )
-        return until
+        return max(until, self.limited_until(scope))
 
     def next_page(self, now: float) -> int | None:
         """Take the first page in line for a host that is free now."""
@@ -141,15 +165,28 @@ class Hosts:
                 rows.append((scope, host.pace, free))
         return rows
 
-    def load(self, hosts: dict[str, Host]) -> None:
-        """Put the hosts back that `hosts_of` read."""
+    def limits_state(self) -> dict[str, tuple[float, float]]:
+        """For a JSON text, by scope: its limit in polls a second, and until when it allows none."""
+        return {
+            scope: (limit.budget.rate, limit.next_at)
+            for scope, limit in self._limits.items()
+            if math.isfinite(limit.next_at)
+        }
+
+    def load(self, hosts: dict[str, Host], limits: Mapping[str, tuple[float, float]]) -> None:
+        """Put the hosts back that `hosts_of` read, and the limits that have the same rates."""
         self._hosts = hosts
+        for scope, (rate, next_at) in limits.items():
+            if scope in self._limits and self._limits[scope].budget.rate == rate:
+                self._limits[scope].next_at = next_at
 
     def set_back(self, seconds: float) -> None:
         """Set all times that were put back by so much."""
         self._hosts = {
             scope: politeness.set_back(host, seconds) for scope, host in self._hosts.items()
         }
+        for limit in self._limits.values():
+            limit.next_at -= seconds
 
     def _note(self, scope: str, host: Host, now: float) -> None:
         if scope:

@@ -8,8 +8,9 @@ numbers, so the same events always give the same commands.
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pollwise.checks import require
@@ -94,6 +95,10 @@ class Scheduler:
     pages wait, the others go back to the policy. With a short line chance decides which page finds
     room, and some hardly ever do, unless the policy itself chooses among the pages of a host.
 
+    *Groups and limits.* Hosts that `groups` names share the scope that it gives them. `limits` has,
+    by scope, the most polls a second: those of one scope are that far apart, whatever they cost. A
+    limit is no promise that there will be as many.
+
     *Staffing.* `Staffed` bounds the polls under way; before the first there is no bound.
 
     *Leases.* A poll that was not observed within `lease` seconds counts as failed. A late
@@ -131,6 +136,8 @@ class Scheduler:
         line: int = 64,
         first_copies: Budget | None = None,
         bounds: Bounds = _NO_BOUNDS,
+        groups: Mapping[str, str] = MappingProxyType({}),
+        limits: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
@@ -145,7 +152,10 @@ class Scheduler:
         self.policy: Policy = policy
         self._cell_rate = CellRate(budget)
         self._first_copies = None if first_copies is None else FirstCopies(first_copies)
-        self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
+        self._hosts = Hosts(
+            crawl_delay=crawl_delay, longest_pace=longest_pace, line=line, limits=limits
+        )
+        self._groups = groups
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._bounds = BoundedPages(bounds, budget.rate)
         self._lease = lease
@@ -234,6 +244,7 @@ class Scheduler:
                 "now": now if math.isfinite(now) else None,
                 "next_at": next_at if math.isfinite(next_at) else None,
                 "hosts": self._hosts.state(self._now),
+                "limits": self._hosts.limits_state(),
                 "back_offs": self._back_offs.state(),
                 "always_changed": self._bounds.state(),
             }
@@ -258,11 +269,15 @@ class Scheduler:
 
     def host_free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled; `now`: already."""
-        return max(self._hosts.free_at(scope, now), now)
+        return max(self._hosts.free_at(self._shared(scope), now), now)
+
+    def host_limited_until(self, scope: str) -> float:
+        """Until when the limit of a scope allows no other poll; -inf: it has none."""
+        return self._hosts.limited_until(self._shared(scope))
 
     def host_blocked_until(self, scope: str) -> float:
         """Until when a scope wants to be left alone, also by the poll that is under way."""
-        return self._hosts.blocked_until(scope)
+        return self._hosts.blocked_until(self._shared(scope))
 
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
@@ -285,6 +300,10 @@ class Scheduler:
             # States of earlier versions do not say when they were saved: after the latest poll.
             saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))
             rate, hosts = state["rate"], hosts_of(state["hosts"])
+            limits = {
+                scope: (float(limit), _time(until))
+                for scope, (limit, until) in state.get("limits", {}).items()
+            }
             self._back_offs.load(state["back_offs"])
             self._bounds.load(state.get("always_changed", ()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -292,13 +311,15 @@ class Scheduler:
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
                 " load what Scheduler.state() gave, or start without it"
             ) from error
-        self._hosts.load(hosts)
+        self._hosts.load(hosts, limits)
         if rate == self.budget.rate:
             self._cell_rate.next_at = next_at
         self.saved_at = saved_at
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
+        if self._groups:
+            new = {page.id: replace(page, scope=self._shared(page.scope)) for page in new.values()}
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
@@ -328,9 +349,9 @@ class Scheduler:
             case Removed():
                 self._remove(event.page_ids)
             case HostBlocked():
-                self._hosts.block(event.scope, event.until)
+                self._hosts.block(self._shared(event.scope), event.until)
             case HostPaced():
-                self._hosts.pace(event.scope, event.delay)
+                self._hosts.pace(self._shared(event.scope), event.delay)
             case Linked():
                 self._collecting(event).link(event.page_id, event.links)
             case Rescored():
@@ -342,6 +363,9 @@ class Scheduler:
                     self.policy = self.policy.arrived()
             case Tick() | Together():
                 pass
+
+    def _shared(self, scope: str) -> str:
+        return self._groups.get(scope, scope)
 
     def _collecting(self, event: Event) -> RequestController:
         if not isinstance(self.policy, RequestController):

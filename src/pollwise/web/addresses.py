@@ -6,9 +6,13 @@ each time that it is asked for. So the judge is the socket: it sees the very add
 connected to.
 """
 
+import asyncio
 import ipaddress
+import socket
 
-__all__ = ["RefusedAddressError", "is_public", "require_public"]
+from ada_url import URL
+
+__all__ = ["RefusedAddressError", "is_public", "require_public", "require_public_host"]
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 # Where the tables of `ipaddress` differ from one version of Python to the next, this list decides.
@@ -67,3 +71,22 @@ def require_public(address: str) -> None:
             f"{address} is no public address: only hosts of URLs that you gave may have one,"
             " or any with --allow-private"
         )
+
+
+async def require_public_host(url: str) -> None:
+    """`RefusedAddressError` for a URL whose host has an address, here and now, that is not public.
+
+    For what a proxy is asked for: it connects, so no socket of ours is the judge. A name that
+    cannot be looked up here is refused as well.
+    """
+    host = URL(url).hostname.strip("[]")
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        raise RefusedAddressError(
+            f"{host} cannot be looked up here ({error.strerror}), so nobody knows where the proxy"
+            " would go: only hosts of URLs that you gave may be so, or any with --allow-private"
+        ) from error
+    for _, _, _, _, address in found:
+        require_public(str(address[0]))

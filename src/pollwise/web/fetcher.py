@@ -13,7 +13,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.version import __version__
-from pollwise.web.addresses import RefusedAddressError
+from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.connections import Connector, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader
 from pollwise.web.headers import (
@@ -24,9 +24,11 @@ from pollwise.web.headers import (
     validator,
 )
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
+from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
+    "MAX_BYTES",
     "USER_AGENT",
     "Exchanges",
     "FetchResult",
@@ -53,12 +55,15 @@ async def follow_none(url: str) -> str:
     return _NOT_FOLLOWED
 
 
+_NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PIECE = 64 * 1024
 _MAX_LARGE = 4
 _LONGEST_WAIT = 30.0
 _MAX_KEPT = 200
 
+MAX_BYTES = 10 * 2**20
+"""The default size of the largest body."""
 USER_AGENT = f"pollwise/{__version__} (+https://pypi.org/project/pollwise/)"
 """The default User-Agent header; operators should name a page of their own."""
 
@@ -119,14 +124,19 @@ class Exchanges(Protocol):
 class HttpFetcher:
     """`Exchanges` over HTTP/1.1 by `aiohttp`; use it with `async with`.
 
-    Only http and https; no cookies, no proxy from the environment. One exchange takes at most
-    `timeout` seconds and building a connection at most `connect_timeout`; a body of more than
+    Only http and https; no cookies of servers, no proxy from the environment. One exchange takes at
+    most `timeout` seconds and building a connection at most `connect_timeout`; a body of more than
     `max_bytes`, on the wire or decompressed, is an error. Of bodies larger than 256 kB only a few
     are held at a time, until `FetchResult.release`; the time that one has to wait does not count.
 
     Hosts may only have public addresses, see `is_public`, except those whose politeness scopes are
     in `given`; with `allow_private` all hosts may have any address. Connections are kept open to
     about `most_kept` hosts at most.
+
+    `own_headers` go to hosts whose scopes are in `given`, and to no others. With `proxy` (its URL)
+    all requests go through it, and it may have any address; what the name of a host means is then
+    looked up here and checked, but the proxy looks it up anew. `PostponedError` if the proxy cannot
+    be reached or wants a login.
     """
 
     def __init__(
@@ -136,19 +146,24 @@ class HttpFetcher:
         user_agent: str = USER_AGENT,
         timeout: float = 30.0,
         connect_timeout: float = 10.0,
-        max_bytes: int = 10 * 2**20,
+        max_bytes: int = MAX_BYTES,
         given: Container[str] = (),
         allow_private: bool = False,
         most_kept: int = _MAX_KEPT,
+        own_headers: OwnHeaders | None = None,
+        proxy: str | None = None,
     ) -> None:
         self._clock = clock
         self._headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip, deflate"}
         self._timeout = timeout
-        self._connect_timeout = connect_timeout
+        self._connect_timeout = min(connect_timeout, timeout)
         self._max_bytes = max_bytes
         self._given = given
         self._allow_private = allow_private
         self._most_kept = most_kept
+        self._own_headers = OwnHeaders() if own_headers is None else own_headers
+        self._proxy = proxy
+        self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
         self._sessions: AsyncExitStack | None = None
 
@@ -168,7 +183,10 @@ class HttpFetcher:
     def _session(self, *, any_address: bool) -> aiohttp.ClientSession:
         return once_only(
             aiohttp.ClientSession(
-                connector=Connector(any_address=any_address, most_kept=self._most_kept // 2),
+                connector=Connector(
+                    any_address=any_address or self._proxy is not None,
+                    most_kept=self._most_kept // 2,
+                ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -185,12 +203,16 @@ class HttpFetcher:
                 async with asyncio.timeout(self._timeout) as limit:
                     result = await self._exchange(limit, place, url, memory)
                 return replace(result, release=place.pop_all().close)
+        except aiohttp.ClientProxyConnectionError as raised:
+            raise PostponedError(f"the proxy cannot be reached: {_in_words(raised)}") from raised
         except aiohttp.ServerTimeoutError:
             error = f"no connection within {self._connect_timeout:g} s"
         except TimeoutError:
             error = f"no complete answer within {self._timeout:g} s"
         # ValueError: from aiohttp, yarl and the IDNA codec, for impossible hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
+            if isinstance(raised, aiohttp.ClientHttpProxyError) and raised.status == 407:
+                raise PostponedError(_NO_LOGIN) from raised
             error = _in_words(raised)
             if is_our_shortage(raised):
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
@@ -203,10 +225,20 @@ class HttpFetcher:
         known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
         conditions = {name: value for name, value in known.items() if value is not None}
         session = self._any if self._may_be_private(target) else self._public
+        if self._proxy is not None and session is self._public:
+            await require_public_host(target)
         # Canonical already; yarl would spell it in its own way.
         address = yarl.URL(target, encoded=True)
-        async with session.get(address, headers=conditions, allow_redirects=False) as response:
+        async with session.get(
+            address,
+            headers=conditions | self._sent_along(target),
+            allow_redirects=False,
+            proxy=self._proxy,
+            proxy_headers=self._proxy_headers,
+        ) as response:
             headers, status = response.headers, response.status
+            if status == 407 and self._proxy is not None and address.scheme == "http":
+                raise PostponedError(_NO_LOGIN)
             result = FetchResult(
                 url,
                 target,
@@ -230,6 +262,14 @@ class HttpFetcher:
 
     def _may_be_private(self, target: str) -> bool:
         return self._allow_private or scope_of(target) in self._given
+
+    def _sent_along(self, target: str) -> dict[str, str]:
+        """The user's headers, and those for the proxy if it reads this request itself."""
+        by_proxy = self._proxy is not None
+        headers = {}
+        if scope_of(target) in self._given:
+            headers = self._own_headers.of(target, self._clock(), by_proxy=by_proxy)
+        return headers if target.startswith("https:") else headers | self._proxy_headers
 
     async def _read(
         self, response: aiohttp.ClientResponse, limit: asyncio.Timeout, place: ExitStack
@@ -288,6 +328,8 @@ def _in_words(error: Exception) -> str:
         return "the server hung up before it had answered"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the body was cut off or garbled"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy refused a tunnel: status {error.status}"
     if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
         return f"the answer is no HTTP: {one_line(Exception(error.message))}"
     return one_line(error)

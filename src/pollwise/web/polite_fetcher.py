@@ -13,8 +13,9 @@ than the copy, then C would answer "not modified" for content never seen. For th
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
@@ -61,8 +62,9 @@ class PoliteFetcher:
 
     Each politeness scope has one exchange at a time, and at least `delay` seconds pass between the
     end of one and the start of the next, or `host_delay(scope)` if that is more; a redirect that is
-    followed is an exchange of its own. After 429 or 503 with Retry-After none begins before that
-    time, nor within `blocked_for(scope)` seconds from now, which others know of it.
+    followed is an exchange of its own. `groups` has the scopes of hosts that share one with
+    others; the scope of every other host is its own. After 429 or 503 with Retry-After none begins
+    before that time, nor within `blocked_for(scope)` seconds from now, which others know of it.
 
     An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or if
     ten (five) are under way or wait there already: `PostponedError`. A redirect to a host that this
@@ -80,11 +82,13 @@ class PoliteFetcher:
         sleep: Callable[[float], Awaitable[None]],
         host_delay: Callable[[str], float] = lambda scope: 0.0,
         blocked_for: Callable[[str], float] = lambda scope: 0.0,
+        groups: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._exchanges = exchanges
         self._delay = delay
         self._host_delay = host_delay
         self._blocked_for = blocked_for
+        self._groups = groups
         self._clock = clock
         self._sleep = sleep
         self._turns: dict[str, _Turn] = {}
@@ -100,8 +104,8 @@ class PoliteFetcher:
             target = result.redirected_to
             if target is None or may_follow is follow_none:
                 return replace(result, url=url)
-            asked.add(scope_of(result.final_url))
-            patience, scope = _REDIRECTED, scope_of(target)
+            asked.add(self._scope_of(result.final_url))
+            patience, scope = _REDIRECTED, self._scope_of(target)
             if scope in asked:
                 delay = self._delay_of(scope)
                 if delay > _LONGEST_DELAY:
@@ -127,7 +131,7 @@ class PoliteFetcher:
 
     async def _exchange(self, url: str, memory: PageMemory, patience: _Patience) -> FetchResult:
         try:
-            scope = scope_of(url)
+            scope = self._scope_of(url)
         except InputError:  # that is said in the answer
             return await self._exchanges.fetch(url, memory)
         turn = self._turn(scope)
@@ -148,6 +152,10 @@ class PoliteFetcher:
                 return result
         finally:
             turn.waiting -= 1
+
+    def _scope_of(self, url: str) -> str:
+        host = scope_of(url)
+        return self._groups.get(host, host)
 
     async def _wait(self, scope: str, turn: _Turn, until: float) -> None:
         """Wait until the host is free; `PostponedError` if it is not at the time `until`."""

@@ -21,9 +21,10 @@ everything else                    FAILED
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from pollwise.errors import PostponedError
@@ -97,8 +98,8 @@ class WebPoller:
     poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
     With `follow_redirects` redirects are followed where robots.txt allows; without, each request is
     a poll of its own. `shared_scopes` are the scopes that are known to have pages of several
-    origins, such as http and https; others become known as pages are polled. Large bodies are
-    compared `beside` the loop (None: by a process of its own).
+    origins, such as http and https; others become known as pages are polled. `groups`: see
+    `PoliteFetcher`. Large bodies are compared `beside` the loop (None: by a process of its own).
 
     With `recall`, a poll that found a change now and then fetches its page up to two times more, to
     find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll.
@@ -115,6 +116,7 @@ class WebPoller:
         follow_redirects: bool = True,
         shared_scopes: Container[str] = (),
         recall: Recall | None = None,
+        groups: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.fetcher = fetcher
         self.robots_txt = robots_txt
@@ -124,6 +126,7 @@ class WebPoller:
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
         self._shared_scopes = shared_scopes
         self._recall = recall
+        self._groups = groups
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
         # delay.
         self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
@@ -265,7 +268,8 @@ class WebPoller:
             return _failed(page, memory, now, error, self._paced(page, rules, now))
         error = f"{origin}/robots.txt cannot be had ({rules.unreachable}): nothing may be fetched"
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
-        is_alone = page.scope not in self._shared_scopes and len(self._origins(page)) == 1
+        is_shared = page.scope in self._shared_scopes or page.scope in self._groups
+        is_alone = not is_shared and len(self._origins(page)) == 1
         blocked = is_alone or rules.retry_after > 0
         until = HostBlocked(now, page.scope, rules.expires_at)
         return _failed(page, memory, now, error, (until,) if blocked else ())
@@ -284,7 +288,7 @@ class WebPoller:
 
     def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
-        origins = self._told.setdefault(page.scope, {})
+        origins = self._told.setdefault(self._groups.get(page.scope, page.scope), {})
         origins.setdefault(origin_of(page.url), (None, 0.0))
         return origins
 

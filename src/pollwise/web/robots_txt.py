@@ -10,9 +10,10 @@ another process, one at a time: their hosts wait for each other, and nobody else
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -50,7 +51,8 @@ class RobotsTxt:
     """The robots.txt files of all origins, fetched when they are first needed.
 
     The product token of `user_agent`, that of the fetcher (before the `/`), selects the rules.
-    Large files are read `beside` the loop (None: by a process of its own).
+    Large files are read `beside` the loop (None: by a process of its own). `groups`: see
+    `PoliteFetcher`.
     """
 
     def __init__(
@@ -60,9 +62,11 @@ class RobotsTxt:
         clock: Now,
         user_agent: str = USER_AGENT,
         beside: Beside | None = None,
+        groups: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._beside = Beside() if beside is None else beside
         self._fetcher = fetcher
+        self._groups = groups
         self._clock = clock
         self._product = product_token(user_agent)
         self._origins: dict[str, _Origin] = {}
@@ -115,10 +119,12 @@ class RobotsTxt:
             result.release()
 
     def _note_delay(self, name: str, delay: float) -> None:
-        delays = self._delays.setdefault(scope_of(name), {})
+        host = scope_of(name)
+        scope = self._groups.get(host, host)
+        delays = self._delays.setdefault(scope, {})
         delays[name] = delay
         if not any(delays.values()):
-            del self._delays[scope_of(name)]
+            del self._delays[scope]
 
     def crawl_delay(self, scope: str) -> float:
         """The longest crawl delay in seconds that an origin of a politeness scope asks for."""

@@ -1,0 +1,246 @@
+"""What a user may say about fetching: who asks, through what, how often and with which headers.
+
+Nothing here is a secret, as all of it is stored: of what is secret, only the name of its file.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from ada_url import URL
+
+from pollwise.checks import require
+from pollwise.errors import InputError
+from pollwise.scheduler.budgets import parse_budget
+
+__all__ = ["FetchSettings", "HeaderLine", "parse_header"]
+
+_LONGEST_TIMEOUT = 240.0
+_LARGEST = 500.0
+_TEXT = re.compile(r"[\t\x20-\x7e]*")
+_HOST = r"\[[0-9a-fA-F:.]+\](?::\d+)?|[^\s/:@]*\.[^\s/:@]*(?::\d+)?|[^\s/:@]+:\d+|localhost"
+_HEADER = re.compile(
+    rf"(?:(?P<host>{_HOST}):[ \t]+)?(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?P<value>.*)", re.DOTALL
+)
+_SECRET = re.compile("auth|cookie|token|key|secret|passw|credential|session|sign|login", re.I)
+_OURS = {
+    "accept-encoding": "what pollwise can decode",
+    "if-modified-since": "what pollwise remembers of a page",
+    "if-none-match": "what pollwise remembers of a page",
+    "user-agent": "what --user-agent says",
+    **dict.fromkeys(
+        [
+            "connection",
+            "content-length",
+            "expect",
+            "host",
+            "keep-alive",
+            "proxy-authorization",
+            "proxy-connection",
+            "range",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+        ],
+        "what the connection needs",
+    ),
+}
+_PRODUCT = re.compile("[A-Za-z_-]+")
+_GROUP = re.compile("[A-Za-z0-9_-]+")
+
+
+class HeaderLine(NamedTuple):
+    """A header of requests to one host (with its port, if that is unusual); None: to all."""
+
+    host: str | None
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How pages are fetched; "" stands for "none".
+
+    `crawl_delay` is in seconds. `user_agent`: "" is that of pollwise. `headers` are lines as
+    `parse_header` reads them, `header_file` and `cookie_file` the paths of files that may hold
+    secrets, `netrc`: logins are taken from the user's netrc file. `proxy` is its URL. `timeout` is
+    in seconds for one exchange. `max_size` is that of the largest body in MiB (None: as the command
+    has it). `groups` are texts such as `name=a.example,b.example`: hosts that share one crawl
+    delay. `host_limits` are texts such as `a.example=200/day`, or `@name=200/day` for a group.
+    `InputError` for what cannot be used; files are not looked at.
+    """
+
+    crawl_delay: float = 1.0
+    user_agent: str = ""
+    headers: tuple[str, ...] = ()
+    header_file: str = ""
+    cookie_file: str = ""
+    netrc: bool = False
+    proxy: str = ""
+    timeout: float = 30.0
+    max_size: float | None = None
+    groups: tuple[str, ...] = ()
+    host_limits: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        fits = 0 <= self.crawl_delay < math.inf
+        require("crawl_delay", self.crawl_delay, fits, "finite and at least 0")
+        fits = 0 < self.timeout <= _LONGEST_TIMEOUT
+        require("timeout", self.timeout, fits, f"above 0 and at most {_LONGEST_TIMEOUT:g} seconds")
+        fits = self.max_size is None or 0 < self.max_size <= _LARGEST
+        require("max_size", self.max_size, fits, f"above 0 and at most {_LARGEST:g} MiB")
+        _check_user_agent(self.user_agent)
+        self.header_lines()
+        _check_proxy(self.proxy)
+        self.limit_texts()
+
+    def header_lines(self) -> list[HeaderLine]:
+        """The headers that are no secrets."""
+        lines = [parse_header(text, "--header") for text in self.headers]
+        for line in lines:
+            if _SECRET.search(line.name):
+                raise InputError(
+                    f"--header {line.name}: that may be a secret, which would be seen by others and"
+                    " stored; write the line into a file of yours and give it with --header-file"
+                )
+        return lines
+
+    def max_bytes(self, default: int) -> int:
+        """The size of the largest body in bytes."""
+        return default if self.max_size is None else max(1, round(self.max_size * 2**20))
+
+    def group_scopes(self) -> dict[str, str]:
+        """The politeness scope of each host that is in a group: `@` and the name of the group."""
+        scopes: dict[str, str] = {}
+        for text in self.groups:
+            name, listed = _named(text, "--group", "news=a.example,b.example")
+            if not _GROUP.fullmatch(name):
+                raise InputError(
+                    f"--group {_shown(text)}: the name {name!r} may have letters, digits, - and _"
+                )
+            for host in listed.split(","):
+                scope = _host(host, f"--group {_shown(text)}")
+                if scopes.setdefault(scope, f"@{name}") != f"@{name}":
+                    raise InputError(
+                        f"--group {_shown(text)}: {scope} is in group {scopes[scope][1:]} as well;"
+                        " leave it out of one of them"
+                    )
+        return scopes
+
+    def limit_texts(self) -> dict[str, str]:
+        """By politeness scope, the limit on its polls as it was given, such as 200/day."""
+        shared = self.group_scopes()
+        limits: dict[str, str] = {}
+        for text in self.host_limits:
+            place = f"--host-limit {_shown(text)}"
+            name, limit = _named(text, "--host-limit", "a.example=200/day")
+            scope = name if name.startswith("@") else _host(name, place)
+            if name.startswith("@") and name not in shared.values():
+                raise InputError(f"{place}: there is no group {name[1:]}; name one with --group")
+            if scope in shared:
+                raise InputError(
+                    f"{place}: {scope} is in a group; give the limit of all of it:"
+                    f" {shared[scope]}={limit}"
+                )
+            try:
+                per_page = parse_budget(limit).per_page
+            except InputError as error:
+                raise InputError(f"{place}: {error}") from error
+            if per_page:
+                raise InputError(f"{place}: a limit is for the whole host, such as 200/day")
+            if limits.setdefault(scope, limit) != limit:
+                raise InputError(f"{place}: {scope} has another limit too; keep one of them")
+        return limits
+
+    def limit_rates(self) -> dict[str, float]:
+        """By politeness scope, how many polls a second it may get at most."""
+        return {scope: parse_budget(text).rate for scope, text in self.limit_texts().items()}
+
+    @classmethod
+    def read_fields(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Those fields of the class that were stored, from JSON; the others keep their defaults."""
+        known = (field.name for field in fields(cls) if field.name in recorded)
+        return {
+            name: tuple(recorded[name]) if isinstance(recorded[name], list) else recorded[name]
+            for name in known
+        }
+
+
+def parse_header(text: str, place: str) -> HeaderLine:
+    """Read `NAME: VALUE`, or `HOST: NAME: VALUE` where HOST has a dot, a port or is localhost.
+
+    `InputError`, which names the `place` but never the value, for a name or a value that no header
+    may have, and for headers that pollwise sets itself.
+
+    >>> parse_header("example.org: Accept-Language: de", "--header")
+    HeaderLine(host='example.org', name='Accept-Language', value='de')
+    """
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        raise InputError(
+            f"{place}: no header; write NAME: VALUE, or HOST: NAME: VALUE for one host, such as"
+            " example.org: Accept-Language: de"
+        )
+    name, value = found["name"], found["value"].strip(" \t")
+    if not value or not _TEXT.fullmatch(value):
+        raise InputError(
+            f"{place}: the value of {name} must be one line of printable ASCII; write it anew"
+        )
+    if name.lower() in _OURS:
+        raise InputError(f"{place}: {name} says {_OURS[name.lower()]}; leave it out")
+    return HeaderLine(found["host"] and _host(found["host"], place), name, value)
+
+
+def _check_user_agent(text: str) -> None:
+    if text and not (_TEXT.fullmatch(text) and _PRODUCT.match(text)):
+        raise InputError(
+            f"--user-agent {_shown(text)}: it must be printable ASCII and begin with the name by"
+            " which robots.txt knows the robot (letters, _ and -), such as"
+            " 'my-robot/1.0 (+https://example.org/robot)'"
+        )
+
+
+def _check_proxy(text: str) -> None:
+    if not text:
+        return
+    try:
+        url = URL(text)
+    except ValueError as error:
+        raise InputError("--proxy: not a URL; write it as http://proxy.example:3128") from error
+    if url.username or url.password:
+        raise InputError(
+            f"--proxy: a login of {url.host}, which would be seen by others and stored; write it"
+            " into your netrc file, give --netrc, and leave it out here"
+        )
+    if url.protocol not in ("http:", "https:"):
+        raise InputError(
+            f"--proxy: {url.protocol.rstrip(':')} is not spoken; give an HTTP proxy, such as"
+            " http://proxy.example:3128"
+        )
+    if url.pathname != "/" or url.search or url.hash:
+        raise InputError(f"--proxy {url.origin}: more than scheme, host and port; leave it out")
+
+
+def _named(text: str, option: str, example: str) -> tuple[str, str]:
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not (name and sign and value):
+        raise InputError(f"{option} {_shown(text)}: expected text such as {example}")
+    return name, value
+
+
+def _host(text: str, place: str) -> str:
+    """A host as `pollwise.web.urls.scope_of` spells it."""
+    try:
+        url = URL(f"http://{text.strip()}/")
+    except ValueError as error:
+        raise InputError(f"{place}: {_shown(text)} is no host, such as example.org") from error
+    if url.href != f"http://{url.host}/":
+        raise InputError(f"{place}: {_shown(text)} is no host, such as example.org")
+    return url.host
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 120 else text[:117] + "...")
