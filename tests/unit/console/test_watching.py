@@ -154,9 +154,7 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     moment = "1970-01-02 00:00:00"
     news = [
         "masked as noise (Now: 12:03; Visitor 17)",
-        "changed",
         "differs at every poll (`pollwise check URL` shows what; watch its feed instead, or give it"
         " less weight)",
-        "changed",
     ]
     assert err.splitlines()[1:-1] == [f"{moment}  {what}  {URL}" for what in news]

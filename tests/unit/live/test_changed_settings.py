@@ -21,7 +21,7 @@ WATCH, COLLECT = WatchSettings(budget="20/hour"), CollectSettings()
         (
             WATCH,
             replace(WATCH, objective="delay"),
-            "objective delay, before detection; what was learned of the pages is kept, the price of"
+            "objective delay, before freshness; what was learned of the pages is kept, the price of"
             " a poll is found anew",
         ),
         (
@@ -49,19 +49,23 @@ def test_what_is_said_again_is_not_told() -> None:
 
 
 def test_everything_else_that_is_kept_is_told() -> None:
+    of_type = {int: 5, float: 0.5, bool: True, type(None): 2}
     others = {
-        int: 5,
-        float: 0.5,
-        str: "7/minute",
-        bool: True,
-        type(None): 2,
-        tuple: ("x",),
+        **dict.fromkeys(("budget", "first_copies"), "7/minute"),
+        **dict.fromkeys(("at_least", "at_most"), "1/day"),
+        **dict.fromkeys(("allow", "deny"), ("x",)),
+        **dict.fromkeys(("header_file", "cookie_file"), "some.file"),
+        "user_agent": "robot/1.0",
+        "proxy": "http://proxy.example:3128",
+        "headers": ("Accept-Language: de",),
+        "groups": ("news=a.example,b.example",),
+        "host_limits": ("a.example=200/day",),
     }
     silent = {"topic", "subject", "given", "requests", "workers", "parameters", "objective", "keep"}
     for settings in (WATCH, COLLECT):
         for field in fields(settings):
             if field.name not in silent:
-                value = others[type(getattr(settings, field.name))]
+                value = others.get(field.name) or of_type[type(getattr(settings, field.name))]
                 changed = replace(settings, **{field.name: value})
                 (line,) = changes_of(settings, changed)
                 assert line.startswith(field.name.replace("_", "-") + " ")

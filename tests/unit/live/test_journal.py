@@ -17,7 +17,7 @@ from pollwise.live.session import Session
 from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings
+from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.store.records import (
     Batch,
@@ -105,7 +105,7 @@ async def test_everything_that_happened_is_in_the_store_when_it_is_told(store, p
     web = await run(store, 1000.0, 120.0, check)
     assert len(told) == len(web.asked) > 40
     [first] = store.runs()
-    assert (first.started_at, first.settings) == (1000.0, SETTINGS.recorded())
+    assert (first.started_at, read_settings(first.settings)) == (1000.0, SETTINGS)
     logged = [e for e in store.events(first.id) if isinstance(e, Polled)]
     assert [o for event in logged for o in event.observations] == told
 
