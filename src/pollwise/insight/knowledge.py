@@ -21,7 +21,7 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Page, StateDict
 
-__all__ = ["Knowledge", "learned_by", "read_knowledge"]
+__all__ = ["Knowledge", "damaged_run", "learned_by", "read_knowledge"]
 
 _SEED = 1
 _POLLS_AT_ONCE = 65_536
@@ -117,6 +117,13 @@ def learned_by(store: Store, policy: Policy) -> StateDict | None:
     return learned
 
 
+def damaged_run(db: Path) -> StoreError:
+    """The error of a database whose last run cannot be taken up again."""
+    return StoreError(
+        f"{db}: what its last run left is damaged: restore a copy, or use another file"
+    )
+
+
 def read_knowledge(db: Path) -> Knowledge:
     """What the database of a watch tells; it may be at work meanwhile.
 
@@ -143,8 +150,6 @@ def read_knowledge(db: Path) -> Knowledge:
         if learned is not None:
             scheduler.policy.load_state_dict(learned)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise StoreError(
-            f"{db}: what its last run left is damaged: restore a copy, or watch with another file"
-        ) from error
+        raise damaged_run(db) from error
     now = max(time.time(), scheduler.saved_at)
     return Knowledge(tuple(records), settings, scheduler, outcomes, now)

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import StoreBusyError
-from pollwise.insight.knowledge import learned_by
+from pollwise.errors import StateError, StoreBusyError
+from pollwise.insight.knowledge import damaged_run, learned_by
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
@@ -115,13 +115,17 @@ class Session:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
-        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run.
+        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run; so does what the last run
+        left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
         initial = InitialState(pages, self._learned, self.store.scheduler_state())
-        initial.begin(self.scheduler)
+        try:
+            initial.begin(self.scheduler)
+        except StateError as error:
+            raise damaged_run(self.store.path) from error
         collected = self._recall(watched)
         async with Journal(
             self.store,
