@@ -306,3 +306,17 @@ async def test_a_log_for_collectors_has_a_line_for_each_poll(start, server, tmp_
     await again.until('"url"')
     assert await again.stop() == 0
     assert all(isinstance(json.loads(line), dict) for line in [*watch.lines, *again.lines])
+
+
+async def test_what_the_last_run_left_may_be_damaged(start, server, db):
+    server.set_page("/page", "one")
+    watch = await start("watch", server.url("/page"), *FAST)
+    await watch.until("first copy")
+    assert await watch.stop() == 0
+    with Store.open(db) as store:
+        store.commit(Batch(scheduler='{"rate": 1}'))
+    again = await start("watch")
+    assert await again.end() == 2
+    assert again.lines[-1] == (
+        f"pollwise: {db}: what its last run left is damaged: restore a copy, or use another file"
+    )

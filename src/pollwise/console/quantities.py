@@ -30,6 +30,8 @@ _DURATIONS = (
 _RATES = ((_SECOND, "second"), (_MINUTE, "minute"), (_HOUR, "hour"), (_DAY, "day"))
 _RAREST = 10 * _YEAR
 """Seconds between what happens hardly ever."""
+_FAR_APART = 100.0
+"""Times the lower of two rates, the higher."""
 _FEWEST = 2.0
 """So many a unit of time at least, or a longer unit is used."""
 
@@ -106,9 +108,15 @@ def rate(per_day: float) -> str:
 def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
     """How often something happens, and between which rates that lies with a `chance`.
 
+    Of rates that are far apart, their mean would say nothing.
+
     >>> rate_between(4.71, 3.0, 6.0, "90 %"), rate_between(0.1, 0.01, 3.0, "90 %")
-    ('4.7 a day (90 %: 3–6)', 'every 10 days (90 %: every 100 days to 3 a day)')
+    ('4.7 a day (90 %: 3–6)', 'every 100 days to 3 a day (90 %)')
+    >>> rate_between(0.1, 0.05, 1.0, "90 %")
+    'every 10 days (90 %: every 20 days to every 24 hours)'
     """
+    if high > _FAR_APART * low:
+        return f"{rate(low)} to {rate(high)} ({chance})"
     if per_day < _FEWEST:
         return f"{rate(per_day)} ({chance}: {rate(low)} to {rate(high)})"
     size, _ = unit_of(per_day)

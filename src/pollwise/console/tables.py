@@ -23,7 +23,7 @@ def folded(heading: str) -> Column:
 
 def pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
     """A table of names and values."""
-    table = Table(title=title, show_header=False)
+    table = Table(title=title, title_justify="left", show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
     for row in rows:

@@ -57,7 +57,7 @@ class WatchDisplay(RunDisplay):
         """Why polls were postponed, as far as it was told."""
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
-        self._end: Callable[[], object] | None = None
+        self._end: Callable[[], None] | None = None
         self._expected: Callable[[], NextPoll | None] | None = None
         self._expected_at = -_EXPECTED_EVERY
         self._next: NextPoll | None = None
@@ -74,9 +74,7 @@ class WatchDisplay(RunDisplay):
         self._tell_held_back()
         super().__exit__(*error)
 
-    def begin(
-        self, *, expected: "Callable[[], NextPoll | None]", end: Callable[[], object]
-    ) -> None:
+    def begin(self, *, expected: "Callable[[], NextPoll | None]", end: Callable[[], None]) -> None:
         """See `WatchingDisplay.begin`."""
         self._expected = expected
         self._end = end

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError, StateError, StoreError
+from pollwise.errors import InputError, StateError
 from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.evidence import Evidence, of_pages
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
-from pollwise.insight.learned import learned_by
+from pollwise.insight.learned import damaged_run, learned_by
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings
@@ -140,9 +140,7 @@ def read_knowledge(db: Path) -> Knowledge:
         if learned is not None:
             scheduler.policy.load_state_dict(learned)
     except (StateError, InputError) as error:
-        raise StoreError(
-            f"{db}: what its last run left is damaged: restore a copy, or watch with another file"
-        ) from error
+        raise damaged_run(db) from error
     now = max(time.time(), scheduler.saved_at)
     scheduler.begin(now)
     return Knowledge(tuple(records), settings, scheduler, outcomes, now)

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import StoreBusyError
+from pollwise.errors import StateError, StoreBusyError
 from pollwise.fetch_settings import FetchSettings
+from pollwise.insight.learned import damaged_run, learned_by
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.journal import InitialState, Journal
@@ -94,7 +95,6 @@ class Session:
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
         # Here, because they load numba, which takes as long as a few polls.
-        from pollwise.insight.learned import learned_by
         from pollwise.policies.arrays import not_after
 
         store, settings, clock = self.store, self.settings, self.clock
@@ -125,7 +125,8 @@ class Session:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
-        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run.
+        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run; so does what the last run
+        left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -134,7 +135,10 @@ class Session:
         initial = InitialState(
             pages, self._learned, self.store.scheduler_state(), awaited is not None
         )
-        initial.begin(self.scheduler)
+        try:
+            initial.begin(self.scheduler)
+        except StateError as error:
+            raise damaged_run(self.store.path) from error
         demanded = self.scheduler.bounds.demanded() / self.scheduler.budget.rate
         if demanded > 1:
             self._say(

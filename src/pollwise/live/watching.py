@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ class NextPoll:
 class WatchingDisplay(Protocol):
     """Shows people what a watch finds."""
 
-    def begin(self, *, expected: Callable[[], NextPoll | None], end: Callable[[], object]) -> None:
+    def begin(self, *, expected: Callable[[], NextPoll | None], end: Callable[[], None]) -> None:
         """A run begins, which `end` ends, from any thread.
 
         `expected`, called while nothing else happens, tells of the next poll; None: polls under way
@@ -124,10 +124,12 @@ async def _watch(
     ):
         del watched
         loop = asyncio.get_running_loop()
-        display.begin(
-            expected=lambda: next_poll(session.scheduler, session.clock()),
-            end=lambda: loop.call_soon_threadsafe(stop.set),
-        )
+
+        def end() -> None:
+            with suppress(RuntimeError):  # the loop is closed: the run has ended
+                loop.call_soon_threadsafe(stop.set)
+
+        display.begin(expected=lambda: next_poll(session.scheduler, session.clock()), end=end)
         await session.run(poller, stop, on_progress=display.show, staff=most_polls)
 
 

@@ -9,10 +9,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from pollwise import cli
 from pollwise.cli.answers import print_json
+from pollwise.insight.knowledge import read_knowledge
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
@@ -76,6 +78,23 @@ def db(tmp_path) -> Path:
     return path
 
 
+@pytest.fixture
+def known(db) -> Path:
+    """The same, and the page that changed did so at 50 more polls."""
+    with Store.open(db) as store:
+        policy = BayesianIndex()
+        policy.add([record.page for record in store.pages()])
+        learned = store.load_learned()
+        assert learned is not None
+        policy.load_state_dict(learned)
+        for number in range(50):
+            seen = Observation(0, 30.0 + 10.0 * number, Outcome.CHANGED)
+            policy.observe([seen])
+            poll = PollResult(seen, PageMemory(body_hash=f"{number}"))
+            store.commit(Batch(polls=(poll,), learned=policy.state_dict([0])))
+    return db
+
+
 def newer(path: Path) -> None:
     Store.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -109,6 +128,7 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--revert-worth", "1.5"], ["--revert-worth", "1"]),
         (["watch", SITE, "--revert-worth", "nan"], ["--revert-worth", "1"]),
+        (["watch", SITE, "--verbose", "--log-json"], ["--verbose", "--log-json", "one of them"]),
         (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
         (["status"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
         (["plan"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
@@ -193,7 +213,7 @@ def test_without_arguments_it_shows_its_commands(run):
 def test_status(run, db):
     answer = run("status", "--db", db)
     assert answer.status == 0
-    assert "4 (1 failing)" in answer.out
+    assert "4 (1 failing, 1 gone)" in answer.out
     assert f"{SITE}/news" in answer.out
     assert "status 500" in answer.out
     document = run("status", "--db", db, "--json").document
@@ -214,17 +234,20 @@ def test_status(run, db):
         ("gone", "its server says it is gone"),
     ],
 )
-def test_explain(run, db, page, reason):
-    answer = run("explain", f"{SITE}/{page}", "--db", db)
+def test_explain(run, known, page, reason):
+    answer = run("explain", f"{SITE}/{page}", "--db", known)
     assert answer.status == 0
     assert reason in " ".join(answer.out.replace("│", " ").split())
     assert ("not known yet" in answer.out) == (page != "news")
-    document = run("explain", f"HTTP://A.example:80/{page}", "--db", db, "--json").document
+    document = run("explain", f"HTTP://A.example:80/{page}", "--db", known, "--json").document
     assert document["url"] == f"{SITE}/{page}"
     assert (document["index"] is None) == (page != "news")
     assert (document["due_at"] is None) == (page in ("bad", "gone"))
-    low, high = document["changes_per_day_between"]
-    assert low < document["changes_per_day"] < high
+    if page == "news":
+        low, high = document["changes_per_day_between"]
+        assert low < document["changes_per_day"] < high
+    else:
+        assert document["changes_per_day_between"] is document["changes_per_day"] is None
 
 
 def test_explain_tells_our_own_shortage_from_what_is_wrong_with_the_page(run, db):
@@ -265,45 +288,44 @@ def test_what_holds_a_page_back(run, db):
     assert "its host is left alone until" in " ".join(answer.out.replace("│", " ").split())
 
 
-def test_explain_and_plan_tell_the_bounds(run, db):
-    with Store.open(db) as store:
+def test_explain_and_plan_tell_the_bounds(run, known):
+    with Store.open(known) as store:
         bounded = NewPage(
             f"{SITE}/news", "a.example", longest_interval=7200.0, shortest_interval=60.0
         )
         store.add_pages([bounded], now=50.0)
         always = {"rate": 1.0, "next_at": None, "hosts": [], "back_offs": []}
         store.commit(Batch(scheduler=json.dumps(always | {"always_changed": [[0, 15]]})))
-    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    document = run("explain", f"{SITE}/news", "--db", known, "--json").document
     assert (document["changes_in_row"], document["slowed"]) == (15, False)
     assert document["earliest_poll_at"] is None
-    assert document["latest_poll_at"] == 20.0 + 7200.0
     assert document["due_at"] <= document["latest_poll_at"]
-    plan = run("plan", "--db", db, "--json").document
+    plan = run("plan", "--db", known, "--json").document
     assert plan["bounds"]["at_least_per_day"] == pytest.approx(12.0)
     assert plan["bounds"]["share"] == pytest.approx(12.0 / 120.0)
     assert plan["bounds"]["slowed"] == 0
-    shown = " ".join(run("plan", "--db", db).out.split())
+    shown = " ".join(run("plan", "--db", known).out.split())
     assert "At-least bounds take 12 a day, 10% of the budget." in shown
 
 
-def test_no_page_is_due_years_ahead(run, db):
+def test_no_page_is_due_years_ahead(run, known):
     for page in ("news", "new", "bad", "gone"):
-        document = run("explain", f"{SITE}/{page}", "--db", db, "--json").document
+        document = run("explain", f"{SITE}/{page}", "--db", known, "--json").document
         due = document["due_at"]
         assert due is None or due <= time.time() + 30 * 86_400
-    bounds = run("plan", "--db", db, "--json").document["bounds"]
+    bounds = run("plan", "--db", known, "--json").document["bounds"]
     assert (bounds["at_least_per_day"], bounds["slowed"]) == (0.0, 0)
-    assert "bounds" not in run("plan", "--db", db).out
+    assert "bounds" not in run("plan", "--db", known).out
 
 
-def test_explain_tells_its_sources(run, db):
-    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+def test_explain_tells_its_sources(run, known):
+    document = run("explain", f"{SITE}/news", "--db", known, "--json").document
     learned = document["learned_from"]
-    assert (learned["polls"], learned["dates"]) == (1, 0)
+    assert (learned["polls"], learned["polls_needed"], learned["dates"]) == (51, 7, 0)
     assert 0 < learned["own_share"] < 1
     assert 0 < document["chance"] <= 1
-    unknown = run("explain", f"{SITE}/new", "--db", db, "--json").document
-    assert unknown["learned_from"]["own_share"] == 0
+    unknown = run("explain", f"{SITE}/new", "--db", known, "--json").document
+    assert unknown["learned_from"]["own_share"] == pytest.approx(0, abs=1e-6)
     assert unknown["chance"] is None
     # They are of one site, but the one that changed is alone of its kind.
     prior = unknown["learned_from"]["prior_changes_per_day"]
@@ -311,36 +333,53 @@ def test_explain_tells_its_sources(run, db):
 
 
 class TestPlan:
-    def test_few_polls_make_wide_intervals(self, run, db):
+    def test_nothing_is_told_of_a_few_polls(self, run, db):
+        document = run("plan", "--db", db, "--json").document
+        assert document["results"] is None
+        assert document["evidence"] == {"polls": 1, "needed": 40}
+        answer = run("plan", "--db", db)
+        assert answer.status == 0
+        assert "not known yet (1 poll that told something; about 40 needed)" in answer.out
+        parts = "kept.db: too little is known yet", "1 polls told something, about 40"
+        assert_refused(run("plan", "--db", db, "--freshness", 0.5), *parts)
+        assert_refused(run("plan", "--db", db, "--plot", "plan.png"), *parts)
+
+    def test_few_polls_make_wide_intervals(self, db):
         with Store.open(db) as store:
             store.forget_learned()
-        document = run("plan", "--db", db, "--json").document
+        told = read_knowledge(db)
+        generator = np.random.default_rng(1)
+        found = told.forecaster.forecast(told.rate, 7 * 86_400.0, generator=generator).found_per_day
+        assert found.low < 0.5 * found.mean < 1.2 * found.mean < found.high
+
+    def test_budgets_side_by_side(self, run, known):
+        document = run("plan", "--db", known, "--json").document
         assert [row["factor"] for row in document["results"]] == [0.25, 0.5, 1, 2, 4]
         now = document["results"][2]
         assert now["budget_per_day"] == pytest.approx(120)
         found = now["found_per_day"]
-        assert found["low"] < 0.5 * found["mean"] < 1.2 * found["mean"] < found["high"]
-        answer = run("plan", "--db", db)
+        assert 0 < found["low"] <= found["mean"] <= found["high"]
+        answer = run("plan", "--db", known)
         assert answer.status == 0
         assert "× 0.25" in answer.out
 
-    def test_the_budget_for_a_freshness(self, run, db):
-        document = run("plan", "--db", db, "--freshness", 0.5, "--json").document
+    def test_the_budget_for_a_freshness(self, run, known):
+        document = run("plan", "--db", known, "--freshness", 0.5, "--json").document
         assert document["wanted"]["freshness"]["mean"] == pytest.approx(0.5, abs=1e-3)
         assert document["wanted_freshness"] == 0.5
-        assert "for 0.5" in run("plan", "--db", db, "--freshness", 0.5).out
+        assert "for 0.5" in run("plan", "--db", known, "--freshness", 0.5).out
 
-    def test_a_figure(self, run, db, tmp_path):
-        assert run("plan", "--db", db, "--plot", "plan.png").status == 0
+    def test_a_figure(self, run, known, tmp_path):
+        assert run("plan", "--db", known, "--plot", "plan.png").status == 0
         assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
     @pytest.mark.parametrize("freshness", ["1", "0", "-1", "nan", "2"])
-    def test_a_freshness_that_is_none(self, run, db, freshness):
-        answer = run("plan", "--db", db, f"--freshness={freshness}")
+    def test_a_freshness_that_is_none(self, run, known, freshness):
+        answer = run("plan", "--db", known, f"--freshness={freshness}")
         assert_refused(answer, "freshness", "between 0 and 1")
 
-    def test_a_freshness_out_of_reach(self, run, db):
-        answer = run("plan", "--db", db, "--freshness", 0.999999)
+    def test_a_freshness_out_of_reach(self, run, known):
+        answer = run("plan", "--db", known, "--freshness", 0.999999)
         assert_refused(answer, "no budget makes these pages 0.999999 fresh", "ask for less")
 
     def test_a_database_without_pages(self, run, tmp_path):
@@ -354,8 +393,8 @@ class TestPlan:
         assert_refused(run("plan", "--db", "new.db"), "new.db was never watched")
 
 
-def test_status_forecasts(run, db):
-    forecast = run("status", "--db", db, "--json").document["forecast"]
+def test_status_forecasts(run, known):
+    forecast = run("status", "--db", known, "--json").document["forecast"]
     assert forecast.keys() == {"day", "week"}
     for figures in forecast.values():
         assert figures.keys() == {"found_per_day", "freshness", "delay_days"}

@@ -1,0 +1,84 @@
+"""What people see of the explanation of a page, on a terminal of 80 columns."""
+
+from dataclasses import replace
+
+import pytest
+
+from pollwise.console.explanation import print_explanation
+from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.types import Outcome
+
+URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
+FIRST = RecentPoll(86_400.0, Outcome.CHANGED, reverted=False, first_copy=True)
+AFTER_ONE_POLL = Explanation(
+    url=URL,
+    objective="detection",
+    weight=1.0,
+    cost=1.0,
+    polls=1,
+    changes=0,
+    versions=1,
+    polled_at=86_400.0,
+    last_changed_at=None,
+    outcome=Outcome.CHANGED,
+    failures=0,
+    error=None,
+    postponed=None,
+    changes_per_day=None,
+    changes_per_day_between=None,
+    chance=None,
+    learned_from=RateSources(0, 7, 0, None, 0.0),
+    index=float("inf"),
+    price=0.0,
+    budget="5/hour",
+    due_at=86_400.0,
+    rests_until=None,
+    host_free_at=None,
+    next_poll_at=86_400.0,
+    recent=(FIRST,),
+)
+LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
+AFTER_MANY = replace(
+    AFTER_ONE_POLL,
+    polls=2_000,
+    changes=30,
+    changes_per_day=4.71,
+    changes_per_day_between=(3.0, 6.0),
+    chance=0.25,
+    learned_from=RateSources(1_990, 7, 0, 0.25, 0.98),
+    recent=(*LATER, FIRST),
+)
+
+
+@pytest.fixture
+def shown(terminal):
+    def show(page: Explanation) -> str:
+        with terminal.in_use():
+            print_explanation(page)
+        assert max(map(len, terminal.plain.splitlines())) <= 80
+        assert "…" not in terminal.plain
+        return " ".join(terminal.plain.replace("│", " ").split())
+
+    return show
+
+
+def test_after_one_poll_nothing_is_made_up(shown):
+    told = shown(AFTER_ONE_POLL)
+    assert "latest poll (UTC) 1970-01-02 00:00:00, first copy" in told
+    assert "change rate not known yet (0 polls that told something; about 7 needed)" in told
+    assert "learned from 0 polls of its own changed by now -" in told
+    assert "why it is long overdue: it comes before all others" in told
+    assert "recent polls first copy" in told
+
+
+def test_after_many_polls(shown):
+    told = shown(AFTER_MANY)
+    assert "polls 2,000, of which 30 found a change latest poll" in told
+    assert "change rate 4.7 a day (90 %: 3–6)" in told
+    assert "pages like it: every 4 days; 1,990 polls of its own took away 98 % of the" in told
+    assert "recent polls changed, changed back, first copy" in told
+
+
+def test_of_rates_far_apart_only_the_ends_are_told(shown):
+    told = shown(replace(AFTER_MANY, changes_per_day_between=(0.01, 100.0)))
+    assert "change rate every 100 days to 4.2 an hour (90 %)" in told

@@ -1,0 +1,61 @@
+"""What people see of a plan, on a terminal of 80 columns."""
+
+import math
+from dataclasses import replace
+
+from pollwise.console.plan import print_plan
+from pollwise.insight.evidence import Evidence
+from pollwise.insight.forecasts import Interval
+from pollwise.insight.plan import Plan, PlannedBudget
+
+NEVER = Interval(math.inf, math.inf, math.inf)
+
+
+def budget(factor: float, delay: Interval) -> PlannedBudget:
+    return PlannedBudget(
+        factor=factor,
+        budget_per_day=12_000.0 * factor,
+        polls_per_day=12_000.0 * factor,
+        found_per_day=Interval(4_000.0, 3_500.0, 4_500.0),
+        freshness=Interval(0.789, 0.654, 0.901),
+        delay_days=delay,
+        marginal_found=0.123,
+        marginal_freshness=1e-6,
+    )
+
+
+PLAN = Plan(
+    database="x.db",
+    budget="500/hour",
+    objective="detection",
+    pages=12_345,
+    polls=100_000,
+    horizon_days=7.0,
+    evidence=Evidence(90_000, 12_345),
+    results=(budget(0.25, NEVER), budget(1.0, Interval(0.1, 0.05, 0.2))),
+)
+
+
+def test_a_plan_fits_a_terminal_and_no_number_is_cut(terminal):
+    with terminal.in_use():
+        print_plan(PLAN)
+    assert max(map(len, terminal.plain.splitlines())) <= 80
+    assert "…" not in terminal.plain
+    shown = [
+        " ".join(line.replace("│", " ").replace("┃", " ").split())
+        for line in terminal.plain.splitlines()
+    ]
+    assert "polls changes copies changes one more poll" in shown
+    assert "budget a minute a minute fresh found after finds" in shown
+    assert "× 0.25 2.1 2.8 79 % never 0.12" in shown
+    assert "× 1 8.3 2.8 79 % 2.4 hours 0.12" in shown
+    assert "(2.4–3.1) (65–90) (1.2–4.8)" in shown
+
+
+def test_of_a_few_polls_nothing_is_planned(terminal):
+    with terminal.in_use():
+        print_plan(replace(PLAN, pages=1, evidence=Evidence(3, 40), results=None))
+    assert " ".join(terminal.plain.split()) == (
+        "1 page, 500/hour, objective detection: not known yet (3 polls that told something; about"
+        " 40 needed)"
+    )
