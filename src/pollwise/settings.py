@@ -7,6 +7,7 @@ what it keeps, `latest_settings` reads it.
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from pollwise.checks import require_share, require_whole
@@ -27,6 +28,7 @@ __all__ = [
     "CollectSettings",
     "Settings",
     "WatchSettings",
+    "damaged_run",
     "is_collection",
     "latest_settings",
     "read_settings",
@@ -229,3 +231,10 @@ def latest_settings(store: StoreReader) -> Settings | None:
         return read_settings(runs[-1].settings)
     except StoreError as error:
         raise StoreError(f"{store.path}: {error}") from error
+
+
+def damaged_run(db: Path) -> StoreError:
+    """The error of a database whose last run cannot be taken up again."""
+    return StoreError(
+        f"{db}: what its last run left is damaged: restore a copy, or use another file"
+    )

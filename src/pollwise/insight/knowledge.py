@@ -13,10 +13,10 @@ from pollwise.insight.dispersion import POISSON, Spread
 from pollwise.insight.evidence import Evidence, of_pages
 from pollwise.insight.forecaster import Forecaster
 from pollwise.insight.forecasts import Forecast
-from pollwise.insight.learned import damaged_run, learned_by
+from pollwise.insight.learned import learned_by
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings, latest_settings
+from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Page

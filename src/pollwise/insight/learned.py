@@ -3,15 +3,13 @@
 Apart from `pollwise.insight.knowledge`, which is slow to load, as a run waits for this.
 """
 
-from pathlib import Path
-
-from pollwise.errors import StateError, StoreError
+from pollwise.errors import StateError
 from pollwise.policies.arrays import check_state
 from pollwise.policies.base import Policy
 from pollwise.store import Store
 from pollwise.types import StateDict
 
-__all__ = ["damaged_run", "learned_by"]
+__all__ = ["learned_by"]
 
 
 def learned_by(store: Store, policy: Policy) -> StateDict | None:
@@ -25,10 +23,3 @@ def learned_by(store: Store, policy: Policy) -> StateDict | None:
     except StateError:
         return None
     return learned
-
-
-def damaged_run(db: Path) -> StoreError:
-    """The error of a database whose last run cannot be taken up again."""
-    return StoreError(
-        f"{db}: what its last run left is damaged: restore a copy, or use another file"
-    )

@@ -19,7 +19,6 @@ import uvloop
 
 from pollwise.errors import StateError, StoreBusyError
 from pollwise.fetch_settings import FetchSettings
-from pollwise.insight.learned import damaged_run, learned_by
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.journal import InitialState, Journal
@@ -27,7 +26,7 @@ from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import Settings, WatchSettings
+from pollwise.settings import Settings, WatchSettings, damaged_run
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
@@ -95,6 +94,7 @@ class Session:
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
         # Here, because they load numba, which takes as long as a few polls.
+        from pollwise.insight.learned import learned_by
         from pollwise.policies.arrays import not_after
 
         store, settings, clock = self.store, self.settings, self.clock
