@@ -21,7 +21,7 @@ from typing import NamedTuple
 from pollwise.types import Mask, MaskState
 from pollwise.web.noise.masks import LONGEST, covered, digest, neighbours, shape_of
 
-__all__ = ["Difference", "differences", "find_noise"]
+__all__ = ["Difference", "differences", "find_noise", "leaves_words"]
 
 MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
@@ -83,7 +83,7 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     masks = [mask for mask in masks if not any(_same(mask, other) for other in refused)]
     kept = [mask for mask in known if not any(_same(mask, other) for other in masks)]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
-    if len(kept) + len(masks) > MOST_MASKS or not _leaves_words(second, set_now):
+    if len(kept) + len(masks) > MOST_MASKS or not leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -217,7 +217,7 @@ def _share(page: Blocks, mask: Mask) -> float:
     return mask.room / 2 / max(sum(map(len, page)), 1)
 
 
-def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
+def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
     under = {
         n for places in covered(page, masks) for begin, end in places for n in range(begin, end)
