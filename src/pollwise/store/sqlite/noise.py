@@ -12,7 +12,9 @@ _NOTHING = Noise()
 
 def pack_noise(noise: Noise) -> str:
     """For `unpack_noise`; empty if nothing is known."""
-    return "" if noise == _NOTHING else json.dumps(astuple(noise), separators=(",", ":"))
+    if noise == _NOTHING:
+        return ""
+    return json.dumps(astuple(noise), separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack_noise(text: str) -> Noise:

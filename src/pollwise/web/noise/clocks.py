@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from pollwise.types import Mask
-from pollwise.web.noise.masks import covered, digest, neighbours, shape_of
+from pollwise.web.noise.masks import covered, digest, neighbours, sample_of, shape_of
 from pollwise.web.noise.search import differences, leaves_words
 
 __all__ = ["POLLS", "find_clocks"]
@@ -53,7 +53,7 @@ def find_clocks(
             continue
         before, after = neighbours(latest, begin, end)
         text = latest[begin]
-        mask = Mask(before, after, digest(shape_of(text)), 1, 2 * len(text), text[:60])
+        mask = Mask(before, after, digest(shape_of(text)), 1, 2 * len(text), sample_of(text))
         if _keeps_step(_texts(pages, mask), polled_at, _TOLERANCE * min(gaps)):
             found.append(mask)
     return tuple(found) if leaves_words(latest, [*known, *found]) else ()

@@ -16,7 +16,15 @@ import xxhash
 
 from pollwise.types import Mask
 
-__all__ = ["LONGEST", "covered", "digest", "mask_blocks", "neighbours", "shape_of"]
+__all__ = [
+    "LONGEST",
+    "covered",
+    "digest",
+    "mask_blocks",
+    "neighbours",
+    "sample_of",
+    "shape_of",
+]
 
 START, END = "\x02", "\x03"
 """The neighbours of the first and the last block."""
@@ -26,6 +34,7 @@ LONGEST = 2000
 
 _BEGINNING = 40
 """Characters of a block by which it is recognised as a neighbour."""
+_SAMPLE = 60
 _TRIES = 1000
 """Places that are tried for a mask: a neighbour that is everywhere marks no place."""
 
@@ -60,6 +69,11 @@ def shape_of(text: str) -> str:
     'Updated #, # # # # # (build #)'
     """
     return _VARYING.sub("#", text)
+
+
+def sample_of(text: str) -> str:
+    """The beginning of a text, on one line, to show to people."""
+    return " ".join(text.split())[:_SAMPLE]
 
 
 def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pollwise.types import Mask, MaskState
-from pollwise.web.noise.masks import LONGEST, covered, digest, neighbours, shape_of
+from pollwise.web.noise.masks import LONGEST, covered, digest, neighbours, sample_of, shape_of
 
 __all__ = ["Difference", "differences", "find_noise", "leaves_words"]
 
@@ -31,7 +31,6 @@ _MOST_COVERED = 40
 """Blocks under one mask."""
 _MOST_SHARE = 0.5
 """Of a page's text under masks without a shape."""
-_SAMPLE = 60
 
 Blocks = Sequence[str]
 
@@ -203,7 +202,7 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
         shape=digest(shapes.pop()) if shaped else "",
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
-        sample=next(filter(None, texts), "")[:_SAMPLE],
+        sample=sample_of(next(filter(None, texts), "")),
     )
 
 
