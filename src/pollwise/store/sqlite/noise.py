@@ -30,11 +30,12 @@ def unpack_noise(text: str) -> Noise:
 
 
 def _mask(packed: list[object]) -> Mask:
-    before, after, shape, most, room, sample, value, quiet, state = packed
+    before, after, shape, least, most, room, sample, value, quiet, state = packed
     return Mask(
         _pair(before),
         _pair(after),
         _text(shape),
+        _whole(least),
         _whole(most),
         _whole(room),
         _text(sample),

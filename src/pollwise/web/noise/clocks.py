@@ -53,7 +53,7 @@ def find_clocks(
             continue
         before, after = neighbours(latest, begin, end)
         text = latest[begin]
-        mask = Mask(before, after, digest(shape_of(text)), 1, 2 * len(text), sample_of(text))
+        mask = Mask(before, after, digest(shape_of(text)), 1, 1, 2 * len(text), sample_of(text))
         if _keeps_step(_texts(pages, mask), polled_at, _TOLERANCE * min(gaps)):
             found.append(mask)
     return tuple(found) if leaves_words(latest, [*known, *found]) else ()

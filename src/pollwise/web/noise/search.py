@@ -69,7 +69,12 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
             new.append(mask)
         else:
             old = new[same]
-            new[same] = replace(old, most=max(old.most, mask.most), room=max(old.room, mask.room))
+            new[same] = replace(
+                old,
+                least=min(old.least, mask.least),
+                most=max(old.most, mask.most),
+                room=max(old.room, mask.room),
+            )
         times[same] += 1
     masks = [
         mask
@@ -200,6 +205,7 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
         before=before,
         after=after,
         shape=digest(shapes.pop()) if shaped else "",
+        least=min(lengths),
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
         sample=sample_of(next(filter(None, texts), "")),

@@ -21,6 +21,7 @@ MASKS = st.builds(
     before=st.tuples(TEXTS, TEXTS),
     after=st.tuples(TEXTS, TEXTS),
     shape=TEXTS,
+    least=WHOLE,
     most=WHOLE,
     room=WHOLE,
     sample=TEXTS,
@@ -35,7 +36,7 @@ NOISES = st.builds(
     since_look=WHOLE,
     gap=WHOLE,
 )
-MASK = Mask(("\x02", "Now"), ("Ende \u2028", "\x03"), "ab", 1, 20, "12:03 \U0001f600", "cd", 3)
+MASK = Mask(("\x02", "Now"), ("Ende \u2028", "\x03"), "ab", 1, 1, 20, "12:03 \U0001f600", "cd", 3)
 
 
 @given(NOISES)
