@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from pollwise.types import Mask
-from pollwise.web.noise.masks import covered, digest, neighbours, sample_of, shape_of
+from pollwise.web.noise.masks import (
+    covered,
+    covered_blocks,
+    digest,
+    neighbours,
+    sample_of,
+    shape_of,
+)
 from pollwise.web.noise.search import differences, leaves_words
 
 __all__ = ["POLLS", "find_clocks"]
@@ -45,7 +52,7 @@ def find_clocks(
     if len(pages) < POLLS or min(gaps) < _LEAST_GAP:
         return ()
     latest = pages[-1]
-    under = {n for own in covered(latest, known) for place in own for n in range(*place)}
+    under = covered_blocks(latest, known)
     found = []
     for difference in differences(latest, pages[-2])[:_MOST]:
         begin, end = difference.begin, difference.end

@@ -21,6 +21,7 @@ from pollwise.types import Mask
 __all__ = [
     "LONGEST",
     "covered",
+    "covered_blocks",
     "digest",
     "mask_blocks",
     "neighbours",
@@ -134,6 +135,11 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
             elif len(ends) == 1 and not begins:
                 take(number, ends[0] - mask.most, ends[0])
     return found
+
+
+def covered_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> set[int]:
+    """Which blocks of a page are covered, by their numbers from 0."""
+    return {n for places in covered(blocks, masks) for place in places for n in range(*place)}
 
 
 def _pairs(seen: Sequence[str], pair: tuple[str, str]) -> list[int]:

@@ -19,7 +19,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pollwise.types import Mask, MaskState
-from pollwise.web.noise.masks import LONGEST, covered, digest, neighbours, sample_of, shape_of
+from pollwise.web.noise.masks import (
+    LONGEST,
+    covered,
+    covered_blocks,
+    digest,
+    neighbours,
+    sample_of,
+    shape_of,
+)
 
 __all__ = ["Difference", "differences", "find_noise", "leaves_words"]
 
@@ -224,7 +232,5 @@ def _share(page: Blocks, mask: Mask) -> float:
 
 def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
-    under = {
-        n for places in covered(page, masks) for begin, end in places for n in range(begin, end)
-    }
+    under = covered_blocks(page, masks)
     return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))
