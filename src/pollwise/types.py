@@ -172,8 +172,8 @@ class Mask:
     """A part of a page that differs between fetches without being news: a clock, a counter, an ad.
 
     `before` and `after` are the beginnings of the two blocks on either side, the nearer one inside.
-    It covers up to `most` blocks between them, of `room` characters together; with a `shape`
-    exactly `most` blocks that differ in nothing but numbers, dates and the like. `sample` is what
+    It covers `least` to `most` blocks between them, of `room` characters together; with a `shape`
+    exactly `most`, which differ in nothing but numbers, dates and the like. `sample` is what
     stood there when it was found, `value` the hash of what stood there last, `quiet` the number of
     polls in a row that found it the same. See `pollwise.web.noise.masks`.
     """
@@ -181,6 +181,7 @@ class Mask:
     before: tuple[str, str]
     after: tuple[str, str]
     shape: str
+    least: int
     most: int
     room: int
     sample: str

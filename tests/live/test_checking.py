@@ -21,6 +21,7 @@ from pollwise.live.unmasking import unmask
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage
 from pollwise.types import MaskState, Outcome, Page, PageMemory
+from pollwise.web.noise.looks import Copy
 
 
 def serve(site) -> None:
@@ -135,14 +136,9 @@ async def test_the_commands_print_it(site, clock, tmp_path):
         "Visitor 1",
         "It is 1:1 now",
     ]
-    shown = await run("check", site.url("/"))
-    assert "its numbers and dates" in shown.stdout
     done = await run("unmask", site.url("/"), "2", "--db", str(db))
     assert done.returncode == 0
     assert "counts again from the next poll on: It is 1:1 now" in done.stderr
-    wrong = await run("unmask", site.url("/"), "7", "--db", str(db))
-    assert wrong.returncode == 2
-    assert len(wrong.stderr.splitlines()) == 1
 
 
 async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_path):
@@ -152,8 +148,8 @@ async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_pat
         text = "".join(f"<p>word {n}" for n in range(15_000)) + " " * 200_000
         return web.Response(text=f"<p>Visitor {next(numbers)}{text}", content_type="text/html")
 
-    async def recall(page_id: int) -> None:
-        return None
+    async def recall(page_id: int) -> list[Copy]:
+        return []
 
     site.answers["/"] = answer
     page = Page(0, site.url("/"), site.host)

@@ -12,6 +12,7 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web.noise.looks import Copy
 
 HTML, JSON, FEED = "text/html", "application/json", "application/rss+xml"
 QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me", "Hello")
@@ -116,8 +117,8 @@ async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text=f"<p>{next(numbers)}", content_type=HTML)
 
-    async def recall(page_id: int) -> None:
-        return None
+    async def recall(page_id: int) -> list[Copy]:
+        return []
 
     site.answers["/"] = answer
     page, memory, costs = Page(0, site.url("/"), site.host), PageMemory(), []
@@ -144,8 +145,8 @@ async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
             text=text, status=status, content_type=HTML, headers={"Retry-After": "60"}
         )
 
-    async def recall(page_id: int) -> None:
-        return None
+    async def recall(page_id: int) -> list[Copy]:
+        return []
 
     numbers = count()
     site.answers["/"] = answer

@@ -29,7 +29,7 @@ VALUES = [
     Selection(np.array([1, 2])),
     Budget(0.5),
     PageMemory(),
-    Mask(("", "Now"), ("Home", ""), "ab", most=1, room=20, sample="12:03"),
+    Mask(("", "Now"), ("Home", ""), "ab", least=1, most=1, room=20, sample="12:03"),
     Noise(),
     Version(3, 5.0, "text/html", b"<p>", "ab"),
 ]

@@ -26,7 +26,7 @@ def print_check(page: PageCheck) -> None:
         rows += [
             ("compared as", _KINDS[page.kind]),
             ("validators", _validators(page)),
-            ("fetches", f"{page.fetches}, some seconds apart"),
+            ("fetches", _fetches(page)),
             ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
             *(("", text) for text in page.kept),
             *masked_rows(page.masked),
@@ -42,6 +42,12 @@ def _answer(page: PageCheck) -> str:
         return f"none: {page.error}"
     kind = page.content_type or "no Content-Type"
     return f"status {page.status}, {kind}, {page.bytes:,} bytes"
+
+
+def _fetches(page: PageCheck) -> str:
+    if page.fetches == 1:
+        return "1: it could not be had again, so nothing is known of noise"
+    return f"{page.fetches}, after the crawl delay of the host"
 
 
 def _validators(page: PageCheck) -> str:

@@ -14,7 +14,7 @@ from pollwise.web.change import compare
 from pollwise.web.fetcher import FetchResult
 from pollwise.web.noise.blocks import blocks_of, kind_of_body
 from pollwise.web.noise.looks import says_the_same
-from pollwise.web.noise.masks import covered
+from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
 from pollwise.web.poller import WebPoller
 from pollwise.web.urls import canonical, scope_of
@@ -164,9 +164,7 @@ def _told(address: str, memory: PageMemory, results: list[FetchResult]) -> PageC
 
 
 def _kept(blocks: list[str], masks: list[Mask]) -> list[str]:
-    under = {
-        n for places in covered(blocks, masks) for begin, end in places for n in range(begin, end)
-    }
+    under = covered_blocks(blocks, masks)
     return [block for n, block in enumerate(blocks) if n not in under]
 
 

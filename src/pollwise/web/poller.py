@@ -21,7 +21,7 @@ everything else                    FAILED
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -45,8 +45,8 @@ __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPolle
 
 T = TypeVar("T")
 
-Recall = Callable[[int], Awaitable[Copy | None]]
-"""Gives the latest version of a page that was stored, by the page's id; None: there is none."""
+Recall = Callable[[int], Awaitable[Sequence[Copy]]]
+"""Gives the latest versions of a page that were stored, newest first, by the page's id."""
 
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
@@ -178,8 +178,10 @@ class WebPoller:
         ends_at: float,
     ) -> PollReport:
         """The report of a poll, after a look for noise; as it was if that cannot be had."""
+        assert self._recall is not None  # asked for by who calls
         cost, notices = 0.0, report.notices
         bodies, kind = [result.body], result.content_type
+        polled_at = report.result.observation.polled_at
         with ExitStack() as places:
             try:
                 async with asyncio.timeout_at(ends_at):
@@ -192,23 +194,20 @@ class WebPoller:
                         notices += self._blocked(page, again, self._clock())
                         usable = again.error is None and again.status in (200, 203)
                         if not usable or again.content_type != kind:
-                            break
+                            raise PostponedError("the page cannot be had again")
                         if len(bodies) == 1 and await self._read(
                             again.body, says_the_same, compared.memory, *bodies, again.body, kind
                         ):
-                            compared = judged_again(memory, compared, bodies, kind, None)
                             break
                         bodies.append(again.body)
-                    else:
-                        assert self._recall is not None  # asked for by who calls
-                        copy = await self._recall(page.id)
-                        compared = await self._read(
-                            result.body, judged_again, memory, compared, bodies, kind, copy
-                        )
+                    copies = await self._recall(page.id)
+                    compared = await self._read(
+                        *(result.body, judged_again, memory, compared),
+                        *(bodies, kind, copies, polled_at),
+                    )
             except (PostponedError, TimeoutError):
                 pass  # the next change brings another look
-        seen = report.result.observation
-        looked = _compared(page, memory, result, compared, seen.polled_at)
+        looked = _compared(page, memory, result, compared, polled_at)
         observation = looked.result.observation
         told = replace(
             looked.result, observation=replace(observation, cost=observation.cost + cost)

@@ -12,7 +12,9 @@ _NOTHING = Noise()
 
 def pack_noise(noise: Noise) -> str:
     """For `unpack_noise`; empty if nothing is known."""
-    return "" if noise == _NOTHING else json.dumps(astuple(noise), separators=(",", ":"))
+    if noise == _NOTHING:
+        return ""
+    return json.dumps(astuple(noise), separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack_noise(text: str) -> Noise:
@@ -28,11 +30,12 @@ def unpack_noise(text: str) -> Noise:
 
 
 def _mask(packed: list[object]) -> Mask:
-    before, after, shape, most, room, sample, value, quiet, state = packed
+    before, after, shape, least, most, room, sample, value, quiet, state = packed
     return Mask(
         _pair(before),
         _pair(after),
         _text(shape),
+        _whole(least),
         _whole(most),
         _whole(room),
         _text(sample),

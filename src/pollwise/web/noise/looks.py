@@ -3,19 +3,24 @@
 A change may be nothing but noise, so now and then a poll that found one fetches its page again,
 after the crawl delay of the host, and if that differs a third time. What then proves to be noise is
 masked at once, in the latest copy too: the poll found a change only if the rest differs. Pages that
-do not change are fetched no more often than before.
+do not change are fetched no more often than before. What moves too slowly for that is found by the
+latest versions: see `pollwise.web.noise.clocks`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pollwise.types import MaskState, PageMemory
+from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.change import Comparison, fingerprint, remembered
 from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.clocks import POLLS, find_clocks
 from pollwise.web.noise.masks import covered
 from pollwise.web.noise.search import find_noise
 
-__all__ = ["Copy", "is_due", "judged_again", "says_the_same"]
+__all__ = ["COPIES", "Copy", "is_due", "judged_again", "says_the_same"]
+
+COPIES = POLLS - 1
+"""The versions of a page that are looked at."""
 
 _LONGEST_GAP = 64
 """Changes from one look to the next, at most."""
@@ -23,8 +28,9 @@ _LONGEST_GAP = 64
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A body that was stored, with its Content-Type (empty: it had none)."""
+    """A body that was fetched at `seen_at`, with its Content-Type (empty: it had none)."""
 
+    seen_at: float
     body: bytes
     content_type: str
 
@@ -51,12 +57,14 @@ def judged_again(
     compared: Comparison,
     bodies: Sequence[bytes],
     content_type: str | None,
-    copy: Copy | None,
+    copies: Sequence[Copy],
+    now: float,
 ) -> Comparison:
     """What a poll found by three fetches in a row, or by one if another said the same.
 
-    `before` is what was known before the poll, `compared` what its first body was to the latest
-    copy. `copy` is that copy; if it is None, or another one, the poll's change is believed.
+    `before` is what was known before the poll at `now`, `compared` what its first body was to the
+    latest copy. `copies` are the latest versions that were stored, newest first; without the one
+    that was the latest before the poll, its change is believed.
     """
     noise = compared.memory.noise
     pages = [blocks_of(body, content_type) for body in bodies]
@@ -67,7 +75,13 @@ def judged_again(
         # One that has lost its place is found anew.
         if places and mask.state is MaskState.SET
     )
-    new = find_noise(pages, held + refused) if len(pages) == 3 else ()
+    known = held + refused
+    new = find_noise(pages, known) if len(pages) == 3 else ()
+    if not new and min(len(copies), noise.changes_in_a_row) >= COPIES:
+        earlier = copies[COPIES - 1 :: -1]
+        polls = [blocks_of(each.body, each.content_type or None) for each in earlier]
+        times = [each.seen_at for each in earlier]
+        new = find_clocks([*polls, pages[0]], [*times, now], known)
     if not new:
         gap = min(2 * noise.gap, _LONGEST_GAP)
         noise = replace(noise, since_look=0, gap=gap)
@@ -76,12 +90,9 @@ def judged_again(
     noise = replace(noise, masks=found.masks + refused, since_look=0)
     told = tuple(mask.sample for mask in new)
     if (
-        copy is None
-        or not _is_latest(before, copy)
-        or (
-            fingerprint(copy.body, copy.content_type or None, found.masks).text_hash
-            != found.text_hash
-        )
+        not copies
+        or not _is_latest(before, copies[0])
+        or _text_hash(copies[0], found.masks) != found.text_hash
     ):
         memory = remembered(before, found)
         reverted = found.text_hash in before.earlier_hashes
@@ -94,5 +105,8 @@ def judged_again(
 def _is_latest(memory: PageMemory, copy: Copy) -> bool:
     """Whether a body says what the latest copy does, which need not be the same bytes."""
     held = [mask for mask in memory.noise.masks if mask.state is not MaskState.REFUSED]
-    stored = fingerprint(copy.body, copy.content_type or None, held)
-    return memory.text_hash == stored.text_hash
+    return memory.text_hash == _text_hash(copy, held)
+
+
+def _text_hash(copy: Copy, masks: Sequence[Mask]) -> str:
+    return fingerprint(copy.body, copy.content_type or None, masks).text_hash

@@ -1,22 +1,33 @@
 """Masks: what they cover of a page, and what is left.
 
 A mask finds its place by the blocks around it, so it stays where it belongs while other parts of
-the page change. One with a shape also does so if the blocks on one side have changed, and follows
-them. What it leaves of a block are the words: "Updated 12:03:04" becomes "Updated #", and another
-word there is a change. One without a shape leaves nothing, but covers no more text than was seen to
-come and go there.
+the page change. If the blocks on one side have changed, those on the other are enough, unless the
+mask covers now more and now fewer blocks; it then follows the change. What one with a shape leaves
+of a block are the words: "Updated 12:03:04" becomes "Updated #", and another word there is a
+change. One without a shape leaves nothing, but covers little more text than was seen to come and go
+there.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import xxhash
 
 from pollwise.types import Mask
 
-__all__ = ["LONGEST", "covered", "digest", "mask_blocks", "neighbours", "shape_of"]
+__all__ = [
+    "LONGEST",
+    "covered",
+    "covered_blocks",
+    "digest",
+    "mask_blocks",
+    "neighbours",
+    "sample_of",
+    "shape_of",
+]
 
 START, END = "\x02", "\x03"
 """The neighbours of the first and the last block."""
@@ -26,6 +37,7 @@ LONGEST = 2000
 
 _BEGINNING = 40
 """Characters of a block by which it is recognised as a neighbour."""
+_SAMPLE = 60
 _TRIES = 1000
 """Places that are tried for a mask: a neighbour that is everywhere marks no place."""
 
@@ -60,6 +72,11 @@ def shape_of(text: str) -> str:
     'Updated #, # # # # # (build #)'
     """
     return _VARYING.sub("#", text)
+
+
+def sample_of(text: str) -> str:
+    """The beginning of a text, on one line, to show to people."""
+    return " ".join(text.split())[:_SAMPLE]
 
 
 def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
@@ -109,7 +126,25 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
             if tries[number] and at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
                 tries[number] -= 1
                 take(number, at - mask.most, at)
+    for number, mask in enumerate(masks):
+        if not (found[number] or mask.shape) and mask.least == mask.most:
+            begins, ends = _pairs(seen, mask.before), _pairs(seen, mask.after)
+            # With both, something has come between: which part is the noise cannot be known.
+            if len(begins) == 1 and not ends:
+                take(number, begins[0] + 2, begins[0] + 2 + mask.most)
+            elif len(ends) == 1 and not begins:
+                take(number, ends[0] - mask.most, ends[0])
     return found
+
+
+def covered_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> set[int]:
+    """Which blocks of a page are covered, by their numbers from 0."""
+    return {n for places in covered(blocks, masks) for place in places for n in range(*place)}
+
+
+def _pairs(seen: Sequence[str], pair: tuple[str, str]) -> list[int]:
+    """Where two blocks with these beginnings follow each other."""
+    return [at for at, both in enumerate(pairwise(seen)) if both == pair]
 
 
 def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tuple[Mask, ...]]:

@@ -19,9 +19,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pollwise.types import Mask, MaskState
-from pollwise.web.noise.masks import LONGEST, covered, digest, neighbours, shape_of
+from pollwise.web.noise.masks import (
+    LONGEST,
+    covered,
+    covered_blocks,
+    digest,
+    neighbours,
+    sample_of,
+    shape_of,
+)
 
-__all__ = ["Difference", "differences", "find_noise"]
+__all__ = ["Difference", "differences", "find_noise", "leaves_words"]
 
 MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
@@ -31,7 +39,6 @@ _MOST_COVERED = 40
 """Blocks under one mask."""
 _MOST_SHARE = 0.5
 """Of a page's text under masks without a shape."""
-_SAMPLE = 60
 
 Blocks = Sequence[str]
 
@@ -70,7 +77,12 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
             new.append(mask)
         else:
             old = new[same]
-            new[same] = replace(old, most=max(old.most, mask.most), room=max(old.room, mask.room))
+            new[same] = replace(
+                old,
+                least=min(old.least, mask.least),
+                most=max(old.most, mask.most),
+                room=max(old.room, mask.room),
+            )
         times[same] += 1
     masks = [
         mask
@@ -83,7 +95,7 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     masks = [mask for mask in masks if not any(_same(mask, other) for other in refused)]
     kept = [mask for mask in known if not any(_same(mask, other) for other in masks)]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
-    if len(kept) + len(masks) > MOST_MASKS or not _leaves_words(second, set_now):
+    if len(kept) + len(masks) > MOST_MASKS or not leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -201,9 +213,10 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
         before=before,
         after=after,
         shape=digest(shapes.pop()) if shaped else "",
+        least=min(lengths),
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
-        sample=next(filter(None, texts), "")[:_SAMPLE],
+        sample=sample_of(next(filter(None, texts), "")),
     )
 
 
@@ -217,9 +230,7 @@ def _share(page: Blocks, mask: Mask) -> float:
     return mask.room / 2 / max(sum(map(len, page)), 1)
 
 
-def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
+def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
-    under = {
-        n for places in covered(page, masks) for begin, end in places for n in range(begin, end)
-    }
+    under = covered_blocks(page, masks)
     return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))

@@ -127,20 +127,31 @@ def test_what_is_not_masked(bodies):
     assert noise_of(*bodies) == ()
 
 
-def test_the_neighbours_of_a_number_may_change_one_after_the_other():
-    masks = noise_of(*(html(f"<p>Visitors<p>{n}") for n in (1, 2, 3)))
-    page = html("<p>Visitors<p>4", NEWS)
+@pytest.mark.parametrize("noise", ["5 4 3 1 2 9 8 7 6", "to of be at on in by or if"])
+def test_the_neighbours_may_change_one_after_the_other(noise):
+    first, second, third, *later = noise.split()
+    masks = noise_of(*(html(f"<p>Visitors<p>{word}") for word in (first, second, third)))
     memory = PageMemory(noise=Noise(masks=masks))
-    memory = compare(memory, page.encode(), HTML).memory
-    for n, (label, news) in enumerate(
-        [("Visitors", "<h2>New"), ("Guests", "<h2>New"), ("Guests", NEWS)]
-    ):
-        quiet = compare(memory, html(f"<p>{label}<p>{n}", news).encode(), HTML)
-        assert quiet.changed  # the neighbour is news
-        memory = quiet.memory
-        again = compare(memory, html(f"<p>{label}<p>{n + 100}", news).encode(), HTML)
-        assert not again.changed
-        memory = again.memory
+    memory = compare(memory, html(f"<p>Visitors<p>{first}").encode(), HTML).memory
+    other_news = NEWS.replace("Rain is", "Snow is")
+    steps = [("Visitors", other_news), ("Guests", other_news), ("Guests", NEWS)]
+    for (label, news), one, other in zip(steps, later[::2], later[1::2], strict=True):
+        found = compare(memory, html(f"<p>{label}<p>{one}", news).encode(), HTML)
+        assert found.changed  # the neighbour is news
+        found = compare(found.memory, html(f"<p>{label}<p>{other}", news).encode(), HTML)
+        assert not found.changed
+        memory = found.memory
+
+
+def test_what_comes_between_is_never_covered():
+    masks = noise_of(*(html(f"<p>{word}") for word in ("to", "of", "be")))
+    memory = PageMemory(noise=Noise(masks=masks))
+    memory = compare(memory, html("<p>to").encode(), HTML).memory
+    for noise in ("<p>News!<p>to", "<p>to<p>News!"):
+        found = compare(memory, html(noise).encode(), HTML)
+        assert found.changed
+        edited = compare(found.memory, html(noise.replace("News", "More")).encode(), HTML)
+        assert edited.changed
 
 
 def test_a_mask_that_is_quiet_ends_and_that_is_no_change():

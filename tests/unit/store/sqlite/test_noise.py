@@ -1,0 +1,79 @@
+"""What is known of the noise of pages, in the database."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.errors import StoreError
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.sqlite.noise import pack_noise, unpack_noise
+from pollwise.types import Mask, MaskState, Noise, Observation, Outcome, PageMemory
+
+from .damage import put
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+WHOLE = st.integers(0, 2**31)
+MASKS = st.builds(
+    Mask,
+    before=st.tuples(TEXTS, TEXTS),
+    after=st.tuples(TEXTS, TEXTS),
+    shape=TEXTS,
+    least=WHOLE,
+    most=WHOLE,
+    room=WHOLE,
+    sample=TEXTS,
+    value=TEXTS,
+    quiet=WHOLE,
+    state=st.sampled_from(MaskState),
+)
+NOISES = st.builds(
+    Noise,
+    masks=st.lists(MASKS, max_size=3).map(tuple),
+    changes_in_a_row=WHOLE,
+    since_look=WHOLE,
+    gap=WHOLE,
+)
+MASK = Mask(("\x02", "Now"), ("Ende \u2028", "\x03"), "ab", 1, 1, 20, "12:03 \U0001f600", "cd", 3)
+
+
+@given(NOISES)
+def test_noise_is_kept_as_it_was(noise):
+    packed = pack_noise(noise)
+    assert unpack_noise(packed) == noise
+    packed.encode()
+
+
+@given(st.text(min_size=1) | st.lists(st.none() | st.integers() | st.text()).map(str))
+def test_anything_else_is_an_error_of_one_kind(text):
+    with pytest.raises(ValueError, match="no noise of a page"):
+        unpack_noise(text)
+
+
+def test_it_goes_with_the_polls_of_a_page(tmp_path: Path):
+    path = tmp_path / "pages.db"
+    noise = Noise((MASK,), changes_in_a_row=2, since_look=1, gap=4)
+    with Store.open(path) as store:
+        [page] = store.add_pages([NewPage("http://a.example/")], now=0.0)
+        assert store.pages()[0].memory.noise == Noise()
+        seen = Observation(page.id, 5.0, Outcome.CHANGED)
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(noise=noise)),)))
+    with Store.open(path) as store:
+        assert store.pages()[0].memory.noise == noise
+        store.save_noise(page.id, Noise())
+        assert store.pages()[0].memory.noise == Noise()
+
+
+@pytest.mark.parametrize("text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]"])
+def test_damage_is_one_line(tmp_path: Path, text):
+    path = tmp_path / "pages.db"
+    with Store.open(path) as store:
+        store.add_pages([NewPage("http://a.example/")], now=0.0)
+    put(path, "UPDATE pages SET noise = ?", text)
+    with Store.open_readonly(path) as store:
+        for read in (store.pages, lambda: store.find_page("http://a.example/")):
+            with pytest.raises(StoreError, match=r"a page is damaged .*: restore a copy") as raised:
+                read()
+            assert "\n" not in str(raised.value)
