@@ -33,6 +33,7 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome
+from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, HttpFetcher
@@ -185,6 +186,7 @@ async def web_poller(
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
     groups: Mapping[str, str] = MappingProxyType({}),
+    by_address: bool = False,
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
@@ -192,7 +194,8 @@ async def web_poller(
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
     politeness scopes that the user named: see `HttpFetcher`, also for `timeout`, `max_bytes`,
-    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `blocked_until` is
+    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `by_address`:
+    hosts at one address wait for each other. `blocked_until` is
     what the scheduler knows of a scope, which outlives a run: the time of `clock` until which it
     wants to be left alone. The others: see `WebPoller`.
     """
@@ -220,6 +223,7 @@ async def web_poller(
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
             blocked_for=lambda scope: blocked_until(scope) - clock(),
             groups=groups,
+            addresses=Addresses(LiveClock()) if by_address else None,
         )
         robots_txt = RobotsTxt(
             fetcher,
@@ -253,6 +257,7 @@ def fetching(
         own_headers=own_headers,
         proxy=settings.proxy or None,
         groups=settings.group_scopes(),
+        by_address=settings.politeness == "address",
     )
 
 
