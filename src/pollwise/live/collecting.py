@@ -20,7 +20,15 @@ from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, s
 from pollwise.errors import InputError
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped, web_poller
+from pollwise.live.session import (
+    MakePoller,
+    Run,
+    Session,
+    fetching,
+    opened,
+    run_until_stopped,
+    web_poller,
+)
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
@@ -72,8 +80,10 @@ def collect_pages(
     `InputError` and `StoreError` come before anything is changed; later, a `StoreError` ends the
     run.
     """
-    told = replace(settings, topic=_named_topic(words, examples, judge), subject=words)
     own_headers = read_own_headers(settings)
+    make_poller = fetching(settings, own_headers)
+    about = _named_topic(words, examples, judge, make_poller)
+    told = replace(settings, topic=about, subject=words)
     link_filter = _link_filter(settings)
     pages = _admitted(seeds, link_filter({}))
     if not db.exists() and not (told.topic != Topic() and pages):
@@ -189,17 +199,19 @@ def _collection(
     )
 
 
-def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topic:
+def _named_topic(
+    words: str, examples: Sequence[str], judge: str | None, make_poller: MakePoller
+) -> Topic:
     """The topic of the command line; empty if it names none."""
     if not (words or examples or judge):
         return Topic()
-    return topic(words, [_text_of(example) for example in examples], judge)
+    return topic(words, [_text_of(example, make_poller) for example in examples], judge)
 
 
-def _text_of(example: str) -> str:
+def _text_of(example: str, make_poller: MakePoller = web_poller) -> str:
     """The text of an example page, given by its URL or as a file."""
     if example.startswith(("http://", "https://")):
-        version = asyncio.run(_fetched(example))
+        version = asyncio.run(_fetched(example, make_poller))
         parsed = parse_page(version.body, version.content_type, example)
     else:
         try:
@@ -212,12 +224,12 @@ def _text_of(example: str) -> str:
     return "\n".join([parsed.title, *parsed.blocks])
 
 
-async def _fetched(url: str) -> Version:
+async def _fetched(url: str, make_poller: MakePoller) -> Version:
     try:
         page = Page(0, canonical(url), scope_of(url))
     except InputError as error:
         raise InputError(f"topic: the example {error}") from error
-    async with web_poller(LiveClock(), given={page.scope}) as poller:
+    async with make_poller(LiveClock(), given={page.scope}) as poller:
         result = (await poller.poll(page, PageMemory())).result
     if result.version is None:
         why = result.error or "there is no such page"

@@ -42,7 +42,7 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
+__all__ = ["MakePoller", "Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
 
@@ -51,6 +51,9 @@ _SILENT = 3.0
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
+
+MakePoller = Callable[..., AbstractAsyncContextManager[WebPoller]]
+"""Makes a poller of the live web, from the other arguments of `web_poller`."""
 
 _SWITCH = 0.0005  # seconds
 
@@ -246,7 +249,7 @@ async def web_poller(
 
 def fetching(
     settings: FetchSettings, own_headers: OwnHeaders, *, max_bytes: int = MAX_BYTES
-) -> Callable[..., AbstractAsyncContextManager[WebPoller]]:
+) -> MakePoller:
     """`web_poller` as the settings have it; `max_bytes` holds if they say nothing of it."""
     return partial(
         web_poller,
