@@ -91,8 +91,11 @@ class WatchSettings(FetchSettings):
         )
 
     def recorded(self) -> dict[str, Any]:
-        """As the store keeps it."""
-        return asdict(self)
+        """As the store keeps it, in JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
