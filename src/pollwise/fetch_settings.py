@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 from ada_url import URL
 
-from pollwise.checks import require
+from pollwise.checks import require, require_choice
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import parse_budget
 
-__all__ = ["FetchSettings", "HeaderLine", "parse_header"]
+__all__ = ["POLITENESS", "FetchSettings", "HeaderLine", "parse_header"]
+
+POLITENESS = ("host", "address")
 
 _LONGEST_TIMEOUT = 240.0
 _LARGEST = 500.0
@@ -68,9 +70,11 @@ class FetchSettings:
     `parse_header` reads them, `header_file` and `cookie_file` the paths of files that may hold
     secrets, `netrc`: logins are taken from the user's netrc file. `proxy` is its URL. `timeout` is
     in seconds for one exchange. `max_size` is that of the largest body in MiB (None: as the command
-    has it). `groups` are texts such as `name=a.example,b.example`: hosts that share one crawl
-    delay. `host_limits` are texts such as `a.example=200/day`, or `@name=200/day` for a group.
-    `InputError` for what cannot be used; files are not looked at.
+    has it). `politeness` says what is asked by one request at a time: each "host", or each
+    "address", that is all hosts whose names mean one. `groups` are texts such as
+    `name=a.example,b.example`: hosts that share one crawl delay. `host_limits` are texts such as
+    `a.example=200/day`, or `@name=200/day` for a group. `InputError` for what cannot be used; files
+    are not looked at.
     """
 
     crawl_delay: float = 1.0
@@ -82,6 +86,7 @@ class FetchSettings:
     proxy: str = ""
     timeout: float = 30.0
     max_size: float | None = None
+    politeness: str = "host"
     groups: tuple[str, ...] = ()
     host_limits: tuple[str, ...] = ()
 
@@ -92,6 +97,7 @@ class FetchSettings:
         require("timeout", self.timeout, fits, f"above 0 and at most {_LONGEST_TIMEOUT:g} seconds")
         fits = self.max_size is None or 0 < self.max_size <= _LARGEST
         require("max_size", self.max_size, fits, f"above 0 and at most {_LARGEST:g} MiB")
+        require_choice("fetching", "politeness", self.politeness, POLITENESS)
         _check_user_agent(self.user_agent)
         self.header_lines()
         _check_proxy(self.proxy)

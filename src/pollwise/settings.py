@@ -123,8 +123,11 @@ class WatchSettings(FetchSettings):
         return Bounds(math.inf if longest is None else longest, shortest or 0.0, automatic=True)
 
     def recorded(self) -> dict[str, Any]:
-        """As the store keeps it."""
-        return asdict(self)
+        """As the store keeps it, in JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:

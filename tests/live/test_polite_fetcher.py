@@ -8,6 +8,7 @@ import pytest
 from pollwise.errors import PostponedError
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
+from pollwise.web.addresses import Addresses
 from pollwise.web.fetcher import FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
@@ -247,3 +248,34 @@ async def test_hosts_of_a_group_take_turns_also_within_a_redirect():
         ("http://c/1", 7.0),
         ("http://b/2", 12.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "begun"),
+    [(None, [0.0, 1.0, 2.0]), (Addresses(lambda: 0.0), [0.0, 4.0, 5.0])],
+)
+async def test_hosts_at_one_address_wait_for_each_other_if_that_is_asked_for(addresses, begun):
+    web = Web()
+    web.polite = PoliteFetcher(
+        web, delay=3.0, clock=lambda: web.now, sleep=web.wait, addresses=addresses
+    )
+    # A name that means nothing is asked for as well: what is wrong is said by the exchange.
+    for url in ("http://127.0.0.1/", "http://127.0.0.1:81/", "http://x.invalid/"):
+        await web.polite.fetch(url, NOTHING)
+    assert [begun_at for _, begun_at, _ in web.exchanges] == begun
+
+
+async def test_that_a_host_at_an_address_wants_to_be_left_alone_holds_for_no_other():
+    web = Web()
+    web.polite = PoliteFetcher(
+        web,
+        delay=3.0,
+        clock=lambda: web.now,
+        sleep=web.wait,
+        addresses=Addresses(lambda: 0.0),
+    )
+    web.answer = FetchResult("", "", 429, retry_after=100.0)
+    await web.polite.fetch("http://127.0.0.1/", NOTHING)
+    with pytest.raises(PostponedError, match=r"^127\.0\.0\.1 is busy"):
+        await web.polite.fetch("http://127.0.0.1/", NOTHING)
+    assert (await web.polite.fetch("http://127.0.0.1:81/", NOTHING)).status == 429

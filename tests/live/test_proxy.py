@@ -1,5 +1,6 @@
 """Fetches through a proxy: all of them, none past it, and no private address behind it."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 
@@ -8,6 +9,8 @@ import pytest
 
 from pollwise.errors import PostponedError
 from pollwise.fetch_settings import FetchSettings
+from pollwise.live.collecting import _text_of
+from pollwise.live.session import fetching
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.own_headers import OwnHeaders
@@ -39,6 +42,13 @@ async def test_requests_go_through_the_proxy(site, clock, proxy):
     (head,) = proxy.heads
     assert head.startswith(f"GET {site.url('/a')} HTTP/1.1\r\n")
     assert "Proxy-Authorization" not in head
+
+
+async def test_an_example_of_a_topic_comes_through_the_proxy_too(site, proxy):
+    site.says("/a", "whales sing", Content_Type="text/html")
+    make_poller = fetching(FetchSettings(proxy=proxy.url), OwnHeaders())
+    assert "sing" in await asyncio.to_thread(_text_of, site.url("/a"), make_poller)
+    assert [head.split()[1] for head in proxy.heads] == [site.url("/robots.txt"), site.url("/a")]
 
 
 async def test_https_goes_through_a_tunnel_that_tells_the_proxy_no_secret(clock, proxy):

@@ -46,10 +46,11 @@ class Runs:
         """Exit status, and all that it wrote."""
         return await ended(await self.start(*words))
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         for process in self._started:
             if process.returncode is None:
                 process.kill()
+                await process.communicate()
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
@@ -67,7 +68,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def runs(tmp_path) -> AsyncIterator[Runs]:
     runs = Runs(tmp_path)
     yield runs
-    runs.kill()
+    await runs.kill()
 
 
 async def stopped(watch: asyncio.subprocess.Process) -> str:
@@ -160,3 +161,20 @@ async def test_a_host_gets_no_more_polls_than_its_limit_in_the_next_run_too(runs
     status, text = await runs.end("explain", site.url({"/a": "/b", "/b": "/a"}[polled]))
     assert status == 0
     assert "its limit of 2/day is used up" in " ".join(text.replace("│", " ").split())
+
+
+async def test_a_limit_may_be_for_a_group_of_the_run_before(runs, site):
+    site.says("/a", "text")
+    watch = await runs.start("watch", site.url("/a"), "--group", f"own={site.host},other.example")
+    await until(lambda: len(site.asked) > 1)
+    await stopped(watch)
+    status, text = await runs.end("watch", "--host-limit", f"{site.host}=2/day")
+    assert status == 2
+    assert f"{site.host} is in a group; give the limit of all of it: @own=2/day" in text
+    status, text = await runs.end("watch", "--host-limit", "@none=2/day")
+    assert (status, text.count("\n")) == (2, 1)
+    assert "there is no group none" in text
+    again = await runs.start("watch", "--host-limit", "@own=2/day")
+    assert again.stderr is not None
+    line = await asyncio.wait_for(again.stderr.readline(), PATIENCE)
+    assert b"watching 1 page" in line

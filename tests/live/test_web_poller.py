@@ -39,6 +39,25 @@ async def test_pages_that_redirect_to_one_host_ask_it_one_after_the_other(site, 
     assert all(later[0] - earlier[1] >= 0.9 * DELAY for earlier, later in pairwise(spans))
 
 
+async def test_hosts_at_one_address_are_asked_one_after_the_other(site, other_site):
+    asked_at = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked_at.append(time.monotonic())
+        return web.Response(text="Crawl-delay: 0")
+
+    for one in (site, other_site):
+        one.answers.update(dict.fromkeys(("/robots.txt", "/a"), answer))
+    async with web_poller(
+        time.time, crawl_delay=DELAY, allow_private=True, by_address=True
+    ) as poller:
+        pages = [Page(n, one.url("/a"), one.host) for n, one in enumerate((site, other_site))]
+        reports = await asyncio.gather(*(poller.poll(page, PageMemory()) for page in pages))
+    assert {report.result.observation.outcome for report in reports} == {Outcome.CHANGED}
+    assert len(asked_at) == 4
+    assert all(later - earlier >= 0.9 * DELAY for earlier, later in pairwise(asked_at))
+
+
 async def test_what_the_user_did_not_give_is_refused_down_to_its_robots_txt(site, other_site):
     site.says("/a", status=302, Location=other_site.url("/b"))
     async with web_poller(time.time, crawl_delay=0.0, given={site.host}) as poller:

@@ -23,6 +23,13 @@ class ObjectiveName(StrEnum):
     ephemeral = "ephemeral"
 
 
+class PolitenessName(StrEnum):
+    """What gets one request at a time."""
+
+    host = "host"
+    address = "address"
+
+
 class RevertsName(StrEnum):
     """What changes back to an earlier version count for."""
 
@@ -113,6 +120,14 @@ MaxSizeOption = Annotated[
         help="The largest body that is read. Default: 10; of a collection: 4.",
     ),
 ]
+PolitenessOption = Annotated[
+    PolitenessName | None,
+    typer.Option(
+        rich_help_panel="Fetching",
+        help="What gets one request at a time: each host, or all hosts at one address together."
+        " Default: host.",
+    ),
+]
 GroupsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -190,6 +205,7 @@ def fetching_told(
     proxy: str | None,
     timeout: float | None,
     max_size: float | None,
+    politeness: PolitenessName | None,
     groups: Sequence[str] | None,
     host_limits: Sequence[str] | None,
 ) -> dict[str, Any]:
@@ -204,6 +220,7 @@ def fetching_told(
         "proxy": proxy,
         "timeout": timeout,
         "max_size": max_size,
+        "politeness": None if politeness is None else politeness.value,
         "groups": _listed(groups),
         "host_limits": _listed(host_limits),
     }

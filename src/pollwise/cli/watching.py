@@ -24,6 +24,7 @@ from pollwise.cli.options import (
     MaxSizeOption,
     NetrcOption,
     ObjectiveName,
+    PolitenessOption,
     ProxyOption,
     TimeoutOption,
     UserAgentOption,
@@ -91,6 +92,7 @@ def watch(
     proxy: ProxyOption = None,
     timeout: TimeoutOption = None,
     max_size: MaxSizeOption = None,
+    politeness: PolitenessOption = None,
     groups: GroupsOption = None,
     host_limits: HostLimitsOption = None,
 ) -> None:
@@ -128,6 +130,7 @@ def watch(
             proxy=proxy,
             timeout=timeout,
             max_size=max_size,
+            politeness=politeness,
             groups=groups,
             host_limits=host_limits,
         ),

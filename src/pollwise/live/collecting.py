@@ -21,9 +21,17 @@ from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped, web_poller
+from pollwise.live.session import (
+    MakePoller,
+    Run,
+    Session,
+    fetching,
+    opened,
+    run_until_stopped,
+    web_poller,
+)
 from pollwise.relevance.topic import Topic, topic
-from pollwise.settings import CollectSettings, latest_settings
+from pollwise.settings import CollectSettings, Settings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
@@ -73,22 +81,35 @@ def collect_pages(
     response processor did. `say`: see `Session`. `InputError` and `StoreError` come before anything
     is changed; later, a `StoreError` ends the run.
     """
-    told = {**told, "topic": _named_topic(words, examples, judge), "subject": words}
-    settings = CollectSettings(**told)
-    _admitted(seeds, _link_filter(settings)({}))
-    if not db.exists() and not (settings.topic != Topic() and seeds):
-        raise InputError(
-            f"nothing to collect: there is no database {db}; name a topic (--topic) and pages to"
-            " begin with (--seed)"
-        )
+    _admitted(seeds, _link_filter(CollectSettings(**told))({}))
+
+    def prepared(kept: Settings | None) -> tuple[OwnHeaders, dict[str, Any]]:
+        """The user's headers, and all that was told; examples are fetched as pages will be."""
+        known = kept if isinstance(kept, CollectSettings) else CollectSettings()
+        settings = replace(known, **told)
+        own_headers = read_own_headers(settings)
+        about = _named_topic(words, examples, judge, fetching(settings, own_headers))
+        return own_headers, {**told, "topic": about, "subject": words}
+
+    is_new = not db.exists()
+    if is_new:
+        # Before there is a file, as an example may be out of reach.
+        own_headers, told_all = prepared(None)
+        if not (told_all["topic"] != Topic() and seeds):
+            raise InputError(
+                f"nothing to collect: there is no database {db}; name a topic (--topic) and pages"
+                " to begin with (--seed)"
+            )
     with opened(db, say) as store:
-        agreed = _agreed(store, told, db)
-        own_headers = read_own_headers(agreed)
+        kept = latest_settings(store)
+        if not is_new:
+            own_headers, told_all = prepared(kept)
+        agreed = _agreed(kept, told_all, db)
         link_filter = _link_filter(agreed)
         pages = _admitted(seeds, link_filter({}))
         given = {*agreed.given, *(page.scope for page in pages)}
         agreed = replace(agreed, given=tuple(sorted(given)))
-        for change in changes_of(latest_settings(store), agreed):
+        for change in changes_of(kept, agreed):
             say(change)
         store.add_pages(pages, now=time.time())
         with make_display(agreed) as display:
@@ -194,17 +215,19 @@ def _collection(
     )
 
 
-def _named_topic(words: str, examples: Sequence[str], judge: str | None) -> Topic:
+def _named_topic(
+    words: str, examples: Sequence[str], judge: str | None, make_poller: MakePoller
+) -> Topic:
     """The topic of the command line; empty if it names none."""
     if not (words or examples or judge):
         return Topic()
-    return topic(words, [_text_of(example) for example in examples], judge)
+    return topic(words, [_text_of(example, make_poller) for example in examples], judge)
 
 
-def _text_of(example: str) -> str:
+def _text_of(example: str, make_poller: MakePoller = web_poller) -> str:
     """The text of an example page, given by its URL or as a file."""
     if example.startswith(("http://", "https://")):
-        version = asyncio.run(_fetched(example))
+        version = asyncio.run(_fetched(example, make_poller))
         parsed = parse_page(version.body, version.content_type, example)
     else:
         try:
@@ -217,12 +240,12 @@ def _text_of(example: str) -> str:
     return "\n".join([parsed.title, *parsed.blocks])
 
 
-async def _fetched(url: str) -> Version:
+async def _fetched(url: str, make_poller: MakePoller) -> Version:
     try:
         page = Page(0, canonical(url), scope_of(url))
     except InputError as error:
         raise InputError(f"topic: the example {error}") from error
-    async with web_poller(LiveClock(), given={page.scope}) as poller:
+    async with make_poller(LiveClock(), given={page.scope}) as poller:
         result = (await poller.poll(page, PageMemory())).result
     if result.version is None:
         why = result.error or "there is no such page"
@@ -240,9 +263,8 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
     return pages
 
 
-def _agreed(store: Store, told: Mapping[str, Any], db: Path) -> CollectSettings:
+def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Path) -> CollectSettings:
     """The settings of the database with those that were told, but for the topic, which stays."""
-    kept = latest_settings(store)
     if kept is None:
         first = CollectSettings(**told)
         if first.topic == Topic():

@@ -31,6 +31,7 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome, StateDict
+from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, HttpFetcher
@@ -39,12 +40,15 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
+__all__ = ["MakePoller", "Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
+
+MakePoller = Callable[..., AbstractAsyncContextManager[WebPoller]]
+"""Makes a poller of the live web, from the other arguments of `web_poller`."""
 
 _SWITCH = 0.0005  # seconds
 
@@ -214,6 +218,7 @@ async def web_poller(
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
     groups: Mapping[str, str] = MappingProxyType({}),
+    by_address: bool = False,
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
     recall: Recall | None = None,
 ) -> AsyncIterator[WebPoller]:
@@ -222,7 +227,8 @@ async def web_poller(
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
     politeness scopes that the user named: see `HttpFetcher`, also for `timeout`, `max_bytes`,
-    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `blocked_until` is
+    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `by_address`:
+    hosts at one address wait for each other. `blocked_until` is
     what the scheduler knows of a scope, which outlives a run: the time of `clock` until which it
     wants to be left alone. The others: see `WebPoller`.
     """
@@ -250,6 +256,7 @@ async def web_poller(
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
             blocked_for=lambda scope: blocked_until(scope) - clock(),
             groups=groups,
+            addresses=Addresses(LiveClock()) if by_address else None,
         )
         robots_txt = RobotsTxt(
             fetcher,
@@ -273,7 +280,7 @@ async def web_poller(
 
 def fetching(
     settings: FetchSettings, own_headers: OwnHeaders, *, max_bytes: int = MAX_BYTES
-) -> Callable[..., AbstractAsyncContextManager[WebPoller]]:
+) -> MakePoller:
     """`web_poller` as the settings have it; `max_bytes` holds if they say nothing of it."""
     return partial(
         web_poller,
@@ -284,6 +291,7 @@ def fetching(
         own_headers=own_headers,
         proxy=settings.proxy or None,
         groups=settings.group_scopes(),
+        by_address=settings.politeness == "address",
     )
 
 

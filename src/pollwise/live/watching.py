@@ -74,7 +74,9 @@ def watch_pages(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
-    WatchSettings(**told)
+    # Limits may name groups that were told before: those two are checked together, below.
+    apart = {name for name in ("groups", "host_limits") if db.exists()}
+    WatchSettings(**{name: value for name, value in told.items() if name not in apart})
     with opened(db, say) as store:
         if is_collection(store):
             raise InputError(

@@ -8,12 +8,16 @@ connected to.
 
 import asyncio
 import ipaddress
+import math
 import socket
+from collections.abc import Callable
 
 from ada_url import URL
 
-__all__ = ["RefusedAddressError", "is_public", "require_public", "require_public_host"]
+__all__ = ["Addresses", "RefusedAddressError", "is_public", "require_public", "require_public_host"]
 
+_KNOWN_FOR = 600.0
+_MOST_KNOWN = 10_000
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 # Where the tables of `ipaddress` differ from one version of Python to the next, this list decides.
 # From the IANA special-purpose address registries: that of IPv6 as of 2024-10-22, and RFC 9780.
@@ -79,14 +83,52 @@ async def require_public_host(url: str) -> None:
     For what a proxy is asked for: it connects, so no socket of ours is the judge. A name that
     cannot be looked up here is refused as well.
     """
-    host = URL(url).hostname.strip("[]")
-    loop = asyncio.get_running_loop()
+    host = _host(url)
     try:
-        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        found = await _looked_up(host)
     except socket.gaierror as error:
         raise RefusedAddressError(
             f"{host} cannot be looked up here ({error.strerror}), so nobody knows where the proxy"
             " would go: only hosts of URLs that you gave may be so, or any with --allow-private"
         ) from error
-    for _, _, _, _, address in found:
-        require_public(str(address[0]))
+    for address in found:
+        require_public(address)
+
+
+class Addresses:
+    """What the names of hosts mean, each looked up every ten minutes at most.
+
+    `clock` gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._known: dict[str, tuple[float, str | None]] = {}
+
+    async def of(self, url: str) -> str | None:
+        """The same address for all hosts that have the same ones; None: there is none.
+
+        That is the first of them in the order of text, whichever is connected to.
+        """
+        host = _host(url)
+        now = self._clock()
+        looked_up_at, address = self._known.get(host, (-math.inf, None))
+        if now - looked_up_at > _KNOWN_FOR:
+            try:
+                address = min(await _looked_up(host))
+            except (OSError, ValueError):  # the fetch will say what is wrong with it
+                address = None
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[host] = now, address
+        return address
+
+
+def _host(url: str) -> str:
+    return URL(url).hostname.strip("[]")
+
+
+async def _looked_up(host: str) -> list[str]:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return [str(address[0]) for _, _, _, _, address in found]

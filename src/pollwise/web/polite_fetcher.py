@@ -13,12 +13,14 @@ than the copy, then C would answer "not modified" for content never seen. For th
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
+from pollwise.web.addresses import Addresses
 from pollwise.web.fetcher import Exchanges, FetchResult, MayFollow, Now, follow_none
 from pollwise.web.urls import scope_of
 
@@ -66,6 +68,8 @@ class PoliteFetcher:
     others; the scope of every other host is its own. After 429 or 503 with Retry-After none begins
     before that time, nor within `blocked_for(scope)` seconds from now, which others know of it.
 
+    With `addresses`, hosts at one address also wait for each other, `delay` seconds at least.
+
     An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or if
     ten (five) are under way or wait there already: `PostponedError`. A redirect to a host that this
     fetch has asked before also waits for the delay of that host, as it would have to each time; it
@@ -83,12 +87,14 @@ class PoliteFetcher:
         host_delay: Callable[[str], float] = lambda scope: 0.0,
         blocked_for: Callable[[str], float] = lambda scope: 0.0,
         groups: Mapping[str, str] = MappingProxyType({}),
+        addresses: Addresses | None = None,
     ) -> None:
         self._exchanges = exchanges
         self._delay = delay
         self._host_delay = host_delay
         self._blocked_for = blocked_for
         self._groups = groups
+        self._addresses = addresses
         self._clock = clock
         self._sleep = sleep
         self._turns: dict[str, _Turn] = {}
@@ -134,22 +140,33 @@ class PoliteFetcher:
             scope = self._scope_of(url)
         except InputError:  # that is said in the answer
             return await self._exchanges.fetch(url, memory)
+        scopes = [scope]
+        if self._addresses is not None and (address := await self._addresses.of(url)) is not None:
+            scopes.append(f"address {address}")
+        until = self._clock() + patience.longest_wait
+        async with AsyncExitStack() as turns:
+            for one in scopes:
+                await turns.enter_async_context(self._taken(one, patience, until))
+            result = await self._exchanges.fetch(url, memory)
+            if result.status in (429, 503) and result.retry_after:
+                self._turn(scope).blocked_until = self._clock() + result.retry_after
+            return result
+
+    @asynccontextmanager
+    async def _taken(self, scope: str, patience: _Patience, until: float) -> AsyncIterator[None]:
+        """The turn at one scope, once it has come; see `_require_soon`."""
         turn = self._turn(scope)
         if turn.waiting >= patience.most_waiting:
             raise PostponedError(f"too many requests to {scope} wait already")
-        until = self._clock() + patience.longest_wait
         self._require_soon(scope, turn, until - turn.waiting * self._delay_of(scope))
         turn.waiting += 1
         try:
             async with turn.lock:
                 await self._wait(scope, turn, until)
                 try:
-                    result = await self._exchanges.fetch(url, memory)
+                    yield
                 finally:
                     turn.ended_at = self._clock()
-                if result.status in (429, 503) and result.retry_after:
-                    turn.blocked_until = turn.ended_at + result.retry_after
-                return result
         finally:
             turn.waiting -= 1
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.addresses import RefusedAddressError, is_public
+from pollwise.web.addresses import Addresses, RefusedAddressError, is_public, require_public_host
 from pollwise.web.connections import _Socket
 
 PUBLIC = [
@@ -98,3 +98,23 @@ def test_there_is_no_socket_for_a_special_address():
         _Socket.to_public(info)
     with _Socket.to_public((*info[:4], ("1.1.1.1", 80))) as made:
         assert made.family == socket.AF_INET
+
+
+async def test_a_name_means_the_same_address_however_often_it_is_looked_up() -> None:
+    times = iter((0.0, 1.0, 700.0, 700.0, 700.0))
+    addresses = Addresses(lambda: next(times))
+    address = await addresses.of("http://localhost/")
+    assert address in {"127.0.0.1", "::1"}
+    for _ in range(2):
+        assert await addresses.of("https://localhost:8443/a") == address
+    assert await addresses.of("http://[::1]:8080/") == "::1"
+    assert await addresses.of("http://x.invalid/") is None
+
+
+async def test_a_host_is_public_if_all_its_addresses_are() -> None:
+    await require_public_host("http://93.184.215.14:81/a")
+    for host in ("127.0.0.1", "[::1]", "localhost"):
+        with pytest.raises(RefusedAddressError, match="no public address"):
+            await require_public_host(f"http://{host}/")
+    with pytest.raises(RefusedAddressError, match=r"x\.invalid cannot be looked up here"):
+        await require_public_host("http://x.invalid/")
