@@ -23,6 +23,7 @@ from pollwise.store.retention import parse_retention
 from pollwise.types import Budget
 
 __all__ = [
+    "WATCHING_LINE",
     "CollectSettings",
     "Settings",
     "WatchSettings",
@@ -35,6 +36,9 @@ _SEED = 0
 _LEASE = 86400.0
 """Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
 queue. After the lease, a second poll of the host could begin beside the first."""
+WATCHING_LINE = 16
+"""Pages of a watch that may wait for a busy host: the policy chooses among them whenever it is
+free, and with more of them those of the smallest index would wait for very long."""
 _LINE = 1
 """Pages that may wait for a busy host of a collection: the robot had better choose anew each time,
 by what it has learned."""
@@ -89,7 +93,12 @@ class WatchSettings:
 
     def scheduler(self, pages: int) -> Scheduler:
         """A new scheduler for so many pages, with a new policy."""
-        return Scheduler(self.policy(pages), _budget(self.budget, pages), bounds=self._bounds())
+        return Scheduler(
+            self.policy(pages),
+            _budget(self.budget, pages),
+            line=WATCHING_LINE,
+            bounds=self._bounds(),
+        )
 
     def _bounds(self) -> Bounds:
         longest, shortest = read_bounds(

@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pollwise.scheduler import politeness
@@ -21,6 +21,8 @@ class Hosts:
     every host is due, `longest_pace` the longest that a host can ask for. At most `line` pages wait
     for one host: not any number, because what is worth most may change while a page waits; but
     enough that a page which has to come back later finds a place at a host in steady demand.
+    `choose` says which of the pages of a line is polled at a time when the host is free; None: the
+    one that came first.
 
     >>> hosts = Hosts(crawl_delay=2.0, longest_pace=60.0, line=1)
     >>> hosts.block("a", until=5.0)
@@ -32,7 +34,15 @@ class Hosts:
     7
     """
 
-    def __init__(self, *, crawl_delay: float, longest_pace: float, line: int) -> None:
+    def __init__(
+        self,
+        *,
+        crawl_delay: float,
+        longest_pace: float,
+        line: int,
+        choose: Callable[[Sequence[int], float], int] | None = None,
+    ) -> None:
+        self._choose = choose
         self._crawl_delay = crawl_delay
         self._longest_pace = longest_pace
         self._places = line
@@ -101,7 +111,7 @@ class Hosts:
         return until
 
     def next_page(self, now: float) -> int | None:
-        """Take the first page in line for a host that is free now."""
+        """Take a page out of the line for a host that is free now."""
         while self._free and self._free[0][0] <= now:
             time, scope = heapq.heappop(self._free)
             if self._expected.get(scope) != time:
@@ -111,13 +121,11 @@ class Hosts:
                 self._expect(scope, free)
                 continue
             line = self._lines[scope]
-            page_id = line.popleft()
-            self._waiting.discard(page_id)
+            chosen = line[0] if self._choose is None else self._choose(line, now)
+            self.leave(scope, chosen)
             if line:
                 self._expect(scope, now)
-            else:
-                del self._lines[scope], self._expected[scope]
-            return page_id
+            return chosen
         return None
 
     @property

@@ -30,7 +30,7 @@ from pollwise.events import (
     Together,
     WakeAt,
 )
-from pollwise.policies.base import Policy
+from pollwise.policies.base import Chooser, Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
@@ -78,9 +78,10 @@ class Scheduler:
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
     as the host asked for (`HostPaced`, at most `longest_pace`); none starts before a `HostBlocked`
-    has ended. Pages that are selected while their host is busy wait in line for it; once `line`
-    pages wait, the others go back to the policy. With a short line chance decides which page finds
-    room, and some hardly ever do, unless the policy itself chooses among the pages of a host.
+    has ended. Pages that are selected while their host is busy wait in line for it; when it is free
+    a policy that is a `Chooser` says which one is polled, else it is the first. Once `line` pages
+    wait, the others go back to the policy. With a short line chance decides which page finds room,
+    and some hardly ever do, unless the policy itself chooses among the pages of a host.
 
     *Staffing.* `Staffed` bounds the polls under way; before the first there is no bound.
 
@@ -128,7 +129,12 @@ class Scheduler:
         require("Scheduler: line", line, line >= 0, "at least 0")
         self.policy = policy
         self._cell_rate = CellRate(budget)
-        self._hosts = Hosts(crawl_delay=crawl_delay, longest_pace=longest_pace, line=line)
+        self._hosts = Hosts(
+            crawl_delay=crawl_delay,
+            longest_pace=longest_pace,
+            line=line,
+            choose=policy.best if isinstance(policy, Chooser) else None,
+        )
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._bounds = BoundedPages(bounds, budget.rate)
         self._lease = lease
@@ -308,7 +314,9 @@ class Scheduler:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
-            if self._pages.pop(page_id, None) is not None:
+            if (terms := self._pages.pop(page_id, None)) is not None:
+                if self._hosts.waits(page_id):
+                    self._hosts.leave(terms.scope, page_id)
                 self._bounds.remove(page_id)
                 self._unselected.discard(page_id)
                 self.policy.discard([page_id])
