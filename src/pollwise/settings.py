@@ -25,6 +25,7 @@ from pollwise.store.retention import parse_retention
 from pollwise.types import Budget
 
 __all__ = [
+    "WATCHING_LINE",
     "CollectSettings",
     "Settings",
     "WatchSettings",
@@ -38,6 +39,9 @@ _SEED = 0
 _LEASE = 86400.0
 """Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
 queue. After the lease, a second poll of the host could begin beside the first."""
+WATCHING_LINE = 16
+"""Pages of a watch that may wait for a busy host: the policy chooses among them whenever it is
+free, and with more of them those of the smallest index would wait for very long."""
 _LINE = 1
 """Pages that may wait for a busy host of a collection: the robot had better choose anew each time,
 by what it has learned."""
@@ -109,6 +113,7 @@ class WatchSettings(FetchSettings):
         return Scheduler(
             self.policy(pages) if policy is None else policy,
             _budget(self.budget, pages),
+            line=WATCHING_LINE,
             crawl_delay=self.crawl_delay,
             first_copies=first_copies,
             bounds=self._bounds(),

@@ -25,6 +25,7 @@ from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.scheduler.bounds import MOST_DEMANDED
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings, WatchSettings, damaged_run
 from pollwise.store import Store
@@ -144,10 +145,11 @@ class Session:
         except StateError as error:
             raise damaged_run(self.store.path) from error
         demanded = self.scheduler.bounds.demanded() / self.scheduler.budget.rate
-        if demanded > 1:
+        if demanded > MOST_DEMANDED:
             self._say(
-                f"at-least bounds need {demanded:.0%} of the budget: pages are polled in the order"
-                " of their deadlines, later than asked for; allow more polls or ask for fewer"
+                f"at-least bounds need {demanded:.0%} of the budget and get {MOST_DEMANDED:.0%}:"
+                " pages are polled in the order of their deadlines, later than asked for; allow"
+                " more polls or ask for fewer"
             )
         collected = self._recall(watched)
         async with AsyncExitStack() as stack:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pollwise.types import Observation, Page, Selection, StateDict
 
-__all__ = ["Mixture", "Policy", "StateDict"]
+__all__ = ["Chooser", "Mixture", "Policy", "StateDict"]
 
 
 @runtime_checkable
@@ -57,6 +57,14 @@ class Policy(Protocol):
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
+
+
+@runtime_checkable
+class Chooser(Policy, Protocol):
+    """A policy that can compare pages which wait for the same host."""
+
+    def best(self, page_ids: Sequence[int], now: float) -> int:
+        """Of these pages (at least one), leased or not, the one to poll at `now`."""
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pollwise.policies.base import Policy
+from pollwise.policies.base import Chooser, Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.types import Links, Observation, Outcome, Page
 
@@ -29,6 +29,8 @@ def rehearsal(policy: Policy) -> Iterator[None]:
         now = number * _HOURS
         chosen = policy.select(now, 2).page_ids.tolist()
         yield
+        if isinstance(policy, Chooser) and chosen:
+            policy.best(chosen, now)
         policy.defer(chosen[1:], now + 1.0)
         outcome = _OUTCOMES[number % len(_OUTCOMES)]
         for page_id in chosen[:1]:

@@ -16,11 +16,15 @@ from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Outcome, Page
 
-__all__ = ["BoundedPages", "Bounds", "longest_by_default", "read_bounds"]
+__all__ = ["MOST_DEMANDED", "BoundedPages", "Bounds", "longest_by_default", "read_bounds"]
 
 _DEFAULT_LONGEST = 30 * 86_400.0
 _ROUNDS = 10.0
 """Rounds of polls of all pages after which each is polled, if that takes longer than 30 days."""
+_SHARE = 10
+"""One poll in so many: the least that is left to the policy, and the most that defaults take."""
+MOST_DEMANDED = 1.0 - 1.0 / _SHARE
+"""The share of the budget that users' bounds can take while there are other pages to poll."""
 _RUN = 12
 """Polls in a row that found a change, after which a page is taken to change whenever it is polled.
 """
@@ -104,9 +108,10 @@ class BoundedPages:
     """The pages of a scheduler, with their latest polls, deadlines and bounds.
 
     Of contradicting bounds that of the page itself holds. Where more polls are overdue than the
-    budget allows, the earliest deadline comes first. Those that are overdue by default take at most
-    one poll in ten while there are others to make: after a long pause, or a first round, very many
-    may be overdue at once.
+    budget allows, the earliest deadline comes first, and one poll in ten is left to the policy:
+    pages without bounds, perhaps without a copy, must not wait for ever. Those that are overdue by
+    default take at most one poll in ten while there are others to make: after a long pause, or a
+    first round, very many may be overdue at once.
 
     No page gains by not being polled: a page that was never polled counts from when it was added, a
     failed poll counts as any other, and one that rests is not overdue before that ends.
@@ -125,6 +130,8 @@ class BoundedPages:
         self._by_default = OverduePages()
         self._others = 0
         """Polls since the latest one that was overdue by default."""
+        self._demanded_in_row = 0
+        """Polls since the latest one that no user's bound demanded."""
         self._loaded: dict[int, int] = {}
 
     def add(self, page: Page, now: float) -> None:
@@ -170,6 +177,7 @@ class BoundedPages:
         """A poll of a page has begun."""
         self._pages[page_id].held_until = -math.inf
         self._others += 1
+        self._demanded_in_row += 1
 
     def answered(self, page_id: int, outcome: Outcome, now: float) -> None:
         """The poll of a page found it, CHANGED or UNCHANGED."""
@@ -262,10 +270,12 @@ class BoundedPages:
         `spare`: nobody else wants this poll. The caller polls the page, or calls `postponed`.
         """
         self._note_overdue(now)
-        while (page_id := self._demanded.take(now, free_at)) is not None:
-            if self._is_overdue(page_id, now):
-                return page_id
-        if not spare and self._others < _ROUNDS - 1:
+        if spare or self._demanded_in_row < _SHARE - 1:
+            while (page_id := self._demanded.take(now, free_at)) is not None:
+                if self._is_overdue(page_id, now):
+                    return page_id
+        self._demanded_in_row = -1
+        if not spare and self._others < _SHARE - 1:
             return None
         while (page_id := self._by_default.take(now, free_at)) is not None:
             if self._is_overdue(page_id, now):

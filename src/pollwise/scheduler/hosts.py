@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,8 @@ class Hosts:
     for one host: not any number, because what is worth most may change while a page waits; but
     enough that a page which has to come back later finds a place at a host in steady demand.
     `limits` has the most polls a second that a scope may get, which are that far apart, too.
+    `choose` says which of the pages of a line is polled at a time when the host is free; by
+    default it is the one that came first.
 
     >>> hosts = Hosts(crawl_delay=2.0, longest_pace=60.0, line=1)
     >>> hosts.block("a", until=5.0)
@@ -43,7 +45,9 @@ class Hosts:
         longest_pace: float,
         line: int,
         limits: Mapping[str, float] = MappingProxyType({}),
+        choose: Callable[[Sequence[int], float], int] = lambda page_ids, now: page_ids[0],
     ) -> None:
+        self._choose = choose
         self._crawl_delay = crawl_delay
         self._longest_pace = longest_pace
         self._places = line
@@ -125,7 +129,7 @@ class Hosts:
         return max(until, self.limited_until(scope))
 
     def next_page(self, now: float) -> int | None:
-        """Take the first page in line for a host that is free now."""
+        """Take a page out of the line for a host that is free now."""
         while self._free and self._free[0][0] <= now:
             time, scope = heapq.heappop(self._free)
             if self._expected.get(scope) != time:
@@ -135,13 +139,11 @@ class Hosts:
                 self._expect(scope, free)
                 continue
             line = self._lines[scope]
-            page_id = line.popleft()
-            self._waiting.discard(page_id)
+            chosen = self._choose(line, now)
+            self.leave(scope, chosen)
             if line:
                 self._expect(scope, now)
-            else:
-                del self._lines[scope], self._expected[scope]
-            return page_id
+            return chosen
         return None
 
     @property

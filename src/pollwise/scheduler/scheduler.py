@@ -8,7 +8,7 @@ numbers, so the same events always give the same commands.
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy
-from pollwise.policies.base import Policy
+from pollwise.policies.base import Chooser, Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
@@ -91,9 +91,10 @@ class Scheduler:
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
     as the host asked for (`HostPaced`, at most `longest_pace`); none starts before a `HostBlocked`
-    has ended. Pages that are selected while their host is busy wait in line for it; once `line`
-    pages wait, the others go back to the policy. With a short line chance decides which page finds
-    room, and some hardly ever do, unless the policy itself chooses among the pages of a host.
+    has ended. Pages that are selected while their host is busy wait in line for it; when it is free
+    a policy that is a `Chooser` says which one is polled, else it is the first. Once `line` pages
+    wait, the others go back to the policy. With a short line chance decides which page finds room,
+    and some hardly ever do, unless the policy itself chooses among the pages of a host.
 
     *Groups and limits.* Hosts that `groups` names share the scope that it gives them. `limits` has,
     by scope, the most polls a second: those of one scope are that far apart, whatever they cost. A
@@ -153,7 +154,11 @@ class Scheduler:
         self._cell_rate = CellRate(budget)
         self._first_copies = None if first_copies is None else FirstCopies(first_copies)
         self._hosts = Hosts(
-            crawl_delay=crawl_delay, longest_pace=longest_pace, line=line, limits=limits
+            crawl_delay=crawl_delay,
+            longest_pace=longest_pace,
+            line=line,
+            limits=limits,
+            choose=self._best,
         )
         self._groups = groups
         self._back_offs = BackOffs(retry_after, retry_ceiling)
@@ -367,6 +372,11 @@ class Scheduler:
     def _shared(self, scope: str) -> str:
         return self._groups.get(scope, scope)
 
+    def _best(self, page_ids: Sequence[int], now: float) -> int:
+        """Of the pages in line for a host, the one to poll."""
+        policy = self.policy
+        return policy.best(page_ids, now) if isinstance(policy, Chooser) else page_ids[0]
+
     def _collecting(self, event: Event) -> RequestController:
         if not isinstance(self.policy, RequestController):
             raise InputError(
@@ -379,7 +389,9 @@ class Scheduler:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
-            if self._pages.pop(page_id, None) is not None:
+            if (terms := self._pages.pop(page_id, None)) is not None:
+                if self._hosts.waits(page_id):
+                    self._hosts.leave(terms.scope, page_id)
                 if self._first_copies is not None:
                     self._first_copies.end(page_id)
                 self._bounds.remove(page_id)

@@ -18,6 +18,16 @@ def test_pages_leave_in_the_order_in_which_they_came():
     assert some.first_free == math.inf
 
 
+def test_somebody_may_choose_among_the_pages_of_a_line():
+    hosts = Hosts(crawl_delay=1.0, longest_pace=60.0, line=3, choose=lambda pages, now: max(pages))
+    hosts.block("a", 5.0)
+    assert all(hosts.join("a", page, 5.0) for page in (2, 9, 4))
+    hosts.leave("a", 4)
+    assert not hosts.waits(4)
+    assert [hosts.next_page(5.0) for _ in range(3)] == [9, 2, None]
+    assert hosts.join("a", 4, 6.0)
+
+
 def test_a_host_that_is_still_busy_is_asked_again_at_its_new_time():
     some = hosts(line=1)
     some.block("h", 9.0)

@@ -65,8 +65,7 @@ class Restarts(RuleBasedStateMachine):
 
     def assert_none_is_overdue(self) -> None:
         """Nothing but budget, staff, hosts and polls under way holds an overdue page back."""
-        passed = self.real - self.levelled_at
-        if self.level - self.rate * passed > 0.0 or len(self.under_way) >= self.staff:
+        if self.some._cell_rate.next_at > self.now or len(self.under_way) >= self.staff:
             return
         for page_id, page in self.pages.items():
             if page_id not in self.under_way and self.some.bounds.deadline(page_id) <= self.now:

@@ -25,7 +25,7 @@ from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index.learning import worth_after
 from pollwise.policies.index.line import straighten_line
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
-from pollwise.policies.index.queue import add_pages, remove_pages, weigh_page
+from pollwise.policies.index.queue import add_pages, best_of, remove_pages, weigh_page
 from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
     INDEX_HOST,
@@ -136,6 +136,10 @@ class IndexPolicy(CompiledPolicy):
         self._make_room_for_groups()
         host = self._state.hosts[number : number + 1]
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
+
+    def best(self, page_ids: Sequence[int], now: float) -> int:
+        """The page of the largest index, of these; see `Chooser`."""
+        return int(best_of(self._state, np.array(page_ids, np.int64), float(now)))
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
         """Give pages other weights (per cost unit); unknown ids are ignored."""

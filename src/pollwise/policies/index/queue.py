@@ -50,6 +50,7 @@ from pollwise.types import Outcome
 
 __all__ = [
     "add_pages",
+    "best_of",
     "best_page",
     "lease_page",
     "observe_page",
@@ -277,6 +278,17 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     if chosen >= 0 and state.pages[chosen].where == NEW and common.new_size > 1:
         second = largest  # the next in line is worth about as much
     return chosen, largest, second
+
+
+@kernel
+def best_of(state: IndexState, pages: NDArray[np.int64], now: float) -> int:
+    """The page of the largest index, of the pages given; the first of several."""
+    chosen, largest = pages[0], -1.0
+    for page in pages:
+        bid = _bid(state, page, now)
+        if bid > largest:
+            chosen, largest = page, bid
+    return int(chosen)
 
 
 @kernel
