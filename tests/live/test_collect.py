@@ -15,6 +15,7 @@ import pytest
 import pollwise
 from pollwise.errors import StoreError
 from pollwise.live.collecting import _text_of
+from pollwise.settings import latest_settings
 from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
 from pollwise.testing.webserver import MisbehavingServer
@@ -123,6 +124,20 @@ async def test_a_killed_run_goes_on_where_it_was(web, tmp_path):
     assert before | known <= after
     first_fetches = [each.path for each in web.exchanges if each.path != "/robots.txt"]
     assert len(first_fetches) < 3 * len(after)
+
+
+async def test_what_was_set_stays_until_it_is_set_anew(web, tmp_path):
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--deny", "zzz", "--max-depth", "3"]
+    status, _, err = await finished(started(tmp_path, *words, "--requests", "2"))
+    assert status == 0, err
+    status, _, err = await finished(started(tmp_path, "--deny", "", "--requests", "1"))
+    assert status == 0, err
+    assert "pollwise: deny none, before zzz\n" in err
+    assert "at 1000/second" in err
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        settings = latest_settings(store)
+    kept = (settings.crawl_delay, settings.deny, settings.max_depth, settings.requests)
+    assert kept == (DELAY, (), 3, None)
 
 
 async def at_least(folder, count):

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
@@ -44,6 +45,9 @@ from pollwise.web.robots_txt import RobotsTxt
 __all__ = ["MakePoller", "Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
 
 T = TypeVar("T")
+
+_SILENT = 3.0
+"""Seconds after which people are told why nothing happens yet, if it was not clear before."""
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
@@ -93,9 +97,19 @@ class Session:
             self._awaited = AwaitedPolicy()
             self.scheduler = settings.scheduler(len(self.records), self._awaited)
         else:
-            if compiles:
-                say("getting ready: the first run compiles, which takes about a minute")
-            self._prepare(scheduler)
+            # What was compiled may be of no use any more, as on another processor.
+            is_sure = compiles and scheduler is None
+            slow = threading.Timer(
+                0.0 if is_sure else _SILENT,
+                say,
+                ["getting ready: the first run compiles for about a minute"],
+            )
+            slow.daemon = True
+            slow.start()
+            try:
+                self._prepare(scheduler)
+            finally:
+                slow.cancel()
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
         # Here, because they load numba, which takes as long as a few polls.

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
+from pollwise.live.first_copies import first_copies_told
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
@@ -99,6 +100,8 @@ def watch_pages(
 
             def begin(clock: LiveClock) -> Run[None]:
                 session = Session(store, settings, clock=clock, say=say)
+                if told_of_first := first_copies_told(session.records, settings):
+                    say(told_of_first)
                 return partial(_watch, session, settings, own_headers, display)
 
             run_until_stopped(begin, say)

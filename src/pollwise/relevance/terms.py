@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
-from snowballstemmer.english_stemmer import EnglishStemmer
-
 __all__ = ["MAX_TERMS", "STOP_WORDS", "term_counts", "terms"]
 
 MAX_TERMS = 2000
@@ -96,6 +94,9 @@ def _term(word: str) -> str:
     """The term of a word in lower case; the empty string where it has none."""
     if word in STOP_WORDS or len(word) > _LONGEST_WORD or len(word) < 2:
         return ""
+    # Imported here, because it loads the stemmers of all languages, and few runs stem any word.
+    from snowballstemmer.english_stemmer import EnglishStemmer
+
     # A stemmer of its own for each word: stemming is not safe in several threads at once, and
     # this costs a hundredth of the stemming.
     stem: str = EnglishStemmer().stemWord(word)

@@ -85,8 +85,8 @@ class Scheduler:
 
     *First copies.* With `first_copies`, pages without a copy are polled once at this rate, those of
     the largest weight first, before the policy is told of them. If the rate is above that of the
-    budget they do not wait for the budget, and count in it only if it has a poll left at that
-    moment; else all of them do both, and come before all others.
+    budget they do not wait for the budget, and count in it only while there are no other pages;
+    else all of them do both, and come before all others.
 
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
@@ -518,8 +518,12 @@ class Scheduler:
             page_id = waiting.take(now, self._hosts.free_at)
             if page_id is None:
                 return polls, waiting.next_at
-            rates = [each for each in (self._cell_rate, rate) if now >= each.next_at]
-            self._start(page_id, now, tuple(dict.fromkeys(rates)))
+            rates: tuple[CellRate, ...] = (rate,)
+            # Else the budget would be spent on a page that was polled a moment ago.
+            has_no_other_page = len(waiting) == len(self._pages)
+            if not is_within_budget and has_no_other_page and now >= self._cell_rate.next_at:
+                rates = (rate, self._cell_rate)
+            self._start(page_id, now, rates)
             polls.append(Poll(page_id))
         return polls, rate.next_at if waiting else math.inf
 
@@ -575,6 +579,7 @@ class Scheduler:
         return False
 
     def _start(self, page_id: int, now: float, rates: tuple[CellRate, ...]) -> None:
+        """Lease a page to a poll, which is counted in these rates."""
         page = self._pages[page_id]
         for rate in rates:
             rate.spend(page.cost, now)

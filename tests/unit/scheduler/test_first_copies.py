@@ -113,6 +113,16 @@ class TestRate:
         commands = some.handle(polled(1.5, 1, Outcome.CHANGED))
         assert (started(commands), wake_at(commands)) == ([], 180.0)
 
+    def test_pages_with_a_copy_have_the_budget_for_themselves_meanwhile(self):
+        some = World(scheduler(budget=0.1, first=1.0), at_once)
+        known = tuple(Page(n, seen_at=-1.0) for n in range(100, 103))
+        some.send(Added(0.0, known + tuple(Page(n) for n in range(50))))
+        some.run(45.0)
+        seen = {page.id for page in known}
+        others = [time for time, page_id in some.polls if page_id in seen or seen.add(page_id)]
+        assert others == [0.0, 10.0, 20.0, 30.0, 40.0]
+        assert len(seen) == len(known) + 46
+
     @steady
     @given(
         budget=st.floats(0.01, 2.0),

@@ -1,0 +1,48 @@
+"""How long the first copies of pages take, told at the start of a watch."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.settings import WatchSettings
+from pollwise.store.records import PageRecord
+
+__all__ = ["first_copies_told"]
+
+_SECONDS_OF_A_POLL = 1.2
+"""Between two polls of a host that answers soon: a second of politeness, and the answer."""
+_SHORT = 10.0
+"""Seconds of which nothing need be said."""
+_UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+def first_copies_told(records: Iterable[PageRecord], settings: WatchSettings) -> str | None:
+    """A line that says how long the pages never polled take; None: not long.
+
+    >>> first_copies_told([], WatchSettings()) is None
+    True
+    """
+    records = list(records)
+    texts = settings.first_copies, settings.budget
+    rate = max(parse_budget(text).total(len(records)) for text in texts) if records else math.inf
+    by_scope = Counter(record.page.scope for record in records if record.outcome is None)
+    pages = by_scope.total()
+    busiest = max(by_scope.values(), default=0)
+    seconds = max(pages / rate, busiest * _SECONDS_OF_A_POLL)
+    if seconds <= _SHORT:
+        return None
+    return f"first copies of {pages:,d} pages: about {_in_words(seconds)}"
+
+
+def _in_words(seconds: float) -> str:
+    """Seconds in the largest unit of which there is most of one.
+
+    >>> _in_words(47.0), _in_words(100.0), _in_words(10_000.0), _in_words(50.0 * 3600)
+    ('1 minute', '2 minutes', '3 hours', '2 days')
+    """
+    unit, length = next(
+        (unit, length) for unit, length in _UNITS if seconds >= 0.75 * length or length == 1.0
+    )
+    number = max(round(seconds / length), 1)
+    return f"{number} {unit}" + ("s" if number > 1 else "")
