@@ -16,7 +16,7 @@ from pollwise.live.first_copies import first_copies_told
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
-from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store.records import NewPage
@@ -143,8 +143,9 @@ def next_poll(scheduler: Scheduler, now: float) -> NextPoll | None:
     at = max(scheduler.budget_free_at, now)
     in_line = scheduler.next_in_line()
     first: tuple[float, str] | None = None
-    assert isinstance(scheduler.policy, BayesianIndex)  # the one that settings make
-    page_id = scheduler.policy.likely_next(at)
+    policy = scheduler.policy
+    # While it is not compiled, only first copies are polled, which take their own time.
+    page_id = policy.likely_next(at) if isinstance(policy, LookingAhead) else None
     if page_id is not None:
         scope = scheduler.scope_of(page_id)
         first = scheduler.host_free_at(scope, at), scope

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pollwise.types import Observation, Page, Selection, StateDict
 
-__all__ = ["Chooser", "Mixture", "Policy", "StateDict"]
+__all__ = ["Chooser", "LookingAhead", "Mixture", "Policy", "StateDict"]
 
 
 @runtime_checkable
@@ -65,6 +65,14 @@ class Chooser(Policy, Protocol):
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """Of these pages (at least one), leased or not, the one to poll at `now`."""
+
+
+@runtime_checkable
+class LookingAhead(Policy, Protocol):
+    """A policy that can tell what it would select, without selecting it."""
+
+    def likely_next(self, now: float) -> int | None:
+        """The page that `select` would most likely give at `now`; None: there is none."""
 
 
 @runtime_checkable
