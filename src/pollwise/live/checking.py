@@ -7,7 +7,8 @@ from pathlib import Path
 from pollwise.errors import InputError, PostponedError
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.live.clock import LiveClock
-from pollwise.live.session import web_poller
+from pollwise.live.session import fetching
+from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.change import compare
@@ -16,6 +17,7 @@ from pollwise.web.noise.blocks import blocks_of, kind_of_body
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
+from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
 from pollwise.web.urls import canonical, scope_of
 
@@ -58,25 +60,29 @@ class PageCheck:
 def check_page(url: str, db: Path | None, *, allow_private: bool = False) -> PageCheck:
     """Fetch a page two or three times, as a poll would, and tell what it says; keep nothing.
 
-    With a database, by the masks and against the latest copy that it has of the page; `InputError`
-    if it does not watch it.
+    With a database, as its watch fetches, by the masks and against the latest copy that it has of
+    the page; `InputError` if it does not watch it.
     """
     address = canonical(url)
-    memory = PageMemory() if db is None else _memory(db, address)
-    return asyncio.run(_check(address, memory, allow_private))
+    memory, settings = (PageMemory(), WatchSettings()) if db is None else _known(db, address)
+    allow_private = allow_private or settings.allow_private
+    return asyncio.run(_check(address, memory, settings, allow_private))
 
 
-def _memory(db: Path, address: str) -> PageMemory:
+def _known(db: Path, address: str) -> tuple[PageMemory, WatchSettings]:
     with Store.open_readonly(db) as store:
-        record = store.find_page(address)
+        record, settings = store.find_page(address), latest_settings(store)
     if record is None:
         raise InputError(f"{address} is not watched in {db}: leave out --db")
-    return record.memory
+    return record.memory, settings if isinstance(settings, WatchSettings) else WatchSettings()
 
 
-async def _check(address: str, memory: PageMemory, allow_private: bool) -> PageCheck:
+async def _check(
+    address: str, memory: PageMemory, settings: WatchSettings, allow_private: bool
+) -> PageCheck:
+    make_poller = fetching(settings, read_own_headers(settings))
     given = {scope_of(address)}
-    async with web_poller(LiveClock(), given=given, allow_private=allow_private) as poller:
+    async with make_poller(LiveClock(), given=given, allow_private=allow_private) as poller:
         results: list[FetchResult] = []
         try:
             why = await poller.robots_txt.refusal(address)
