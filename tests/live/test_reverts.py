@@ -57,7 +57,7 @@ async def test_what_a_reversion_counts_for(site, tmp_path):
     shares = []
     for worth in (1.0, 0.0):
         db = tmp_path / f"{worth}.db"
-        settings = WatchSettings(budget="6/minute", revert_worth=worth)
+        settings = WatchSettings(budget="6/minute", first_copies="6/minute", revert_worth=worth)
         with Store.open(db) as store:
             store.add_pages([NewPage(site.url(path), site.host) for path in paths], now=0.0)
         site.asked.clear()
@@ -69,9 +69,10 @@ async def test_what_a_reversion_counts_for(site, tmp_path):
         with Store.open_readonly(db) as store:
             flap, *others = store.pages()
             assert flap.changes == flap.polls - 1
-            # The first copy and the first change are new.
+            # The first copy and the first change are new; 50 polls of a page are kept.
             recent = store.recent_outcomes(flap.page.id, limit=50)
-            assert [seen.reverted for seen in recent] == [True] * (flap.polls - 2) + [False] * 2
+            reverted = [True] * (flap.polls - 2) + [False] * 2
+            assert [seen.reverted for seen in recent] == reverted[:50]
             assert len(flap.memory.earlier_hashes) == 1
             assert all(len(other.memory.earlier_hashes) == 12 for other in others)
             assert not any(seen.reverted for seen in store.recent_outcomes(others[0].page.id))
