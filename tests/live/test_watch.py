@@ -164,6 +164,26 @@ async def test_what_was_set_stays_and_what_is_set_anew_is_told(start, server, db
     assert await third.stop() == 0
 
 
+async def test_bounds_of_a_list_are_kept_and_said_if_they_need_too_much(
+    start, server, db, tmp_path
+):
+    often, seldom = server.url("/page"), server.url("/other")
+    for path in ("/page", "/other"):
+        server.set_page(path, "one")
+    listed = tmp_path / "urls"
+    listed.write_text(f"{often} at-least=1200/minute\n{seldom} at-most=1/hour\n")
+    watch = await start("watch", "--file", listed, *FAST, "--at-least", "1/week")
+    await watch.until("at-least bounds need 200% of the budget and get 90%")
+    await watch.until("first copy")
+    await watch.until("first copy")
+    assert await watch.stop(signal.SIGINT) == 0
+    with Store.open_readonly(db) as store:
+        intervals = [(r.page.longest_interval, r.page.shortest_interval) for r in store.pages()]
+        assert intervals == [(0.05, None), (None, 3600.0)]
+        assert store.runs()[-1].settings["at_least"] == "1/week"
+    assert server.requests["/other"] == 1
+
+
 async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
     server.set_page("/page", "one")
     urls = [server.url(path) for path in ("/page", "/status/500", "/none")]

@@ -132,6 +132,8 @@ class BoundedPages:
         """Polls since the latest one that was overdue by default."""
         self._demanded_in_row = 0
         """Polls since the latest one that no user's bound demanded."""
+        self._taken = -1
+        """The page that is to be polled next as a user's bound demands it."""
         self._loaded: dict[int, int] = {}
 
     def add(self, page: Page, now: float) -> None:
@@ -177,7 +179,9 @@ class BoundedPages:
         """A poll of a page has begun."""
         self._pages[page_id].held_until = -math.inf
         self._others += 1
-        self._demanded_in_row += 1
+        if page_id != self._taken:
+            self._demanded_in_row = 0
+        self._taken = -1
 
     def answered(self, page_id: int, outcome: Outcome, now: float) -> None:
         """The poll of a page found it, CHANGED or UNCHANGED."""
@@ -273,8 +277,9 @@ class BoundedPages:
         if spare or self._demanded_in_row < _SHARE - 1:
             while (page_id := self._demanded.take(now, free_at)) is not None:
                 if self._is_overdue(page_id, now):
+                    self._demanded_in_row += 1
+                    self._taken = page_id
                     return page_id
-        self._demanded_in_row = -1
         if not spare and self._others < _SHARE - 1:
             return None
         while (page_id := self._by_default.take(now, free_at)) is not None:

@@ -130,6 +130,12 @@ class TestAtLeast:
         # One poll in ten is left to the policy.
         assert set(gaps(times_of(made, 0))[-30:]) == {10.0}
 
+    def test_a_page_of_the_same_host_is_not_starved(self) -> None:
+        watched = (Page(0, scope="h", longest_interval=0.1), Page(1, scope="h"))
+        made = world(Scheduler(RoundRobin(), Budget(10.0)), watched)
+        made.run(60.0)
+        assert len(times_of(made, 1)) >= 5
+
     def test_it_does_not_override_a_rest_after_a_failure(self) -> None:
         def answer(page_id: int, now: float) -> tuple[float, Outcome]:
             return 0.0, FAILED if page_id == 1 else UNCHANGED
