@@ -41,11 +41,13 @@ BUDGETS = (0.05, 0.2)
 """Polls a day and page."""
 NOISY = (0, 1, 3, 10)
 """Pages that differ at every poll beside `FEW` others."""
-FEW, MOST = 40, 1000
-DRAWS = 3
+FEW, MOST = 40, 500
+DRAWS = 2
 FASTER = 20
 """Changes of a noisy page in the time in which each page can be polled once."""
 DAY = 86_400.0
+LATEST = 6 * 365 * DAY
+"""Seconds: of longer histories the latest part is polled."""
 
 HISTORIES = (
     *(corpus for corpus in CORPORA if not corpus.last_changed and not corpus.ignore_reverts),
@@ -78,6 +80,8 @@ def drawn(history: Replay, half: int, draw: int, most: int) -> Replay:
     def number(text: str) -> bytes:
         return hashlib.sha256(text.encode()).digest()
 
+    history.reset(0)
+    history = history.within(history.end - LATEST, history.end)
     own = [page for page in history.pages if number(page.url)[0] % 2 == half]
     own.sort(key=lambda page: number(f"{draw}{page.url}"))
     return history.among([page.id for page in own[:most]])
