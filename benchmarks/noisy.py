@@ -26,7 +26,7 @@ DAY = 86_400.0
 
 
 def drawn(history: Replay, pages: int, days: float, draw: int) -> list[np.ndarray]:
-    """The changes of so many pages, in seconds of a stretch of so many days in which they change."""
+    """The changes of so many pages that change in so many days, in seconds of these."""
     dice = np.random.default_rng(draw)
     history.reset(0)
     begin = history.begin + dice.uniform(0, history.end - history.begin - days * DAY)
