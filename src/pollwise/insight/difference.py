@@ -7,7 +7,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from pollwise.store import Store
+from pollwise.types import Mask
 from pollwise.web.large_bodies import LARGE
+from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.reading.page_parser import parse_page
 
 __all__ = ["Difference", "difference", "read_difference"]
@@ -34,8 +37,8 @@ class Difference:
 def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Difference:
     """What came with the version of a page that was first seen at `seen_at`.
 
-    Empty if it, or the one before, is kept no more or is larger than 256 KiB. `StoreError` if the
-    database cannot be read. Takes time in proportion to the sizes.
+    What is masked as noise does not count. Empty if the version, or the one before, is kept no more
+    or is larger than 256 KiB. `StoreError` if the database cannot be read. Takes time in proportion to the sizes.
     """
     with Store.open_readonly(db) as store, store.snapshot():
         versions = [one for one in store.versions(page_id) if one.seen_at <= seen_at][-2:]
@@ -44,12 +47,30 @@ def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Differe
         if any(one.size > LARGE for one in versions):
             return Difference()
         bodies = [store.body(one.body_hash) for one in versions]
+        record = store.find_page(url)
     before, after = (
         parse_page(body, one.content_type, url) for body, one in zip(bodies, versions, strict=True)
     )
+    if record is not None and (masks := record.memory.noise.masks):
+        one, other = (
+            _unmasked(body, version.content_type, masks)
+            for body, version in zip(bodies, versions, strict=True)
+        )
+        return difference(one, other, after.title)
     if before.blocks == after.blocks:  # what else readers see is the title
         return difference([before.title], [after.title], after.title)
     return difference(before.blocks, after.blocks, after.title)
+
+
+def _unmasked(body: bytes, content_type: str, masks: Sequence[Mask]) -> list[str]:
+    """The blocks of text that count."""
+    blocks = blocks_of(body, content_type)
+    hidden = covered_blocks(blocks, masks)
+    return [
+        block
+        for number, block in enumerate(blocks)
+        if number not in hidden and not block.startswith("<")
+    ]
 
 
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:

@@ -9,20 +9,24 @@ from hypothesis import strategies as st
 from pollwise.insight.difference import Difference, difference, read_difference
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory, Version
+from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
+from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.search import find_noise
 
 URL = "http://a.example/"
 BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max_size=4)
 
 
-def stored(db: Path, *bodies: str, content_type: str = "text/html") -> Difference:
+def stored(
+    db: Path, *bodies: str, content_type: str = "text/html", noise: Noise = Noise()
+) -> Difference:
     """What came with the latest of these versions."""
     with Store.open(db) as store:
         store.add_pages([NewPage(URL)], now=0.0)
         for number, body in enumerate(bodies):
             version = Version(0, float(number), content_type, body.encode(), f"{number:032x}")
             seen = Observation(0, float(number), Outcome.CHANGED)
-            store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(noise=noise), version),)))
     return read_difference(db, 0, URL, float(len(bodies) - 1))
 
 
@@ -59,6 +63,18 @@ def test_of_stored_versions_the_visible_text_counts(tmp_path):
     page = "<title>News</title><script>{0}</script><p>Same<p>Number {0}<p>Same"
     found = stored(tmp_path / "x.db", "<p>old", page.format(1), page.format(2))
     assert found == Difference("News", "Number 1", "Number 2")
+
+
+def test_what_is_masked_is_no_difference(tmp_path):
+    pages = [
+        f"<p>Now: {time}<p>{news}<p>An end that stays"
+        for time, news in (("12:01", "old"), ("12:02", "old"), ("12:03", "old"), ("12:04", "new"))
+    ]
+    blocks = [blocks_of(page.encode(), "text/html") for page in pages]
+    noise = Noise(find_noise(blocks[:3]))
+    assert len(noise.masks) == 1
+    found = stored(tmp_path / "p.db", *pages[2:], noise=noise)
+    assert found == Difference("", "old", "new")
 
 
 def test_a_title_alone_may_differ(tmp_path):
