@@ -14,11 +14,12 @@ from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.search import find_noise
 
 URL = "http://a.example/"
+QUIET = Noise()
 BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max_size=4)
 
 
 def stored(
-    db: Path, *bodies: str, content_type: str = "text/html", noise: Noise = Noise()
+    db: Path, *bodies: str, content_type: str = "text/html", noise: Noise = QUIET
 ) -> Difference:
     """What came with the latest of these versions."""
     with Store.open(db) as store:
