@@ -38,7 +38,8 @@ def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Differe
     """What came with the version of a page that was first seen at `seen_at`.
 
     What is masked as noise does not count. Empty if the version, or the one before, is kept no more
-    or is larger than 256 KiB. `StoreError` if the database cannot be read. Takes time in proportion to the sizes.
+    or is larger than 256 KiB. `StoreError` if the database cannot be read. Takes time in proportion
+    to the sizes.
     """
     with Store.open_readonly(db) as store, store.snapshot():
         versions = [one for one in store.versions(page_id) if one.seen_at <= seen_at][-2:]
