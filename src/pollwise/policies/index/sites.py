@@ -31,6 +31,8 @@ __all__ = [
 
 FIRST_SURGE = 86_400.0
 """Seconds that a change counts as at first."""
+_FIRST_SHARE = 0.2
+"""Of the time in which there is a poll for every page: a change counts as no more at first."""
 FIRST_CHANGES = 5.0
 """How many changes that counts as."""
 
@@ -76,6 +78,15 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
 
 
 @kernel
+def _first_exposure(round_time: float) -> float:
+    """What the exposure that all sites begin with lacks, where pages are polled often."""
+    first = FIRST_SURGE
+    if round_time > 0.0:
+        first = min(first, _FIRST_SHARE * round_time)
+    return FIRST_CHANGES * (1.0 / first - 1.0 / FIRST_SURGE)
+
+
+@kernel
 def look_at_site(state: IndexState, page: int) -> None:
     """Work out the surge of a page."""
     own, common = state.pages[page], state.shared[0]
@@ -88,7 +99,7 @@ def look_at_site(state: IndexState, page: int) -> None:
         begin, end = site.begin[n], site.end[n]
         if end > own.seen_at:
             overlap += 1.0 if begin >= own.seen_at else (end - own.seen_at) / (end - begin)
-    common_surge = common.share / common.exposure
+    common_surge = common.share / (common.exposure + _first_exposure(common.round_time))
     seconds = (site.share + FIRST_CHANGES) / (site.exposure + FIRST_CHANGES / common_surge)
     own.overlap, own.surge, own.surges = overlap, seconds * overlap, site.surges
 
