@@ -30,9 +30,8 @@ __all__ = [
 ]
 
 FIRST_SURGE = 86_400.0
-"""Seconds that a change counts as at first."""
-_FIRST_SHARE = 0.2
-"""Of the time in which there is a poll for every page: a change counts as no more at first."""
+"""Seconds that a change counts as at first, or the time in which there is a poll for every page if
+that is less: among pages that change every minute, a day would swallow all their changes."""
 FIRST_CHANGES = 5.0
 """How many changes that counts as."""
 
@@ -79,10 +78,10 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
 
 @kernel
 def _first_exposure(round_time: float) -> float:
-    """What the exposure that all sites begin with lacks, where pages are polled often."""
+    """What the exposure that all sites begin with lacks, where rounds are shorter than a day."""
     first = FIRST_SURGE
     if round_time > 0.0:
-        first = min(first, _FIRST_SHARE * round_time)
+        first = min(first, round_time)
     return FIRST_CHANGES * (1.0 / first - 1.0 / FIRST_SURGE)
 
 
