@@ -51,6 +51,9 @@ Recall = Callable[[int], Awaitable[Sequence[Copy]]]
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
 
+_LARGE_LOOK = 16 * 1024
+"""Bytes from which on three bodies are searched for noise beside the loop."""
+
 _NO_BODY = compare(PageMemory(), b"", None)
 
 Notice = HostBlocked | HostPaced
@@ -162,9 +165,11 @@ class WebPoller:
         """What the body is to the latest copy, which takes up to a second for a large one."""
         return await self._read(result.body, compare, memory, result.body, result.content_type)
 
-    async def _read(self, body: bytes, function: Callable[..., T], *arguments: object) -> T:
+    async def _read(
+        self, body: bytes, function: Callable[..., T], *arguments: object, large: int = LARGE
+    ) -> T:
         """What a function makes of a body like this; beside the loop if it is large."""
-        if len(body) < LARGE:
+        if len(body) < large:
             return function(*arguments)
         return await self._beside.call(function, *arguments)
 
@@ -196,7 +201,9 @@ class WebPoller:
                         if not usable or again.content_type != kind:
                             raise PostponedError("the page cannot be had again")
                         if len(bodies) == 1 and await self._read(
-                            again.body, says_the_same, compared.memory, *bodies, again.body, kind
+                            again.body,
+                            *(says_the_same, compared.memory, *bodies, again.body, kind),
+                            large=_LARGE_LOOK,
                         ):
                             break
                         bodies.append(again.body)
@@ -204,6 +211,7 @@ class WebPoller:
                     compared = await self._read(
                         *(result.body, judged_again, memory, compared),
                         *(bodies, kind, copies, polled_at),
+                        large=_LARGE_LOOK,
                     )
             except (PostponedError, TimeoutError):
                 pass  # the next change brings another look

@@ -38,8 +38,11 @@ LONGEST = 2000
 _BEGINNING = 40
 """Characters of a block by which it is recognised as a neighbour."""
 _SAMPLE = 60
-_TRIES = 1000
-"""Places that are tried for a mask: a neighbour that is everywhere marks no place."""
+_EFFORT = 250_000
+"""Characters of a page that are compared with shapes, over all masks: no page takes long, and a
+neighbour that is everywhere marks no place."""
+_TRY = 50
+"""The effort of a try, in characters, besides its text."""
 
 # Each alternative begins at the begin of a word, and looks only a little ahead: linear time.
 _VARYING = re.compile(
@@ -88,28 +91,35 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
         if mask.shape:
             nearer_after[mask.after[0]].append(number)
     seen = [START, START, *(block[:_BEGINNING] for block in blocks), END, END]
-    tries = [_TRIES] * len(masks)
+    effort = _EFFORT
     taken: set[int] = set()
+    empty: set[tuple[int, int]] = set()
 
     def take(number: int, first: int, end: int) -> bool:
         # Places are counted in `seen`, which has two more at the begin.
+        nonlocal effort
+        effort -= _TRY
         if first < 2 or end > len(seen) - 2 or not taken.isdisjoint(range(first, end)):
             return False
         mask = masks[number]
         within = blocks[first - 2 : end - 2]
-        fits = sum(map(len, within)) <= mask.room
+        length = sum(map(len, within))
+        fits = length <= mask.room
         if fits and mask.shape:
+            effort -= length
             fits = digest(shape_of(" ".join(within))) == mask.shape
-        if fits and (first - 2, end - 2) not in found[number]:
+        if fits and (first, number) not in empty:
             taken.update(range(first, end))
             found[number].append((first - 2, end - 2))
+            if first == end:
+                empty.add((first, number))
         return fits
 
     for at, text in enumerate(seen):
+        if effort <= 0:
+            break
         for number in nearer_before.get(text, ()):
-            if not tries[number]:
-                continue
-            tries[number] -= 1
+            effort -= _TRY
             mask = masks[number]
             if mask.shape:
                 end = at + 1 + mask.most
@@ -122,18 +132,24 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
                 if seen[end] == mask.after[0] and take(number, at + 1, end):
                     break
         for number in nearer_after.get(text, ()):
+            effort -= _TRY
             mask = masks[number]
-            if tries[number] and at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
-                tries[number] -= 1
+            if at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
                 take(number, at - mask.most, at)
-    for number, mask in enumerate(masks):
-        if not (found[number] or mask.shape) and mask.least == mask.most:
-            begins, ends = _pairs(seen, mask.before), _pairs(seen, mask.after)
-            # With both, something has come between: which part is the noise cannot be known.
-            if len(begins) == 1 and not ends:
-                take(number, begins[0] + 2, begins[0] + 2 + mask.most)
-            elif len(ends) == 1 and not begins:
-                take(number, ends[0] - mask.most, ends[0])
+    lost = [
+        number
+        for number, mask in enumerate(masks)
+        if not (found[number] or mask.shape) and mask.least == mask.most
+    ]
+    pairs = _pairs(seen, {pair for n in lost for pair in (masks[n].before, masks[n].after)})
+    for number in lost:
+        mask = masks[number]
+        begins, ends = pairs[mask.before], pairs[mask.after]
+        # With both, something has come between: which part is the noise cannot be known.
+        if len(begins) == 1 and not ends:
+            take(number, begins[0] + 2, begins[0] + 2 + mask.most)
+        elif len(ends) == 1 and not begins:
+            take(number, ends[0] - mask.most, ends[0])
     return found
 
 
@@ -142,9 +158,13 @@ def covered_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> set[int]:
     return {n for places in covered(blocks, masks) for place in places for n in range(*place)}
 
 
-def _pairs(seen: Sequence[str], pair: tuple[str, str]) -> list[int]:
+def _pairs(seen: Sequence[str], pairs: set[tuple[str, str]]) -> dict[tuple[str, str], list[int]]:
     """Where two blocks with these beginnings follow each other."""
-    return [at for at, both in enumerate(pairwise(seen)) if both == pair]
+    found: dict[tuple[str, str], list[int]] = {pair: [] for pair in pairs}
+    for at, pair in enumerate(pairwise(seen) if pairs else ()):
+        if pair in found:
+            found[pair].append(at)
+    return found
 
 
 def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tuple[Mask, ...]]:

@@ -11,11 +11,12 @@ of the moment, nothing is the same; it is only masked while it is less than half
 of which nothing would be left is not masked at all.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from pollwise.types import Mask, MaskState
@@ -35,6 +36,8 @@ MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
 _MOST_BLOCKS = 20_000
 """Of a page that is searched."""
+_MOST_TEXT = 100_000
+"""Characters of what differs: a page with more of them is not noisy, but another one each time."""
 _MOST_COVERED = 40
 """Blocks under one mask."""
 _MOST_SHARE = 0.5
@@ -62,38 +65,43 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     first, second, third = pages
     if max(map(len, pages)) > _MOST_BLOCKS:
         return ()
-    at = [p for places in covered(second, known) for p in places]
-    new: list[Mask] = []
-    times: Counter[int] = Counter()
+    under = sorted(place for places in covered(second, known) for place in places)
+    new: dict[tuple[str, str], Mask] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    text = 0
     for here, before, after in _restless(first, second, third):
-        if any(begin <= here[0] and here[1] <= end for begin, end in at):
+        at = bisect_right(under, here[0], key=itemgetter(0))
+        if at and here[1] <= under[at - 1][1]:
             continue
-        mask = _mask(
-            second, here, [first[slice(*before)], second[slice(*here)], third[slice(*after)]]
+        contents = [first[slice(*before)], second[slice(*here)], third[slice(*after)]]
+        mask = _mask(second, here, contents)
+        place = _place(mask)
+        old = new.get(place, mask)
+        new[place] = replace(
+            old,
+            least=min(old.least, mask.least),
+            most=max(old.most, mask.most),
+            room=max(old.room, mask.room),
         )
-        same = next((n for n, other in enumerate(new) if _same(other, mask)), None)
-        if same is None:
-            same = len(new)
-            new.append(mask)
-        else:
-            old = new[same]
-            new[same] = replace(
-                old,
-                least=min(old.least, mask.least),
-                most=max(old.most, mask.most),
-                room=max(old.room, mask.room),
-            )
-        times[same] += 1
+        times[place] += 1
+        text += sum(map(len, chain.from_iterable(contents)))
+        if len(new) > MOST_MASKS or text > _MOST_TEXT:
+            return ()
+    likely = [
+        mask
+        for mask in new.values()
+        if mask.most <= _MOST_COVERED and (mask.shape or _share(second, mask) <= _MOST_SHARE)
+    ]
+    places = [covered(page, likely) for page in pages]
     masks = [
         mask
-        for number, mask in enumerate(new)
-        if mask.most <= _MOST_COVERED
-        and (mask.shape or _share(second, mask) <= _MOST_SHARE)
-        and all(len(covered(page, [mask])[0]) == times[number] for page in pages)
+        for mask, *found in zip(likely, *places, strict=True)
+        if all(len(each) == times[_place(mask)] for each in found)
     ]
-    refused = [mask for mask in known if mask.state is not MaskState.SET]
-    masks = [mask for mask in masks if not any(_same(mask, other) for other in refused)]
-    kept = [mask for mask in known if not any(_same(mask, other) for other in masks)]
+    refused = {_place(mask) for mask in known if mask.state is not MaskState.SET}
+    masks = [mask for mask in masks if _place(mask) not in refused]
+    found_now = {_place(mask) for mask in masks}
+    kept = [mask for mask in known if _place(mask) not in found_now]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
     if len(kept) + len(masks) > MOST_MASKS or not leaves_words(second, set_now):
         return ()
@@ -220,9 +228,9 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
     )
 
 
-def _same(one: Mask, other: Mask) -> bool:
-    """Whether two masks are for the same place, whatever they allow there."""
-    return (one.before[1], one.after[0]) == (other.before[1], other.after[0])
+def _place(mask: Mask) -> tuple[str, str]:
+    """What a mask is for, whatever it allows there."""
+    return mask.before[1], mask.after[0]
 
 
 def _share(page: Blocks, mask: Mask) -> float:

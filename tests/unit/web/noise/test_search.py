@@ -1,13 +1,16 @@
 """What three fetches tell of a page's noise."""
 
+import random
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pollwise.types import MaskState, Noise, PageMemory
+from pollwise.types import Mask, MaskState, Noise, PageMemory
 from pollwise.web.change import compare, fingerprint
 from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.masks import covered, mask_blocks
@@ -217,3 +220,34 @@ def test_pages_made_to_hurt_end(piece, content_type):
     bodies = [(f"{n}\n" + piece * 30_000 + f"\n{n}").encode() for n in (1, 2, 3)]
     masks = find_noise([blocks_of(body, content_type) for body in bodies])
     fingerprint(bodies[0], content_type, masks)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begin = process_time()
+    work()
+    return process_time() - begin
+
+
+@pytest.mark.parametrize("label", ["label {}", "label"], ids=["many places", "one place"])
+@pytest.mark.parametrize("text", ["", "word " * 50])
+def test_a_page_full_of_numbers_is_given_up(label, text):
+    dice = random.Random(1)
+    pages = [
+        list(
+            chain.from_iterable(
+                (label.format(n), f"{text}{dice.randrange(10**9)}") for n in range(5000)
+            )
+        )
+        for _ in range(3)
+    ]
+    assert seconds(lambda: find_noise(pages)) < 2
+
+
+@pytest.mark.parametrize("shape", ["", "another"])
+@pytest.mark.parametrize("end", ["z", "z" * 40])
+def test_masks_made_to_hurt_end(shape, end):
+    """Places that are tried again and again, all in vain."""
+    room = 2000 if shape else 30
+    masks = [Mask(("q", f"b{n % 4}"), (end, "y"), shape, 1, 40, room, "") for n in range(24)]
+    blocks = list(chain.from_iterable((f"b{n % 4}", end * (1 + n % 2)) for n in range(50_000)))
+    assert seconds(lambda: mask_blocks(blocks, masks)) < 2
