@@ -117,8 +117,8 @@ async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text=f"<p>{next(numbers)}", content_type=HTML)
 
-    async def recall(page_id: int) -> list[Copy]:
-        return []
+    async def recall(page_id: int) -> Copy | None:
+        return None
 
     site.answers["/"] = answer
     page, memory, costs = Page(0, site.url("/"), site.host), PageMemory(), []
@@ -145,8 +145,8 @@ async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
             text=text, status=status, content_type=HTML, headers={"Retry-After": "60"}
         )
 
-    async def recall(page_id: int) -> list[Copy]:
-        return []
+    async def recall(page_id: int) -> Copy | None:
+        return None
 
     numbers = count()
     site.answers["/"] = answer

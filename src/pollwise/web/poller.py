@@ -21,7 +21,7 @@ everything else                    FAILED
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -45,8 +45,8 @@ __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPolle
 
 T = TypeVar("T")
 
-Recall = Callable[[int], Awaitable[Sequence[Copy]]]
-"""Gives the latest versions of a page that were stored, newest first, by the page's id."""
+Recall = Callable[[int], Awaitable[Copy | None]]
+"""Gives the latest version of a page that was stored, if any, by the page's id."""
 
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
@@ -202,15 +202,16 @@ class WebPoller:
                             raise PostponedError("the page cannot be had again")
                         if len(bodies) == 1 and await self._read(
                             again.body,
-                            *(says_the_same, compared.memory, *bodies, again.body, kind),
+                            says_the_same,
+                            *(compared.memory, *bodies, again.body, kind),
                             large=_LARGE_LOOK,
                         ):
                             break
                         bodies.append(again.body)
-                    copies = await self._recall(page.id)
+                    latest = await self._recall(page.id)
                     compared = await self._read(
                         *(result.body, judged_again, memory, compared),
-                        *(bodies, kind, copies, polled_at),
+                        *(bodies, kind, latest),
                         large=_LARGE_LOOK,
                     )
             except (PostponedError, TimeoutError):

@@ -30,7 +30,7 @@ from pollwise.web.noise.masks import (
     shape_of,
 )
 
-__all__ = ["Difference", "differences", "find_noise", "leaves_words"]
+__all__ = ["Difference", "differences", "find_noise"]
 
 MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
@@ -103,7 +103,7 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     found_now = {_place(mask) for mask in masks}
     kept = [mask for mask in known if _place(mask) not in found_now]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
-    if len(kept) + len(masks) > MOST_MASKS or not leaves_words(second, set_now):
+    if len(kept) + len(masks) > MOST_MASKS or not _leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -238,7 +238,7 @@ def _share(page: Blocks, mask: Mask) -> float:
     return mask.room / 2 / max(sum(map(len, page)), 1)
 
 
-def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
+def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
     under = covered_blocks(page, masks)
     return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))
