@@ -3,12 +3,11 @@
 A mask finds its place by the blocks around it, so it stays where it belongs while other parts of
 the page change. If the blocks on one side have changed, those on the other are enough, unless the
 mask covers now more and now fewer blocks; it then follows the change. What one with a shape leaves
-of a block are the words: "Updated 12:03:04" becomes "Updated #", and another word there is a
-change. One without a shape leaves nothing, but covers little more text than was seen to come and go
-there.
+of a block is all but the tokens that were seen to vary: "Build 7, 12:03:04" becomes "Build 7, #",
+and another word or number there is a change. One without a shape leaves nothing, but covers little
+more text than was seen to come and go there.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,16 +16,17 @@ from itertools import pairwise
 import xxhash
 
 from pollwise.types import Mask
+from pollwise.web.noise.tokens import shape_of, without
 
 __all__ = [
     "LONGEST",
     "covered",
     "covered_blocks",
     "digest",
+    "left_of",
     "mask_blocks",
     "neighbours",
     "sample_of",
-    "shape_of",
 ]
 
 START, END = "\x02", "\x03"
@@ -44,21 +44,6 @@ neighbour that is everywhere marks no place."""
 _TRY = 50
 """The effort of a try, in characters, besides its text."""
 
-# Each alternative begins at the begin of a word, and looks only a little ahead: linear time.
-_VARYING = re.compile(
-    r"""
-    (?<!\w)(?:
-        (?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?
-          |sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?
-          |mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day
-          |(?:second|minute|hour|day|week|month|year)s?|[ap]m)(?!\w)
-        | (?=[^\W\d]{0,12}\d)\w[\w.,:+/'=-]*+
-        | \w{20,}+
-    )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
 Place = tuple[int, int]
 """The first block that is covered, and the one behind the last."""
 
@@ -66,15 +51,6 @@ Place = tuple[int, int]
 def beginning(block: str) -> str:
     """What a block is recognised by as the neighbour of a mask."""
     return block[:_BEGINNING]
-
-
-def shape_of(text: str) -> str:
-    """A text without what varies in clocks, counters and tokens: numbers, dates, long words.
-
-    >>> shape_of("Updated Sun, 22 Nov 2026 12:03 PM (build 4f1c9e)")
-    'Updated #, # # # # # (build #)'
-    """
-    return _VARYING.sub("#", text)
 
 
 def sample_of(text: str) -> str:
@@ -174,18 +150,28 @@ def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tupl
     last time is not `quiet`; one that finds the same, or no place, is so for one poll more.
     """
     places = covered(blocks, masks)
+    return " ".join(_left(blocks, masks, places)), tuple(
+        _as_found(mask, blocks, own) for mask, own in zip(masks, places, strict=True)
+    )
+
+
+def left_of(blocks: Sequence[str], masks: Sequence[Mask]) -> list[str]:
+    """What masks leave of a page: its blocks, `#` for what is hidden in them."""
+    return _left(blocks, masks, covered(blocks, masks))
+
+
+def _left(
+    blocks: Sequence[str], masks: Sequence[Mask], places: Sequence[Sequence[Place]]
+) -> list[str]:
     left: list[str] = []
     at = 0
     order = sorted((place, number) for number, own in enumerate(places) for place in own)
     for (first, end), number in order:
         left += blocks[at:first]
         if masks[number].shape:
-            left.append(masks[number].shape)
+            left.append(without(" ".join(blocks[first:end]), masks[number].varying))
         at = end
-    left += blocks[at:]
-    return " ".join(left), tuple(
-        _as_found(mask, blocks, own) for mask, own in zip(masks, places, strict=True)
-    )
+    return left + list(blocks[at:])
 
 
 def digest(text: str) -> str:

@@ -6,9 +6,9 @@ news would have to come twice within seconds, in place of each other. An article
 list stays where it is or moves down, which is not the same place.
 
 Two kinds of noise are masked. In the first, nothing but numbers, dates, names of months and long
-random words differ (`masks.shape_of`): only those are left out. Of the second, such as a quotation
-of the moment, nothing is the same; it is only masked while it is less than half of the page. A page
-of which nothing would be left is not masked at all.
+random words differ (`tokens`): only those of them that do are left out. Of the second, such as a
+quotation of the moment, nothing is the same; it is only masked while all of it is at most half of
+the page. A page of which nothing would be left is not masked at all.
 """
 
 from bisect import bisect_left, bisect_right
@@ -27,8 +27,8 @@ from pollwise.web.noise.masks import (
     digest,
     neighbours,
     sample_of,
-    shape_of,
 )
+from pollwise.web.noise.tokens import shape_of, varying_in
 
 __all__ = ["Difference", "differences", "find_noise"]
 
@@ -40,8 +40,6 @@ _MOST_TEXT = 100_000
 """Characters of what differs: a page with more of them is not noisy, but another one each time."""
 _MOST_COVERED = 40
 """Blocks under one mask."""
-_MOST_SHARE = 0.5
-"""Of a page's text under masks without a shape."""
 
 Blocks = Sequence[str]
 
@@ -82,15 +80,17 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
             least=min(old.least, mask.least),
             most=max(old.most, mask.most),
             room=max(old.room, mask.room),
+            varying=tuple(sorted({*old.varying, *mask.varying})),
         )
         times[place] += 1
         text += sum(map(len, chain.from_iterable(contents)))
         if len(new) > MOST_MASKS or text > _MOST_TEXT:
             return ()
+    half = sum(map(len, second)) / 2
     likely = [
         mask
         for mask in new.values()
-        if mask.most <= _MOST_COVERED and (mask.shape or _share(second, mask) <= _MOST_SHARE)
+        if mask.most <= _MOST_COVERED and (mask.shape or mask.room / 2 <= half)
     ]
     places = [covered(page, likely) for page in pages]
     masks = [
@@ -103,7 +103,8 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     found_now = {_place(mask) for mask in masks}
     kept = [mask for mask in known if _place(mask) not in found_now]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
-    if len(kept) + len(masks) > MOST_MASKS or not _leaves_words(second, set_now):
+    too_much = len(kept) + len(masks) > MOST_MASKS or _hidden(second, set_now) > half
+    if too_much or not _leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -215,7 +216,7 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
     texts = [" ".join(content) for content in contents]
     lengths = {len(content) for content in contents}
     shapes = set(map(shape_of, texts)) if max(map(len, texts)) <= LONGEST else set()
-    shaped = len(shapes) == len(lengths) == 1 and all("#" in shape for shape in shapes)
+    shaped = len(shapes) == len(lengths) == 1
     before, after = neighbours(page, *here)
     return Mask(
         before=before,
@@ -225,6 +226,7 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
         sample=sample_of(next(filter(None, texts), "")),
+        varying=varying_in(texts) if shaped else (),
     )
 
 
@@ -233,9 +235,11 @@ def _place(mask: Mask) -> tuple[str, str]:
     return mask.before[1], mask.after[0]
 
 
-def _share(page: Blocks, mask: Mask) -> float:
-    """The share of the page's text that a mask may cover."""
-    return mask.room / 2 / max(sum(map(len, page)), 1)
+def _hidden(page: Blocks, masks: Sequence[Mask]) -> float:
+    """The characters of a page that masks without a shape cover, at their longest."""
+    whole = [mask for mask in masks if not mask.shape]
+    places = covered(page, whole)
+    return sum(len(own) * mask.room / 2 for mask, own in zip(whole, places, strict=True))
 
 
 def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
