@@ -185,6 +185,23 @@ def test_a_mask_that_was_refused_does_not_come_again():
     assert find_noise([blocks_of(body.encode(), HTML) for body in bodies], [mask]) == ()
 
 
+def test_it_does_not_either_when_its_neighbours_have_changed():
+    first, second, third = (html(f"<p>Visitors: {n}") for n in (1, 2, 3))
+    [mask] = noise_of(first, second, third)
+    refused = replace(mask, state=MaskState.REFUSED)
+    memory = compare(PageMemory(noise=Noise(masks=(refused,))), first.encode(), HTML).memory
+    changes = []
+    for change in ("About us", "About you"), ("Rain", "Snow"):
+        changes.append(change)
+        bodies = [first, second, third]
+        for old, new in changes:
+            bodies = [body.replace(old, new) for body in bodies]
+        memory = compare(memory, bodies[0].encode(), HTML).memory
+        assert memory.noise.masks[0].state is MaskState.REFUSED
+        pages = [blocks_of(body.encode(), HTML) for body in bodies]
+        assert find_noise(pages, memory.noise.masks) == ()
+
+
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
 def test_differences_tell_one_page_from_the_other(one, other):
     found = differences(one, other)
