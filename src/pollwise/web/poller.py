@@ -36,7 +36,7 @@ from pollwise.web.change import Comparison, compare, unmodified
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
-from pollwise.web.noise.looks import Copy, is_due, judged_again, says_the_same
+from pollwise.web.noise.looks import Copy, found_nothing, is_due, judged_again, says_the_same
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import origin_of, scope_of
@@ -215,7 +215,7 @@ class WebPoller:
                         large=_LARGE_LOOK,
                     )
             except (PostponedError, TimeoutError):
-                pass  # the next change brings another look
+                compared = found_nothing(compared)
         looked = _compared(page, memory, result, compared, polled_at)
         observation = looked.result.observation
         told = replace(

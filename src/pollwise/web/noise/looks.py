@@ -18,7 +18,7 @@ from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.masks import covered
 from pollwise.web.noise.search import find_noise
 
-__all__ = ["Copy", "is_due", "judged_again", "says_the_same"]
+__all__ = ["Copy", "found_nothing", "is_due", "judged_again", "says_the_same"]
 
 _LONGEST_GAP = 64
 """Changes from one look to the next, at most."""
@@ -40,6 +40,13 @@ def is_due(compared: Comparison) -> bool:
     """
     noise = compared.memory.noise
     return compared.changed and noise.since_look >= noise.gap
+
+
+def found_nothing(compared: Comparison) -> Comparison:
+    """What a poll found, after a look that found no noise or could not be had."""
+    noise = compared.memory.noise
+    noise = replace(noise, since_look=0, gap=min(2 * noise.gap, _LONGEST_GAP))
+    return replace(compared, memory=replace(compared.memory, noise=noise))
 
 
 def says_the_same(memory: PageMemory, body: bytes, again: bytes, content_type: str | None) -> bool:
@@ -74,9 +81,7 @@ def judged_again(
     known = held + refused
     new = find_noise(pages, known) if len(pages) == 3 else ()
     if not new:
-        gap = min(2 * noise.gap, _LONGEST_GAP)
-        noise = replace(noise, since_look=0, gap=gap)
-        return replace(compared, memory=replace(compared.memory, noise=noise))
+        return found_nothing(compared)
     found = fingerprint(bodies[0], content_type, held + new)
     noise = replace(noise, masks=found.masks + refused, since_look=0)
     told = tuple(mask.sample for mask in new)
