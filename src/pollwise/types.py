@@ -173,7 +173,8 @@ class Mask:
 
     `before` and `after` are the beginnings of the two blocks on either side, the nearer one inside.
     It covers `least` to `most` blocks between them, of `room` characters together; with a `shape`
-    exactly `most`, which differ in nothing but numbers, dates and the like. `sample` is what
+    exactly `most`, which differ in nothing but numbers, dates and the like, and of these only those
+    with the numbers `varying`, from 0, are left out. `sample` is what
     stood there when it was found, `value` the hash of what stood there last, `quiet` the number of
     polls in a row that found it the same. See `pollwise.web.noise.masks`.
     """
@@ -188,6 +189,7 @@ class Mask:
     value: str = ""
     quiet: int = 0
     state: MaskState = MaskState.SET
+    varying: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

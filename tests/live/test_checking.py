@@ -148,8 +148,8 @@ async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_pat
         text = "".join(f"<p>word {n}" for n in range(15_000)) + " " * 200_000
         return web.Response(text=f"<p>Visitor {next(numbers)}{text}", content_type="text/html")
 
-    async def recall(page_id: int) -> list[Copy]:
-        return []
+    async def recall(page_id: int) -> Copy | None:
+        return None
 
     site.answers["/"] = answer
     page = Page(0, site.url("/"), site.host)

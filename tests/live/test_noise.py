@@ -3,6 +3,7 @@
 import asyncio
 from itertools import count
 
+import pytest
 from aiohttp import web
 
 from pollwise.live.recalling import recalling
@@ -117,8 +118,8 @@ async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text=f"<p>{next(numbers)}", content_type=HTML)
 
-    async def recall(page_id: int) -> list[Copy]:
-        return []
+    async def recall(page_id: int) -> Copy | None:
+        return None
 
     site.answers["/"] = answer
     page, memory, costs = Page(0, site.url("/"), site.host), PageMemory(), []
@@ -145,8 +146,8 @@ async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
             text=text, status=status, content_type=HTML, headers={"Retry-After": "60"}
         )
 
-    async def recall(page_id: int) -> list[Copy]:
-        return []
+    async def recall(page_id: int) -> Copy | None:
+        return None
 
     numbers = count()
     site.answers["/"] = answer
@@ -157,3 +158,25 @@ async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
     assert report.result.observation.outcome is Outcome.CHANGED
     assert report.result.observation.cost == 2.0
     assert [notice.until - notice.now for notice in report.notices] == [60.0]
+
+
+@pytest.mark.parametrize("status", [404, 503])
+async def test_looks_that_fail_become_fewer(site, clock, status):
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request)
+        if len(asked) == 1:
+            return web.Response(text=f"<p>News of {news}", content_type=HTML)
+        return web.Response(text="", status=status, content_type=HTML)
+
+    async def recall(page_id: int) -> Copy | None:
+        return None
+
+    site.answers["/"] = answer
+    page, memory, looks = Page(0, site.url("/"), site.host), PageMemory(), []
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        for n in range(20):
+            news, asked = QUOTES[n % 6] + " and on" * n, []
+            result = (await poller.poll(page, memory)).result
+            memory = result.memory
+            looks += [n] * (len(asked) > 1)
+    assert looks == [1, 3, 7, 15]

@@ -10,7 +10,7 @@ from pollwise.store import Store
 from pollwise.types import Mask
 from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.blocks import blocks_of
-from pollwise.web.noise.masks import covered_blocks
+from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
 __all__ = ["Difference", "difference", "read_difference"]
@@ -66,12 +66,7 @@ def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Differe
 def _unmasked(body: bytes, content_type: str, masks: Sequence[Mask]) -> list[str]:
     """The blocks of text that count."""
     blocks = blocks_of(body, content_type)
-    hidden = covered_blocks(blocks, masks)
-    return [
-        block
-        for number, block in enumerate(blocks)
-        if number not in hidden and not block.startswith("<")
-    ]
+    return [block for block in left_of(blocks, masks) if not block.startswith("<")]
 
 
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pollwise.store import Store
-from pollwise.web.noise.looks import COPIES, Copy
+from pollwise.web.noise.looks import Copy
 from pollwise.web.poller import Recall
 
 __all__ = ["recalling"]
@@ -15,22 +15,22 @@ __all__ = ["recalling"]
 
 @asynccontextmanager
 async def recalling(db: Path) -> AsyncIterator[Recall]:
-    """A context with what gives the latest stored versions of a page; `StoreError` as ever.
+    """A context with what gives the latest stored version of a page; `StoreError` as ever.
 
-    What the run has not committed yet is not among them.
+    What the run has not committed yet is not there.
     """
     loop = asyncio.get_running_loop()
     with Store.open_readonly(db) as store, ThreadPoolExecutor(1, "recalling") as thread:
 
-        async def recall(page_id: int) -> list[Copy]:
+        async def recall(page_id: int) -> Copy | None:
             return await loop.run_in_executor(thread, _latest, store, page_id)
 
         yield recall
 
 
-def _latest(store: Store, page_id: int) -> list[Copy]:
+def _latest(store: Store, page_id: int) -> Copy | None:
     with store.snapshot():
-        return [
-            Copy(version.seen_at, store.body(version.body_hash), version.content_type)
-            for version in store.versions(page_id)[: -COPIES - 1 : -1]
-        ]
+        versions = store.versions(page_id)
+        if not versions:
+            return None
+        return Copy(store.body(versions[-1].body_hash), versions[-1].content_type)

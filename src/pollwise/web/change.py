@@ -102,6 +102,8 @@ def compare(memory: PageMemory, body: bytes, content_type: str | None) -> Compar
         mask for mask in found.masks if mask.state is MaskState.SET and mask.quiet < _QUIET
     )
     ended = [m for m in found.masks if m.state is MaskState.ENDING]
+    if refused:  # they hide nothing, but keep their places
+        refused = fingerprint(body, content_type, refused).masks
     refused += tuple(replace(mask, state=MaskState.REFUSED) for mask in ended)
     kept = found
     if len(going_on) < len(held):

@@ -21,7 +21,7 @@ everything else                    FAILED
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from pollwise.web.change import Comparison, compare, unmodified
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
-from pollwise.web.noise.looks import Copy, is_due, judged_again, says_the_same
+from pollwise.web.noise.looks import Copy, found_nothing, is_due, judged_again, says_the_same
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.urls import origin_of, scope_of
@@ -45,11 +45,14 @@ __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPolle
 
 T = TypeVar("T")
 
-Recall = Callable[[int], Awaitable[Sequence[Copy]]]
-"""Gives the latest versions of a page that were stored, newest first, by the page's id."""
+Recall = Callable[[int], Awaitable[Copy | None]]
+"""Gives the latest version of a page that was stored, if any, by the page's id."""
 
 LONGEST_POLL = 240.0
 """Seconds of a poll with all that it redirects to: less than the lease of the scheduler."""
+
+_LARGE_LOOK = 16 * 1024
+"""Bytes from which on three bodies are searched for noise beside the loop."""
 
 _NO_BODY = compare(PageMemory(), b"", None)
 
@@ -162,9 +165,11 @@ class WebPoller:
         """What the body is to the latest copy, which takes up to a second for a large one."""
         return await self._read(result.body, compare, memory, result.body, result.content_type)
 
-    async def _read(self, body: bytes, function: Callable[..., T], *arguments: object) -> T:
+    async def _read(
+        self, body: bytes, function: Callable[..., T], *arguments: object, large: int = LARGE
+    ) -> T:
         """What a function makes of a body like this; beside the loop if it is large."""
-        if len(body) < LARGE:
+        if len(body) < large:
             return function(*arguments)
         return await self._beside.call(function, *arguments)
 
@@ -196,17 +201,21 @@ class WebPoller:
                         if not usable or again.content_type != kind:
                             raise PostponedError("the page cannot be had again")
                         if len(bodies) == 1 and await self._read(
-                            again.body, says_the_same, compared.memory, *bodies, again.body, kind
+                            again.body,
+                            says_the_same,
+                            *(compared.memory, *bodies, again.body, kind),
+                            large=_LARGE_LOOK,
                         ):
                             break
                         bodies.append(again.body)
-                    copies = await self._recall(page.id)
+                    latest = await self._recall(page.id)
                     compared = await self._read(
                         *(result.body, judged_again, memory, compared),
-                        *(bodies, kind, copies, polled_at),
+                        *(bodies, kind, latest),
+                        large=_LARGE_LOOK,
                     )
             except (PostponedError, TimeoutError):
-                pass  # the next change brings another look
+                compared = found_nothing(compared)
         looked = _compared(page, memory, result, compared, polled_at)
         observation = looked.result.observation
         told = replace(

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple
+from typing import Any
 
 from pollwise.types import Mask, MaskState, Noise
 
@@ -29,8 +30,8 @@ def unpack_noise(text: str) -> Noise:
         raise ValueError(f"no noise of a page: {text[:40]!r}") from error
 
 
-def _mask(packed: list[object]) -> Mask:
-    before, after, shape, least, most, room, sample, value, quiet, state = packed
+def _mask(packed: list[Any]) -> Mask:
+    before, after, shape, least, most, room, sample, value, quiet, state, varying = packed
     return Mask(
         _pair(before),
         _pair(after),
@@ -42,6 +43,7 @@ def _mask(packed: list[object]) -> Mask:
         _text(value),
         _whole(quiet),
         MaskState(_whole(state)),
+        tuple(map(_whole, varying)),
     )
 
 

@@ -3,8 +3,10 @@
 A change may be nothing but noise, so now and then a poll that found one fetches its page again,
 after the crawl delay of the host, and if that differs a third time. What then proves to be noise is
 masked at once, in the latest copy too: the poll found a change only if the rest differs. Pages that
-do not change are fetched no more often than before. What moves too slowly for that is found by the
-latest versions: see `pollwise.web.noise.clocks`.
+do not change are fetched no more often than before.
+
+A clock that stands still between these fetches, as one of minutes mostly does, is not found: by the
+polls alone it looks like the time of an update, and news must not be hidden.
 """
 
 from collections.abc import Sequence
@@ -13,14 +15,10 @@ from dataclasses import dataclass, replace
 from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.change import Comparison, fingerprint, remembered
 from pollwise.web.noise.blocks import blocks_of
-from pollwise.web.noise.clocks import POLLS, find_clocks
 from pollwise.web.noise.masks import covered
 from pollwise.web.noise.search import find_noise
 
-__all__ = ["COPIES", "Copy", "is_due", "judged_again", "says_the_same"]
-
-COPIES = POLLS - 1
-"""The versions of a page that are looked at."""
+__all__ = ["Copy", "found_nothing", "is_due", "judged_again", "says_the_same"]
 
 _LONGEST_GAP = 64
 """Changes from one look to the next, at most."""
@@ -28,9 +26,8 @@ _LONGEST_GAP = 64
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A body that was fetched at `seen_at`, with its Content-Type (empty: it had none)."""
+    """A body that was fetched, with its Content-Type (empty: it had none)."""
 
-    seen_at: float
     body: bytes
     content_type: str
 
@@ -45,6 +42,13 @@ def is_due(compared: Comparison) -> bool:
     return compared.changed and noise.since_look >= noise.gap
 
 
+def found_nothing(compared: Comparison) -> Comparison:
+    """What a poll found, after a look that found no noise or could not be had."""
+    noise = compared.memory.noise
+    noise = replace(noise, since_look=0, gap=min(2 * noise.gap, _LONGEST_GAP))
+    return replace(compared, memory=replace(compared.memory, noise=noise))
+
+
 def says_the_same(memory: PageMemory, body: bytes, again: bytes, content_type: str | None) -> bool:
     """Whether two fetches of a page are the same without its noise."""
     held = [mask for mask in memory.noise.masks if mask.state is MaskState.SET]
@@ -57,14 +61,13 @@ def judged_again(
     compared: Comparison,
     bodies: Sequence[bytes],
     content_type: str | None,
-    copies: Sequence[Copy],
-    now: float,
+    latest: Copy | None,
 ) -> Comparison:
     """What a poll found by three fetches in a row, or by one if another said the same.
 
-    `before` is what was known before the poll at `now`, `compared` what its first body was to the
-    latest copy. `copies` are the latest versions that were stored, newest first; without the one
-    that was the latest before the poll, its change is believed.
+    `before` is what was known before the poll, `compared` what its first body was to the latest
+    copy. `latest` is the latest version that was stored; if that is not the latest copy before the
+    poll, its change is believed.
     """
     noise = compared.memory.noise
     pages = [blocks_of(body, content_type) for body in bodies]
@@ -77,22 +80,15 @@ def judged_again(
     )
     known = held + refused
     new = find_noise(pages, known) if len(pages) == 3 else ()
-    if not new and min(len(copies), noise.changes_in_a_row) >= COPIES:
-        earlier = copies[COPIES - 1 :: -1]
-        polls = [blocks_of(each.body, each.content_type or None) for each in earlier]
-        times = [each.seen_at for each in earlier]
-        new = find_clocks([*polls, pages[0]], [*times, now], known)
     if not new:
-        gap = min(2 * noise.gap, _LONGEST_GAP)
-        noise = replace(noise, since_look=0, gap=gap)
-        return replace(compared, memory=replace(compared.memory, noise=noise))
+        return found_nothing(compared)
     found = fingerprint(bodies[0], content_type, held + new)
     noise = replace(noise, masks=found.masks + refused, since_look=0)
     told = tuple(mask.sample for mask in new)
     if (
-        not copies
-        or not _is_latest(before, copies[0])
-        or _text_hash(copies[0], found.masks) != found.text_hash
+        latest is None
+        or not _is_latest(before, latest)
+        or _text_hash(latest, found.masks) != found.text_hash
     ):
         memory = remembered(before, found)
         reverted = found.text_hash in before.earlier_hashes

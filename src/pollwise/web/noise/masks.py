@@ -3,12 +3,11 @@
 A mask finds its place by the blocks around it, so it stays where it belongs while other parts of
 the page change. If the blocks on one side have changed, those on the other are enough, unless the
 mask covers now more and now fewer blocks; it then follows the change. What one with a shape leaves
-of a block are the words: "Updated 12:03:04" becomes "Updated #", and another word there is a
-change. One without a shape leaves nothing, but covers little more text than was seen to come and go
-there.
+of a block is all but the tokens that were seen to vary: "Build 7, 12:03:04" becomes "Build 7, #",
+and another word or number there is a change. One without a shape leaves nothing, but covers little
+more text than was seen to come and go there.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,16 +16,17 @@ from itertools import pairwise
 import xxhash
 
 from pollwise.types import Mask
+from pollwise.web.noise.tokens import shape_of, without
 
 __all__ = [
     "LONGEST",
     "covered",
     "covered_blocks",
     "digest",
+    "left_of",
     "mask_blocks",
     "neighbours",
     "sample_of",
-    "shape_of",
 ]
 
 START, END = "\x02", "\x03"
@@ -38,23 +38,11 @@ LONGEST = 2000
 _BEGINNING = 40
 """Characters of a block by which it is recognised as a neighbour."""
 _SAMPLE = 60
-_TRIES = 1000
-"""Places that are tried for a mask: a neighbour that is everywhere marks no place."""
-
-# Each alternative begins at the begin of a word, and looks only a little ahead: linear time.
-_VARYING = re.compile(
-    r"""
-    (?<!\w)(?:
-        (?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?
-          |sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?
-          |mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day
-          |(?:second|minute|hour|day|week|month|year)s?|[ap]m)(?!\w)
-        | (?=[^\W\d]{0,12}\d)\w[\w.,:+/'=-]*+
-        | \w{20,}+
-    )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_EFFORT = 250_000
+"""Characters of a page that are compared with shapes, over all masks: no page takes long, and a
+neighbour that is everywhere marks no place."""
+_TRY = 50
+"""The effort of a try, in characters, besides its text."""
 
 Place = tuple[int, int]
 """The first block that is covered, and the one behind the last."""
@@ -63,15 +51,6 @@ Place = tuple[int, int]
 def beginning(block: str) -> str:
     """What a block is recognised by as the neighbour of a mask."""
     return block[:_BEGINNING]
-
-
-def shape_of(text: str) -> str:
-    """A text without what varies in clocks, counters and tokens: numbers, dates, long words.
-
-    >>> shape_of("Updated Sun, 22 Nov 2026 12:03 PM (build 4f1c9e)")
-    'Updated #, # # # # # (build #)'
-    """
-    return _VARYING.sub("#", text)
 
 
 def sample_of(text: str) -> str:
@@ -88,28 +67,35 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
         if mask.shape:
             nearer_after[mask.after[0]].append(number)
     seen = [START, START, *(block[:_BEGINNING] for block in blocks), END, END]
-    tries = [_TRIES] * len(masks)
+    effort = _EFFORT
     taken: set[int] = set()
+    empty: set[tuple[int, int]] = set()
 
     def take(number: int, first: int, end: int) -> bool:
         # Places are counted in `seen`, which has two more at the begin.
+        nonlocal effort
+        effort -= _TRY
         if first < 2 or end > len(seen) - 2 or not taken.isdisjoint(range(first, end)):
             return False
         mask = masks[number]
         within = blocks[first - 2 : end - 2]
-        fits = sum(map(len, within)) <= mask.room
+        length = sum(map(len, within))
+        fits = length <= mask.room
         if fits and mask.shape:
+            effort -= length
             fits = digest(shape_of(" ".join(within))) == mask.shape
-        if fits and (first - 2, end - 2) not in found[number]:
+        if fits and (first, number) not in empty:
             taken.update(range(first, end))
             found[number].append((first - 2, end - 2))
+            if first == end:
+                empty.add((first, number))
         return fits
 
     for at, text in enumerate(seen):
+        if effort <= 0:
+            break
         for number in nearer_before.get(text, ()):
-            if not tries[number]:
-                continue
-            tries[number] -= 1
+            effort -= _TRY
             mask = masks[number]
             if mask.shape:
                 end = at + 1 + mask.most
@@ -122,18 +108,24 @@ def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:
                 if seen[end] == mask.after[0] and take(number, at + 1, end):
                     break
         for number in nearer_after.get(text, ()):
+            effort -= _TRY
             mask = masks[number]
-            if tries[number] and at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
-                tries[number] -= 1
+            if at + 1 < len(seen) and seen[at + 1] == mask.after[1]:
                 take(number, at - mask.most, at)
-    for number, mask in enumerate(masks):
-        if not (found[number] or mask.shape) and mask.least == mask.most:
-            begins, ends = _pairs(seen, mask.before), _pairs(seen, mask.after)
-            # With both, something has come between: which part is the noise cannot be known.
-            if len(begins) == 1 and not ends:
-                take(number, begins[0] + 2, begins[0] + 2 + mask.most)
-            elif len(ends) == 1 and not begins:
-                take(number, ends[0] - mask.most, ends[0])
+    lost = [
+        number
+        for number, mask in enumerate(masks)
+        if not (found[number] or mask.shape) and mask.least == mask.most
+    ]
+    pairs = _pairs(seen, {pair for n in lost for pair in (masks[n].before, masks[n].after)})
+    for number in lost:
+        mask = masks[number]
+        begins, ends = pairs[mask.before], pairs[mask.after]
+        # With both, something has come between: which part is the noise cannot be known.
+        if len(begins) == 1 and not ends:
+            take(number, begins[0] + 2, begins[0] + 2 + mask.most)
+        elif len(ends) == 1 and not begins:
+            take(number, ends[0] - mask.most, ends[0])
     return found
 
 
@@ -142,9 +134,13 @@ def covered_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> set[int]:
     return {n for places in covered(blocks, masks) for place in places for n in range(*place)}
 
 
-def _pairs(seen: Sequence[str], pair: tuple[str, str]) -> list[int]:
+def _pairs(seen: Sequence[str], pairs: set[tuple[str, str]]) -> dict[tuple[str, str], list[int]]:
     """Where two blocks with these beginnings follow each other."""
-    return [at for at, both in enumerate(pairwise(seen)) if both == pair]
+    found: dict[tuple[str, str], list[int]] = {pair: [] for pair in pairs}
+    for at, pair in enumerate(pairwise(seen) if pairs else ()):
+        if pair in found:
+            found[pair].append(at)
+    return found
 
 
 def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tuple[Mask, ...]]:
@@ -154,18 +150,28 @@ def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tupl
     last time is not `quiet`; one that finds the same, or no place, is so for one poll more.
     """
     places = covered(blocks, masks)
+    return " ".join(_left(blocks, masks, places)), tuple(
+        _as_found(mask, blocks, own) for mask, own in zip(masks, places, strict=True)
+    )
+
+
+def left_of(blocks: Sequence[str], masks: Sequence[Mask]) -> list[str]:
+    """What masks leave of a page: its blocks, `#` for what is hidden in them."""
+    return _left(blocks, masks, covered(blocks, masks))
+
+
+def _left(
+    blocks: Sequence[str], masks: Sequence[Mask], places: Sequence[Sequence[Place]]
+) -> list[str]:
     left: list[str] = []
     at = 0
     order = sorted((place, number) for number, own in enumerate(places) for place in own)
     for (first, end), number in order:
         left += blocks[at:first]
         if masks[number].shape:
-            left.append(masks[number].shape)
+            left.append(without(" ".join(blocks[first:end]), masks[number].varying))
         at = end
-    left += blocks[at:]
-    return " ".join(left), tuple(
-        _as_found(mask, blocks, own) for mask, own in zip(masks, places, strict=True)
-    )
+    return left + list(blocks[at:])
 
 
 def digest(text: str) -> str:

@@ -6,16 +6,17 @@ news would have to come twice within seconds, in place of each other. An article
 list stays where it is or moves down, which is not the same place.
 
 Two kinds of noise are masked. In the first, nothing but numbers, dates, names of months and long
-random words differ (`masks.shape_of`): only those are left out. Of the second, such as a quotation
-of the moment, nothing is the same; it is only masked while it is less than half of the page. A page
-of which nothing would be left is not masked at all.
+random words differ (`tokens`): only those of them that do are left out. Of the second, such as a
+quotation of the moment, nothing is the same; it is only masked while all of it is at most half of
+the page. A page of which nothing would be left is not masked at all.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from pollwise.types import Mask, MaskState
@@ -26,19 +27,19 @@ from pollwise.web.noise.masks import (
     digest,
     neighbours,
     sample_of,
-    shape_of,
 )
+from pollwise.web.noise.tokens import shape_of, varying_in
 
-__all__ = ["Difference", "differences", "find_noise", "leaves_words"]
+__all__ = ["Difference", "differences", "find_noise"]
 
 MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
 _MOST_BLOCKS = 20_000
 """Of a page that is searched."""
+_MOST_TEXT = 100_000
+"""Characters of what differs: a page with more of them is not noisy, but another one each time."""
 _MOST_COVERED = 40
 """Blocks under one mask."""
-_MOST_SHARE = 0.5
-"""Of a page's text under masks without a shape."""
 
 Blocks = Sequence[str]
 
@@ -62,40 +63,48 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     first, second, third = pages
     if max(map(len, pages)) > _MOST_BLOCKS:
         return ()
-    at = [p for places in covered(second, known) for p in places]
-    new: list[Mask] = []
-    times: Counter[int] = Counter()
+    under = sorted(place for places in covered(second, known) for place in places)
+    new: dict[tuple[str, str], Mask] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    text = 0
     for here, before, after in _restless(first, second, third):
-        if any(begin <= here[0] and here[1] <= end for begin, end in at):
+        at = bisect_right(under, here[0], key=itemgetter(0))
+        if at and here[1] <= under[at - 1][1]:
             continue
-        mask = _mask(
-            second, here, [first[slice(*before)], second[slice(*here)], third[slice(*after)]]
+        contents = [first[slice(*before)], second[slice(*here)], third[slice(*after)]]
+        mask = _mask(second, here, contents)
+        place = _place(mask)
+        old = new.get(place, mask)
+        new[place] = replace(
+            old,
+            least=min(old.least, mask.least),
+            most=max(old.most, mask.most),
+            room=max(old.room, mask.room),
+            varying=tuple(sorted({*old.varying, *mask.varying})),
         )
-        same = next((n for n, other in enumerate(new) if _same(other, mask)), None)
-        if same is None:
-            same = len(new)
-            new.append(mask)
-        else:
-            old = new[same]
-            new[same] = replace(
-                old,
-                least=min(old.least, mask.least),
-                most=max(old.most, mask.most),
-                room=max(old.room, mask.room),
-            )
-        times[same] += 1
+        times[place] += 1
+        text += sum(map(len, chain.from_iterable(contents)))
+        if len(new) > MOST_MASKS or text > _MOST_TEXT:
+            return ()
+    half = sum(map(len, second)) / 2
+    likely = [
+        mask
+        for mask in new.values()
+        if mask.most <= _MOST_COVERED and (mask.shape or mask.room / 2 <= half)
+    ]
+    places = [covered(page, likely) for page in pages]
     masks = [
         mask
-        for number, mask in enumerate(new)
-        if mask.most <= _MOST_COVERED
-        and (mask.shape or _share(second, mask) <= _MOST_SHARE)
-        and all(len(covered(page, [mask])[0]) == times[number] for page in pages)
+        for mask, *found in zip(likely, *places, strict=True)
+        if all(len(each) == times[_place(mask)] for each in found)
     ]
-    refused = [mask for mask in known if mask.state is not MaskState.SET]
-    masks = [mask for mask in masks if not any(_same(mask, other) for other in refused)]
-    kept = [mask for mask in known if not any(_same(mask, other) for other in masks)]
+    refused = {_place(mask) for mask in known if mask.state is not MaskState.SET}
+    masks = [mask for mask in masks if _place(mask) not in refused]
+    found_now = {_place(mask) for mask in masks}
+    kept = [mask for mask in known if _place(mask) not in found_now]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
-    if len(kept) + len(masks) > MOST_MASKS or not leaves_words(second, set_now):
+    too_much = len(kept) + len(masks) > MOST_MASKS or _hidden(second, set_now) > half
+    if too_much or not _leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -207,7 +216,7 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
     texts = [" ".join(content) for content in contents]
     lengths = {len(content) for content in contents}
     shapes = set(map(shape_of, texts)) if max(map(len, texts)) <= LONGEST else set()
-    shaped = len(shapes) == len(lengths) == 1 and all("#" in shape for shape in shapes)
+    shaped = len(shapes) == len(lengths) == 1
     before, after = neighbours(page, *here)
     return Mask(
         before=before,
@@ -217,20 +226,23 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
         most=max(lengths),
         room=LONGEST if shaped else 2 * max(sum(map(len, content)) for content in contents),
         sample=sample_of(next(filter(None, texts), "")),
+        varying=varying_in(texts) if shaped else (),
     )
 
 
-def _same(one: Mask, other: Mask) -> bool:
-    """Whether two masks are for the same place, whatever they allow there."""
-    return (one.before[1], one.after[0]) == (other.before[1], other.after[0])
+def _place(mask: Mask) -> tuple[str, str]:
+    """What a mask is for, whatever it allows there."""
+    return mask.before[1], mask.after[0]
 
 
-def _share(page: Blocks, mask: Mask) -> float:
-    """The share of the page's text that a mask may cover."""
-    return mask.room / 2 / max(sum(map(len, page)), 1)
+def _hidden(page: Blocks, masks: Sequence[Mask]) -> float:
+    """The characters of a page that masks without a shape cover, at their longest."""
+    whole = [mask for mask in masks if not mask.shape]
+    places = covered(page, whole)
+    return sum(len(own) * mask.room / 2 for mask, own in zip(whole, places, strict=True))
 
 
-def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
+def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
     under = covered_blocks(page, masks)
     return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))

@@ -28,6 +28,7 @@ MASKS = st.builds(
     value=TEXTS,
     quiet=WHOLE,
     state=st.sampled_from(MaskState),
+    varying=st.lists(WHOLE, max_size=3).map(tuple),
 )
 NOISES = st.builds(
     Noise,
