@@ -585,7 +585,8 @@ class Scheduler:
             rate.spend(page.cost, now)
         self._leases[page_id] = _Lease(page, rates, now, now + self._lease)
         self._hosts.poll_begun(page.scope, now)
-        self._bounds.started(page_id)
+        if self._cell_rate in rates:
+            self._bounds.started(page_id)
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf

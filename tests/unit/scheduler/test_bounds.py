@@ -218,6 +218,20 @@ class TestByDefault:
         assert 45 <= len(late) <= 51
         assert len(set(late)) == len(late)
 
+    def test_first_copies_beside_the_budget_do_not_void_its_shares(self) -> None:
+        """Whether pages are overdue by default or as a user wants."""
+        for longest, share in ((None, (4, 6)), (1.0, (44, 46))):
+            some = favouring(rate=1.0, first_copies=Budget(100.0))
+            late = tuple(
+                Page(n, seen_at=-100 * DAY, longest_interval=longest) for n in range(1, 101)
+            )
+            some.restore((Page(0, seen_at=0.0), *late), None)
+            made = World(some, at_once)
+            made.send(Added(0.0, tuple(Page(n) for n in range(200, 6000))))
+            made.run(50.0)
+            least, most = share
+            assert least <= sum(1 <= page_id <= 100 for _, page_id in made.polls) <= most
+
     def test_without_automatic_bounds_there_is_none(self) -> None:
         made = world(favouring(Bounds(), rate=4.0 / DAY), pages(3))
         made.run(100 * DAY)
