@@ -236,8 +236,7 @@ class Scheduler:
         self._bounds.begin(now, self._back_offs.rest)
 
     def state(self) -> str:
-        """What must survive a restart, as JSON: the budget's position, hosts, back-offs, and which
-        pages always change.
+        """What must survive a restart, as JSON: the budget's position, hosts, back-offs.
 
         Leases and pages are not part of it. Takes time in proportion to hosts and pages.
         """
@@ -251,7 +250,6 @@ class Scheduler:
                 "hosts": self._hosts.state(self._now),
                 "limits": self._hosts.limits_state(),
                 "back_offs": self._back_offs.state(),
-                "always_changed": self._bounds.state(),
             }
         )
 
@@ -310,7 +308,6 @@ class Scheduler:
                 for scope, (limit, until) in state.get("limits", {}).items()
             }
             self._back_offs.load(state["back_offs"])
-            self._bounds.load(state.get("always_changed", ()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"

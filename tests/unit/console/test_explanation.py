@@ -34,8 +34,15 @@ AFTER_ONE_POLL = Explanation(
     due_at=86_400.0,
     rests_until=None,
     host_free_at=None,
+    earliest_poll_at=None,
+    latest_poll_at=None,
+    changes_in_row=0,
+    slowed=False,
+    host_limit=None,
+    host_limited_until=None,
     next_poll_at=86_400.0,
     recent=(FIRST,),
+    masked=(),
 )
 LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
 AFTER_MANY = replace(
@@ -69,6 +76,13 @@ def test_after_one_poll_nothing_is_made_up(shown):
     assert "learned from 0 polls of its own changed by now -" in told
     assert "why it is long overdue: it comes before all others" in told
     assert "recent polls first copy" in told
+
+
+def test_that_it_differs_at_every_poll_is_counted_once(shown):
+    slowed = replace(AFTER_MANY, index=0.5, changes_in_row=17, slowed=True)
+    told = shown(replace(slowed, earliest_poll_at=172_800.0))
+    assert told.count("the latest 17 all found a change") == 1
+    assert "it gets its share of the budget and no more, until 1970-01-03" in told
 
 
 def test_after_many_polls(shown):
