@@ -78,13 +78,14 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
 
     `InputError` if weight or cost is not finite.
     """
-    if not (math.isfinite(page.weight) and math.isfinite(page.cost)):
-        raise InputError(f"{page.url}: weight {page.weight} and cost {page.cost} must be finite")
+    told = {"weight": page.weight, "cost": page.cost}
+    for name, value in told.items():
+        if value is not None and not math.isfinite(value):
+            raise InputError(f"{page.url}: {name} {value} must be finite")
     return {
         "url": page.url,
         "scope": page.scope,
-        "weight": page.weight,
-        "cost": page.cost,
+        **told,
         "longest_interval": page.longest_interval,
         "shortest_interval": page.shortest_interval,
         "added_at": added_at,
