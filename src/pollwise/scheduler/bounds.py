@@ -345,8 +345,8 @@ class BoundedPages:
                 self._look(page_id, own)
                 continue
             own.looks_at = -math.inf
-            wanted = self._is_demanded(own) or self._always_changes(own)
-            queue = self._demanded if wanted else self._by_default
+            looked_at = self._always_changes(own) and _is_looked_at(own)
+            queue = self._demanded if looked_at or self._is_demanded(own) else self._by_default
             queue.add(own.scope, deadline, page_id)
 
     def _is_overdue(self, page_id: int, now: float) -> bool:

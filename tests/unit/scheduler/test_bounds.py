@@ -6,6 +6,7 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Tick
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.bounds import Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection
@@ -130,6 +131,12 @@ class TestAtLeast:
         # One poll in ten is left to the policy.
         assert set(gaps(times_of(made, 0))[-30:]) == {10.0}
 
+    def test_it_does_not_wait_for_a_policy_that_is_not_ready(self) -> None:
+        some = Scheduler(AwaitedPolicy(), Budget(1.0), first_copies=Budget(2.0))
+        some.restore((Page(0, seen_at=-9.0, longest_interval=5.0), Page(1, seen_at=-9.0)), None)
+        assert started(some.handle(Tick(0.0))) == [0]
+        assert started(some.handle(Tick(1.0))) == []
+
     def test_a_page_of_the_same_host_is_not_starved(self) -> None:
         watched = (Page(0, scope="h", longest_interval=0.1), Page(1, scope="h"))
         made = world(Scheduler(RoundRobin(), Budget(10.0)), watched)
@@ -231,6 +238,16 @@ class TestByDefault:
             made.run(50.0)
             least, most = share
             assert least <= sum(1 <= page_id <= 100 for _, page_id in made.polls) <= most
+
+    def test_pages_that_always_change_take_no_more(self) -> None:
+        """None of these is looked at once more at once."""
+        late = tuple(Page(n, seen_at=-100 * DAY, changes_in_a_row=14) for n in range(1, 101))
+        some = favouring(rate=1.0)
+        some.restore((Page(0, seen_at=0.0), *late), None)
+        made = World(some, at_once)
+        made.send(Tick(0.0))
+        made.run(50.0)
+        assert sum(page_id > 0 for _, page_id in made.polls) <= 6
 
     def test_without_automatic_bounds_there_is_none(self) -> None:
         made = world(favouring(Bounds(), rate=4.0 / DAY), pages(3))
