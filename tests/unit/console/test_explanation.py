@@ -96,3 +96,8 @@ def test_after_many_polls(shown):
 def test_of_rates_far_apart_only_the_ends_are_told(shown):
     told = shown(replace(AFTER_MANY, changes_per_day_between=(0.01, 100.0)))
     assert "change rate every 100 days to 4.2 an hour (90 %)" in told
+
+
+def test_a_time_that_no_calendar_has_is_a_dash(shown):
+    told = shown(replace(AFTER_MANY, due_at=8.64e14, next_poll_at=-8.64e14))
+    assert "due (UTC) - next poll (UTC) - " in told
