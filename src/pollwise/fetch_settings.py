@@ -3,7 +3,6 @@
 Nothing here is a secret, as all of it is stored: of what is secret, only the name of its file.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -20,6 +19,7 @@ __all__ = ["POLITENESS", "FetchSettings", "HeaderLine", "parse_header"]
 POLITENESS = ("host", "address")
 
 _LONGEST_TIMEOUT = 240.0
+_LONGEST_DELAY = 366 * 86_400.0
 _LARGEST = 500.0
 _TEXT = re.compile(r"[\t\x20-\x7e]*")
 _HOST = r"\[[0-9a-fA-F:.]+\](?::\d+)?|[^\s/:@]*\.[^\s/:@]*(?::\d+)?|[^\s/:@]+:\d+|localhost"
@@ -91,8 +91,9 @@ class FetchSettings:
     host_limits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        fits = 0 <= self.crawl_delay < math.inf
-        require("crawl_delay", self.crawl_delay, fits, "finite and at least 0")
+        fits = 0 <= self.crawl_delay <= _LONGEST_DELAY
+        demand = f"at least 0 and at most {_LONGEST_DELAY:g} seconds"
+        require("crawl_delay", self.crawl_delay, fits, demand)
         fits = 0 < self.timeout <= _LONGEST_TIMEOUT
         require("timeout", self.timeout, fits, f"above 0 and at most {_LONGEST_TIMEOUT:g} seconds")
         fits = self.max_size is None or 0 < self.max_size <= _LARGEST

@@ -60,8 +60,9 @@ class Page:
     between two polls of it; None: as for all pages.
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
-    so the first poll tells nothing of change. The current page is in the store and, during a run,
-    in `pollwise.live.loop.Watched`; others, such as the scheduler, keep only the fields they need.
+    so the first poll tells nothing of change. `changes_in_a_row` is that of its `Noise`. The
+    current page is in the store and, during a run, in `pollwise.live.loop.Watched`; others, such as
+    the scheduler, keep only the fields they need.
     """
 
     id: int
@@ -74,6 +75,7 @@ class Page:
     kind: str = ""
     longest_interval: float | None = None
     shortest_interval: float | None = None
+    changes_in_a_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)

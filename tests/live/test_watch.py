@@ -182,6 +182,17 @@ async def test_bounds_of_a_list_are_kept_and_said_if_they_need_too_much(
         assert intervals == [(0.05, None), (None, 3600.0)]
         assert store.runs()[-1].settings["at_least"] == "1/week"
     assert server.requests["/other"] == 1
+    watch = await start("watch", often, *FAST)
+    await watch.until("at-least bounds need 200% of the budget")
+    listed.write_text(f"{often} at-least=\n{seldom} at-least=1200/minute weight=2\n")
+    assert await watch.stop(signal.SIGINT) == 0
+    watch = await start("watch", "--file", listed, *FAST)
+    await watch.until(f"{often} and 1 more: weight, cost or bounds are other ones than before")
+    await watch.until("at-least bounds need 200% of the budget")
+    assert await watch.stop(signal.SIGINT) == 0
+    with Store.open_readonly(db) as store:
+        pages = [record.page for record in store.pages()]
+    assert [(page.longest_interval, page.weight) for page in pages] == [(None, 1.0), (0.05, 2.0)]
 
 
 async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):

@@ -95,7 +95,11 @@ def test_what_cannot_be_is_one_line_at_once(told: dict[str, object], why: str) -
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("kept", ['{"topic": {}}', '{"budget": 5}', "[]", '{"budget": "1/ho', "7"])
+@pytest.mark.parametrize(
+    "kept",
+    ['{"topic": {}}', '{"budget": 5}', "[]", '{"budget": "1/ho', "7",
+     pytest.param('{"crawl_delay": 1' + "0" * 400 + "}", id="long")],
+)  # fmt: skip
 def test_damaged_settings_are_one_line_that_names_the_file(tmp_path: Path, kept: str) -> None:
     path = tmp_path / "pollwise.db"
     with Store.open(path) as store:

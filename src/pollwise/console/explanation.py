@@ -11,6 +11,7 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.scheduler.bounds import ALWAYS
 from pollwise.types import Outcome
 
 __all__ = ["print_explanation"]
@@ -80,8 +81,9 @@ def _print_watched(page: Explanation) -> None:
         rows.append(("failures in a row", f"{page.failures}: {page.error}"))
     recent = ", ".join(map(_found, page.recent))
     rows.append(("recent polls", recent or "-"))
-    if page.always_changes:
-        rows.append(("differs at every poll", ALWAYS_REMEDY))
+    if page.changes_in_row >= ALWAYS:
+        told = f"the latest {page.changes_in_row} all found a change: {ALWAYS_REMEDY}"
+        rows.append(("differs at every poll", told))
     rows += masked_rows(page.masked)
     if any(part.number is not None for part in page.masked):
         rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
@@ -124,8 +126,7 @@ def _reason(page: Explanation) -> str:
         reason = f"{lack}: it comes before all others"
     elif page.earliest_poll_at is not None and page.slowed:
         reason = (
-            f"the latest {page.changes_in_row} polls all found a change, as if it changed whenever"
-            " it is polled: it gets its share of the budget and no more, until"
+            "it differs at every poll: it gets its share of the budget and no more, until"
             f" {moment(page.earliest_poll_at)}"
         )
     elif page.earliest_poll_at is not None and page.index >= page.price:

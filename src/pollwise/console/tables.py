@@ -1,6 +1,5 @@
 """The parts of tables and lines that many answers share."""
 
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -9,9 +8,13 @@ from rich.table import Column, Table
 __all__ = ["folded", "moment", "pairs"]
 
 
+_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+"""After which no time can be written."""
+
+
 def moment(seconds: float | None) -> str:
     """A time in UTC, or a dash."""
-    if seconds is None or not math.isfinite(seconds):
+    if seconds is None or not abs(seconds) < _END:
         return "-"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 

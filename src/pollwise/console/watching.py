@@ -14,8 +14,8 @@ from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stderr
 from pollwise.insight.documents import document
-from pollwise.insight.noise import ALWAYS
 from pollwise.insight.polled import polled_page
+from pollwise.scheduler.bounds import ALWAYS
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:

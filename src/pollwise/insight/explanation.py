@@ -15,7 +15,7 @@ from pollwise.insight.collection import (
     holds_collection,
 )
 from pollwise.insight.evidence import Evidence, of_page
-from pollwise.insight.noise import MaskedPart, always_changes, masked_parts
+from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Postponed
@@ -84,8 +84,7 @@ class Explanation:
     `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
     now, and there is no copy yet. `changes_in_row` counts the latest polls that all found a change;
     `slowed`: so many that the page is polled once a round of all pages at most. `masked` are the
-    parts of the page that count for no change. `always_changes`: each of the latest 12 polls found
-    one.
+    parts of the page that count for no change.
     """
 
     url: str
@@ -120,7 +119,6 @@ class Explanation:
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
     masked: tuple[MaskedPart, ...]
-    always_changes: bool
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
@@ -174,7 +172,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=waits.earliest,
         latest_poll_at=waits.latest,
-        changes_in_row=bounds.changes_in_row(page.id),
+        changes_in_row=page.changes_in_a_row,
         slowed=bounds.is_slowed(page.id),
         next_poll_at=waits.next_poll_at,
         recent=tuple(
@@ -182,7 +180,6 @@ def _explain_watched(db: Path, address: str) -> Explanation:
             for o in recent
         ),
         masked=masked_parts(record.memory.noise.masks),
-        always_changes=always_changes(record.memory),
     )
 
 

@@ -1,14 +1,11 @@
-"""What is known of the noise of a page: the parts that are masked, and pages that always differ."""
+"""What is known of the noise of a page: the parts that are masked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pollwise.types import Mask, MaskState, PageMemory
 
-__all__ = ["ALWAYS", "MaskedPart", "always_changes", "masked_parts", "set_masks"]
-
-ALWAYS = 12
-"""Polls in a row that found a change, from which on a page is said to differ at every poll."""
+__all__ = ["MaskedPart", "masked_parts", "set_masks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +22,6 @@ class MaskedPart:
     text: str
     whole: bool
     quiet_polls: int
-
-
-def always_changes(memory: PageMemory) -> bool:
-    """Whether a page differed at every one of the latest 12 polls: it may be noise, or fast."""
-    return memory.noise.changes_in_a_row >= ALWAYS
 
 
 def set_masks(memory: PageMemory) -> list[Mask]:

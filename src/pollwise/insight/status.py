@@ -7,7 +7,7 @@ from pathlib import Path
 from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Forecast, Interval
-from pollwise.insight.noise import always_changes
+from pollwise.scheduler.bounds import ALWAYS
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import ClockSetBack
@@ -127,7 +127,7 @@ def read_status(db: Path) -> Status:
     failing.sort(key=lambda record: -record.failures)
     watched = records and runs and collection is None
     evidence, forecast = _outlook(db) if watched else (None, None)
-    restless = [record.page.url for record in records if always_changes(record.memory)]
+    restless = [record.page.url for record in records if record.page.changes_in_a_row >= ALWAYS]
     return Status(
         database=str(db),
         budget=None if settings is None else settings.budget,

@@ -202,6 +202,7 @@ def _remember(
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
             if page.seen_at is None:
                 first_copies.add(page.id)
-            page = replace(page, seen_at=observation.polled_at)
+            in_a_row = report.result.memory.noise.changes_in_a_row
+            page = replace(page, seen_at=observation.polled_at, changes_in_a_row=in_a_row)
         watched[page.id] = Watched(page, report.result.memory)
     return frozenset(first_copies)

@@ -19,6 +19,7 @@ from pollwise.live.session import Run, Session, fetching, opened, run_until_stop
 from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, is_collection, latest_settings
+from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
@@ -89,7 +90,8 @@ def watch_pages(
         own_headers = read_own_headers(settings)
         for change in changes_of(before, settings):
             say(change)
-        store.add_pages(pages, now=time.time())
+        if changed := _add(store, pages):
+            say(changed)
         count = store.totals().pages
         if count == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
@@ -164,6 +166,23 @@ def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:
         if schemes.setdefault(page.scope, scheme) != scheme:
             shared.add(page.scope)
     return frozenset(shared)
+
+
+def _add(store: Store, pages: Sequence[NewPage]) -> str | None:
+    """Watch these pages, too; a line that says of which watched ones something is changed."""
+    before = [store.find_page(page.url) for page in pages]
+    changed = [
+        page.url
+        for known, page in zip(before, store.add_pages(pages, now=time.time()), strict=True)
+        if known is not None and _terms(known.page) != _terms(page)
+    ]
+    more = f" and {len(changed) - 1:,d} more" if len(changed) > 1 else ""
+    told = "weight, cost or bounds are other ones than before, as was told now"
+    return f"{changed[0]}{more}: {told}" if changed else None
+
+
+def _terms(page: Page) -> tuple[float | None, ...]:
+    return page.weight, page.cost, page.longest_interval, page.shortest_interval
 
 
 def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:

@@ -6,9 +6,8 @@ back until it may be polled; one that is overdue is polled ahead of the policy's
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pollwise.checks import require
 from pollwise.errors import InputError
@@ -16,7 +15,14 @@ from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Outcome, Page
 
-__all__ = ["MOST_DEMANDED", "BoundedPages", "Bounds", "longest_by_default", "read_bounds"]
+__all__ = [
+    "ALWAYS",
+    "MOST_DEMANDED",
+    "BoundedPages",
+    "Bounds",
+    "longest_by_default",
+    "read_bounds",
+]
 
 _DEFAULT_LONGEST = 30 * 86_400.0
 _ROUNDS = 10.0
@@ -25,11 +31,9 @@ _SHARE = 10
 """One poll in so many: the least that is left to the policy, and the most that defaults take."""
 MOST_DEMANDED = 1.0 - 1.0 / _SHARE
 """The share of the budget that users' bounds can take while there are other pages to poll."""
-_RUN = 12
+ALWAYS = 12
 """Polls in a row that found a change, after which a page is taken to change whenever it is polled.
 """
-
-
 _LOOKS = 2
 
 
@@ -134,7 +138,6 @@ class BoundedPages:
         """Polls since the latest one that no user's bound demanded."""
         self._taken = -1
         """The page that is to be polled next as a user's bound demands it."""
-        self._loaded: dict[int, int] = {}
 
     def add(self, page: Page, now: float) -> None:
         """A new page; `now` is -inf before `begin`."""
@@ -145,7 +148,7 @@ class BoundedPages:
             page.shortest_interval,
             page.seen_at is not None,
             -math.inf if page.seen_at is None else min(page.seen_at, now),
-            changes=self._loaded.pop(page.id, 0),
+            changes=page.changes_in_a_row,
         )
         if now == -math.inf and page.seen_at is not None:
             own.polled_at = page.seen_at
@@ -206,10 +209,6 @@ class BoundedPages:
     def _polled(self, page_id: int, own: _Own, now: float, until: float) -> None:
         own.polled_at, own.not_before = now, until
         self._look(page_id, own)
-
-    def changes_in_row(self, page_id: int) -> int:
-        """How many polls of a page in a row have found a change, up to the latest."""
-        return self._pages[page_id].changes
 
     def is_slowed(self, page_id: int) -> bool:
         """Whether a page is polled at most once a round, as it changes whenever it is polled."""
@@ -299,18 +298,6 @@ class BoundedPages:
         self._demanded.look_again(scope, free_at)
         self._by_default.look_again(scope, free_at)
 
-    def state(self) -> list[tuple[int, int]]:
-        """Rows for a JSON text: the pages that always change, and how often they did in a row."""
-        return [
-            (page_id, own.changes) for page_id, own in self._pages.items() if own.changes >= _RUN
-        ]
-
-    def load(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Put the rows of `state` back, before the pages are added; errors of many kinds where they
-        are none.
-        """
-        self._loaded = {int(page_id): int(changes) for page_id, changes in rows}
-
     def _is_demanded(self, own: _Own) -> bool:
         return (self._bounds.longest if own.longest is None else own.longest) < math.inf
 
@@ -329,7 +316,7 @@ class BoundedPages:
         return shortest, longest
 
     def _always_changes(self, own: _Own) -> bool:
-        return self._bounds.automatic and own.changes >= _RUN
+        return self._bounds.automatic and own.changes >= ALWAYS
 
     def _deadline(self, own: _Own) -> float:
         shortest, longest = self._intervals(own)
@@ -358,8 +345,8 @@ class BoundedPages:
                 self._look(page_id, own)
                 continue
             own.looks_at = -math.inf
-            wanted = self._is_demanded(own) or self._always_changes(own)
-            queue = self._demanded if wanted else self._by_default
+            looked_at = self._always_changes(own) and _is_looked_at(own)
+            queue = self._demanded if looked_at or self._is_demanded(own) else self._by_default
             queue.add(own.scope, deadline, page_id)
 
     def _is_overdue(self, page_id: int, now: float) -> bool:
@@ -381,5 +368,5 @@ def _is_looked_at(own: _Own) -> bool:
     again; one that has much news has not, and is free again. In case it did by chance that is done
     twice, and again after twice as many polls.
     """
-    times, rest = divmod(own.changes, _RUN)
+    times, rest = divmod(own.changes, ALWAYS)
     return rest < _LOOKS and times & (times - 1) == 0

@@ -19,6 +19,7 @@ _LEAST, _MOST = 1e-30, 1e30
 """Cost units a second: what is reckoned with them stays a number."""
 _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
+_LONGEST_INTERVAL = 10 * 365.25 * _UNITS["day"]
 _EXPECTED = f"expected a number above 0, '/' and one of {', '.join(_UNITS)}"
 _PATTERN = re.compile(
     r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
@@ -74,7 +75,7 @@ def parse_budget(text: str) -> BudgetText:
 def parse_interval(name: str, text: str) -> float:
     """The seconds between two polls at a frequency: a number above 0, a slash, a unit of time.
 
-    `InputError`, which calls it `name`, for other text.
+    `InputError`, which calls it `name`, for other text, and for less than a poll in ten years.
 
     >>> parse_interval("at-most", "2/minute")
     30.0
@@ -82,7 +83,10 @@ def parse_interval(name: str, text: str) -> float:
     read = _read(text)
     if read is None or read.per_page:
         raise InputError(f"{name} {text!r}: {_EXPECTED}, such as 1/minute or 2/week")
-    return 1.0 / read.rate
+    interval = 1.0 / read.rate
+    if interval > _LONGEST_INTERVAL:
+        raise InputError(f"{name} {text!r} is less than one poll in ten years: give more")
+    return interval
 
 
 def _read(text: str) -> BudgetText | None:

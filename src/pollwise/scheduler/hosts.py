@@ -92,6 +92,11 @@ class Hosts:
             self._limits[scope].spend(1.0, now)
         self._note(scope, politeness.poll_begun(self._host(scope), now), now)
 
+    def fetched_more(self, scope: str, polls: float, now: float) -> None:
+        """A poll of this scope took as much as so many polls more, which its limit counts."""
+        if scope in self._limits:
+            self._limits[scope].correct(polls, now)
+
     def poll_ended(self, scope: str, now: float) -> None:
         """The poll of this scope was answered."""
         self._note(scope, politeness.poll_ended(self._host(scope), now), now)

@@ -86,7 +86,7 @@ class Scheduler:
     *First copies.* With `first_copies`, pages without a copy are polled once at this rate, those of
     the largest weight first, before the policy is told of them. If the rate is above that of the
     budget they do not wait for the budget, and count in it only while there are no other pages;
-    else all of them do both, and come before all others.
+    else it is that of the budget which holds for them, and they come before all others.
 
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
@@ -97,7 +97,8 @@ class Scheduler:
     and some hardly ever do, unless the policy itself chooses among the pages of a host.
 
     *Groups and limits.* Hosts that `groups` names share the scope that it gives them. `limits` has,
-    by scope, the most polls a second: those of one scope are that far apart, whatever they cost. A
+    by scope, the most polls a second: those of one scope are that far apart, whatever they cost.
+    One that took more than it was to cost, as its page was fetched again, counts as so many more. A
     limit is no promise that there will be as many.
 
     *Staffing.* `Staffed` bounds the polls under way; before the first there is no bound.
@@ -113,8 +114,8 @@ class Scheduler:
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
     `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
 
-    *A policy that is not ready.* With an `AwaitedPolicy` only first copies are polled, until
-    `PolicyReady`.
+    *A policy that is not ready.* With an `AwaitedPolicy` only first copies and pages that are
+    overdue are polled, until `PolicyReady`.
 
     *Bounds.* No page is polled sooner after its latest poll than its bounds allow; one that is
     overdue is polled ahead of the policy's choice, as far as budget, politeness and back-off allow;
@@ -236,8 +237,7 @@ class Scheduler:
         self._bounds.begin(now, self._back_offs.rest)
 
     def state(self) -> str:
-        """What must survive a restart, as JSON: the budget's position, hosts, back-offs, and which
-        pages always change.
+        """What must survive a restart, as JSON: the budget's position, hosts, back-offs.
 
         Leases and pages are not part of it. Takes time in proportion to hosts and pages.
         """
@@ -251,7 +251,6 @@ class Scheduler:
                 "hosts": self._hosts.state(self._now),
                 "limits": self._hosts.limits_state(),
                 "back_offs": self._back_offs.state(),
-                "always_changed": self._bounds.state(),
             }
         )
 
@@ -310,7 +309,6 @@ class Scheduler:
                 for scope, (limit, until) in state.get("limits", {}).items()
             }
             self._back_offs.load(state["back_offs"])
-            self._bounds.load(state.get("always_changed", ()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
@@ -411,6 +409,8 @@ class Scheduler:
             if observation.polled_at < lease.started_at:
                 return False
             del self._leases[page_id]
+            more = observation.cost / lease.page.cost - 1.0
+            self._hosts.fetched_more(lease.page.scope, max(more, 0.0), now)
             self._end(lease, self._hosts.poll_ended, now)
             for rate in lease.rates:
                 rate.correct(observation.cost - lease.page.cost, now)
@@ -585,7 +585,8 @@ class Scheduler:
             rate.spend(page.cost, now)
         self._leases[page_id] = _Lease(page, rates, now, now + self._lease)
         self._hosts.poll_begun(page.scope, now)
-        self._bounds.started(page_id)
+        if self._cell_rate in rates:
+            self._bounds.started(page_id)
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf

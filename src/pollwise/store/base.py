@@ -149,9 +149,9 @@ class StoreJournal(Protocol):
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
         """Watch these pages; the answer has them with their ids, in the order given.
 
-        A URL that is watched already keeps its id and history, and takes the new scope, weight,
-        cost and bounds. A URL that was removed gets a new id. `InputError` if a weight or cost is
-        not finite.
+        A URL that is watched already keeps its id and history, and takes the new scope, and
+        weight, cost and bounds as far as they are told. A URL that was removed gets a new id.
+        `InputError` if a weight or cost is not finite.
         """
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:

@@ -28,12 +28,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """A page to watch that has no id yet; the fields are those of `Page`."""
+    """A page to watch that has no id yet; the fields are those of `Page`.
+
+    What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
+    An interval of 0 takes back the bound that the page had of its own.
+    """
 
     url: str
     scope: str = ""
-    weight: float = 1.0
-    cost: float = 1.0
+    weight: float | None = None
+    cost: float | None = None
     longest_interval: float | None = None
     shortest_interval: float | None = None
 

@@ -19,12 +19,13 @@ _MARK = re.compile(r"(weight|cost|at-least|at-most)=(.*)", re.DOTALL)
 @dataclass(frozen=True, slots=True)
 class ListedUrl:
     """One line of a URL list: the canonical URL, what a change is worth, what a poll costs, and the
-    most and the least seconds between two polls (None: not told).
+    most and the least seconds between two polls; None: not told. An interval of 0 says that the
+    page has no such bound of its own any more.
     """
 
     url: str
-    weight: float = 1.0
-    cost: float = 1.0
+    weight: float | None = None
+    cost: float | None = None
     longest_interval: float | None = None
     shortest_interval: float | None = None
 
@@ -80,7 +81,7 @@ def read_url_list(path: Path) -> list[ListedUrl]:
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
     `at-least=1/day` and `at-most=1/hour` may follow the URL in any order, and a comment after ` #`.
-    `InputError` names file and line.
+    `at-least=` and `at-most=` take a bound back. `InputError` names file and line.
     """
     listed: dict[str, ListedUrl] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
@@ -151,17 +152,20 @@ def _entry(line: str) -> ListedUrl:
         if name in values:
             raise InputError(f"{name} is given twice; keep one of them")
         values[name] = value
-    longest, shortest = read_bounds(values.get("at-least"), values.get("at-most"))
+    taken_back = {name: 0.0 for name, value in values.items() if not value}
+    longest, shortest = read_bounds(values.get("at-least") or None, values.get("at-most") or None)
     return ListedUrl(
         canonical(url),
-        _number("weight", values.get("weight", "1")),
-        _number("cost", values.get("cost", "1")),
-        longest,
-        shortest,
+        _number("weight", values.get("weight")),
+        _number("cost", values.get("cost")),
+        taken_back.get("at-least", longest),
+        taken_back.get("at-most", shortest),
     )
 
 
-def _number(name: str, text: str) -> float:
+def _number(name: str, text: str | None) -> float | None:
+    if text is None:
+        return None
     try:
         value = float(text)
     except ValueError:

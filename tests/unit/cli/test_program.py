@@ -18,7 +18,7 @@ from pollwise.insight.knowledge import read_knowledge
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory, Version
+from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
 
 SITE = "http://a.example"
 
@@ -294,8 +294,7 @@ def test_explain_and_plan_tell_the_bounds(run, known):
             f"{SITE}/news", "a.example", longest_interval=7200.0, shortest_interval=60.0
         )
         store.add_pages([bounded], now=50.0)
-        always = {"rate": 1.0, "next_at": None, "hosts": [], "back_offs": []}
-        store.commit(Batch(scheduler=json.dumps(always | {"always_changed": [[0, 15]]})))
+        store.save_noise(0, Noise(changes_in_a_row=15))
     document = run("explain", f"{SITE}/news", "--db", known, "--json").document
     assert (document["changes_in_row"], document["slowed"]) == (15, False)
     assert document["earliest_poll_at"] is None

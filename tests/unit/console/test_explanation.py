@@ -34,8 +34,15 @@ AFTER_ONE_POLL = Explanation(
     due_at=86_400.0,
     rests_until=None,
     host_free_at=None,
+    earliest_poll_at=None,
+    latest_poll_at=None,
+    changes_in_row=0,
+    slowed=False,
+    host_limit=None,
+    host_limited_until=None,
     next_poll_at=86_400.0,
     recent=(FIRST,),
+    masked=(),
 )
 LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
 AFTER_MANY = replace(
@@ -71,6 +78,13 @@ def test_after_one_poll_nothing_is_made_up(shown):
     assert "recent polls first copy" in told
 
 
+def test_that_it_differs_at_every_poll_is_counted_once(shown):
+    slowed = replace(AFTER_MANY, index=0.5, changes_in_row=17, slowed=True)
+    told = shown(replace(slowed, earliest_poll_at=172_800.0))
+    assert told.count("the latest 17 all found a change") == 1
+    assert "it gets its share of the budget and no more, until 1970-01-03" in told
+
+
 def test_after_many_polls(shown):
     told = shown(AFTER_MANY)
     assert "polls 2,000, of which 30 found a change latest poll" in told
@@ -82,3 +96,8 @@ def test_after_many_polls(shown):
 def test_of_rates_far_apart_only_the_ends_are_told(shown):
     told = shown(replace(AFTER_MANY, changes_per_day_between=(0.01, 100.0)))
     assert "change rate every 100 days to 4.2 an hour (90 %)" in told
+
+
+def test_a_time_that_no_calendar_has_is_a_dash(shown):
+    told = shown(replace(AFTER_MANY, due_at=8.64e14, next_poll_at=-8.64e14))
+    assert "due (UTC) - next poll (UTC) - " in told

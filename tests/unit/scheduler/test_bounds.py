@@ -6,6 +6,7 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.events import Added, Tick
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.bounds import Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection
@@ -130,6 +131,12 @@ class TestAtLeast:
         # One poll in ten is left to the policy.
         assert set(gaps(times_of(made, 0))[-30:]) == {10.0}
 
+    def test_it_does_not_wait_for_a_policy_that_is_not_ready(self) -> None:
+        some = Scheduler(AwaitedPolicy(), Budget(1.0), first_copies=Budget(2.0))
+        some.restore((Page(0, seen_at=-9.0, longest_interval=5.0), Page(1, seen_at=-9.0)), None)
+        assert started(some.handle(Tick(0.0))) == [0]
+        assert started(some.handle(Tick(1.0))) == []
+
     def test_a_page_of_the_same_host_is_not_starved(self) -> None:
         watched = (Page(0, scope="h", longest_interval=0.1), Page(1, scope="h"))
         made = world(Scheduler(RoundRobin(), Budget(10.0)), watched)
@@ -218,6 +225,30 @@ class TestByDefault:
         assert 45 <= len(late) <= 51
         assert len(set(late)) == len(late)
 
+    def test_first_copies_beside_the_budget_do_not_void_its_shares(self) -> None:
+        """Whether pages are overdue by default or as a user wants."""
+        for longest, share in ((None, (4, 6)), (1.0, (44, 46))):
+            some = favouring(rate=1.0, first_copies=Budget(100.0))
+            late = tuple(
+                Page(n, seen_at=-100 * DAY, longest_interval=longest) for n in range(1, 101)
+            )
+            some.restore((Page(0, seen_at=0.0), *late), None)
+            made = World(some, at_once)
+            made.send(Added(0.0, tuple(Page(n) for n in range(200, 6000))))
+            made.run(50.0)
+            least, most = share
+            assert least <= sum(1 <= page_id <= 100 for _, page_id in made.polls) <= most
+
+    def test_pages_that_always_change_take_no_more(self) -> None:
+        """None of these is looked at once more at once."""
+        late = tuple(Page(n, seen_at=-100 * DAY, changes_in_a_row=14) for n in range(1, 101))
+        some = favouring(rate=1.0)
+        some.restore((Page(0, seen_at=0.0), *late), None)
+        made = World(some, at_once)
+        made.send(Tick(0.0))
+        made.run(50.0)
+        assert sum(page_id > 0 for _, page_id in made.polls) <= 6
+
     def test_without_automatic_bounds_there_is_none(self) -> None:
         made = world(favouring(Bounds(), rate=4.0 / DAY), pages(3))
         made.run(100 * DAY)
@@ -251,7 +282,7 @@ class TestAlwaysChanged:
 
         made = world(some, pages(10), answer)
         made.run(600.0)
-        assert some.bounds.changes_in_row(0) == 0
+        assert not some.bounds.is_slowed(0)
         assert gaps(times_of(made, 0))[-20:] == [1.0] * 20
 
     def test_a_page_that_changes_often_but_not_at_every_look_is_free_again(self) -> None:
@@ -287,8 +318,9 @@ class TestAlwaysChanged:
         made.run(45.0)
         seen_at = times_of(made, 0)[-1]
         again = favouring()
-        again.restore((Page(0, seen_at=seen_at), *pages(10)[1:]), some.state())
-        assert again.bounds.changes_in_row(0) == some.bounds.changes_in_row(0) > 12
+        changed = Page(0, seen_at=seen_at, changes_in_a_row=len(times_of(made, 0)) - 1)
+        again.restore((changed, *pages(10)[1:]), some.state())
+        assert again.bounds.is_slowed(0)
         later = World(again, self.clock)
         later.send(Tick(46.0))
         later.run(100.0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.scheduler.budgets import BudgetText, parse_budget
+from pollwise.scheduler.budgets import BudgetText, parse_budget, parse_interval
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
@@ -53,3 +53,10 @@ def test_any_text_is_a_budget_or_an_input_error(text):
     except InputError:
         return
     assert 0 < budget.rate < math.inf
+
+
+def test_less_than_a_poll_in_ten_years_is_none():
+    assert parse_interval("at-most", "0.000274/day") < 10 * 366 * 86_400.0
+    for text in ("0.00027/day", "0.0000000001/day", "1e-20/second"):
+        with pytest.raises(InputError, match=r"at-most .* is less than one poll in ten years"):
+            parse_interval("at-most", text)

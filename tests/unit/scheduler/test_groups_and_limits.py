@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.events import Added, HostBlocked, HostPaced
+from pollwise.events import Added, HostBlocked, HostPaced, Tick
 from pollwise.types import Page
 
-from .round_robin import World, at_once, pages, scheduler, steady, times_of
+from .round_robin import World, at_once, pages, polled, scheduler, steady, times_of
 
 DAY = 86_400.0
 
@@ -65,6 +65,17 @@ class TestLimits:
         for begin in (0.0, DAY / 2, DAY):
             within = sum(begin <= time < begin + DAY for time in times)
             assert math.floor(per_day) - 1 <= within <= math.ceil(per_day)
+
+    def test_a_poll_that_fetched_its_page_three_times_counts_as_three(self):
+        some = scheduler(rate=1.0, crawl_delay=1.0, limits={"a": 0.1})
+        some.handle(Added(0.0, [Page(0, scope="a", cost=2.0), Page(1, scope="a", cost=2.0)]))
+        some.handle(polled(3.0, 0, cost=6.0))
+        assert some.host_limited_until("a") == pytest.approx(30.0)
+        world = World(some, at_once)
+        world.send(Tick(4.0))
+        world.run(until=45.0)
+        # One that was cheaper than others, as nothing was new, still is a poll.
+        assert [time for time, _ in world.polls] == pytest.approx([30.0, 40.0])
 
     def test_other_hosts_go_on_meanwhile(self):
         some = scheduler(rate=1.0, crawl_delay=0.0, limits={"a": 1 / 3600})

@@ -109,10 +109,13 @@ def test_a_list(tmp_path):
 
 
 def test_bounds_in_a_list(tmp_path):
-    (tmp_path / "urls").write_text("http://h/a at-most=1/minute at-least=2/day\nhttp://h/b\n")
-    bounded, free = read_url_list(tmp_path / "urls")
+    (tmp_path / "urls").write_text(
+        "http://h/a at-most=1/minute at-least=2/day\nhttp://h/b\nhttp://h/c at-least= at-most=\n"
+    )
+    bounded, free, taken_back = read_url_list(tmp_path / "urls")
     assert (bounded.longest_interval, bounded.shortest_interval) == (43_200.0, 60.0)
     assert (free.longest_interval, free.shortest_interval) == (None, None)
+    assert (taken_back.longest_interval, taken_back.shortest_interval) == (0.0, 0.0)
 
 
 def test_an_empty_list(tmp_path):

@@ -22,6 +22,7 @@ class _Kind(NamedTuple):
 
 _INTEGER = frozenset({int})
 _REAL = frozenset({int, float})
+_LEAST = 5e-324
 _GREATEST = 1.7976931348623157e308
 _KINDS = {
     "whole": _Kind(_INTEGER, 0, 2**62),
@@ -31,7 +32,7 @@ _KINDS = {
     # The years 1 (which servers tell for "never") to 9999, which calendars can show.
     "time": _Kind(_REAL, -62_135_596_800.0, 253_402_300_799.0),
     "outcome": _Kind(_INTEGER, 0, 3),
-    "seconds": _Kind(_REAL, 0, _GREATEST),
+    "interval": _Kind(_REAL, _LEAST, _GREATEST),
     "number": _Kind(_REAL, -_GREATEST, _GREATEST),
     "text": _Kind(frozenset({str})),
     "bytes": _Kind(frozenset({bytes})),
@@ -42,7 +43,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
-    " seconds? seconds? text"
+    " interval? interval? text"
 )
 COLUMNS = {
     query: words.split()

@@ -10,13 +10,15 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth)
 VALUES
-    (:id, :url, :scope, :weight, :cost, :longest_interval, :shortest_interval, :added_at, :depth);
+    (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
+     NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth);
 
 -- name: update_page
--- A page that is watched already was added again: what was said last holds.
+-- A page that is watched already was added again: what was told last holds.
 UPDATE pages SET
-    scope = :scope, weight = :weight, cost = :cost,
-    longest_interval = :longest_interval, shortest_interval = :shortest_interval
+    scope = :scope, weight = COALESCE(:weight, weight), cost = COALESCE(:cost, cost),
+    longest_interval = NULLIF(COALESCE(:longest_interval, longest_interval), 0),
+    shortest_interval = NULLIF(COALESCE(:shortest_interval, shortest_interval), 0)
 WHERE id = :id;
 
 -- name: remove_page

@@ -32,6 +32,7 @@ def page_record(row: Row) -> PageRecord:
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:]
+    known_noise = unpack_noise(noise)
     return PageRecord(
         page=Page(
             page_id,
@@ -44,6 +45,7 @@ def page_record(row: Row) -> PageRecord:
             kind=kind_of(url),
             longest_interval=longest,
             shortest_interval=shortest,
+            changes_in_a_row=known_noise.changes_in_a_row,
         ),
         memory=PageMemory(
             _text(etag),
@@ -51,7 +53,7 @@ def page_record(row: Row) -> PageRecord:
             body_hash,
             text_hash,
             tuple(earlier.split()),
-            unpack_noise(noise),
+            known_noise,
         ),
         added_at=added_at,
         polled_at=polled_at,
@@ -76,13 +78,14 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
 
     `InputError` if weight or cost is not finite.
     """
-    if not (math.isfinite(page.weight) and math.isfinite(page.cost)):
-        raise InputError(f"{page.url}: weight {page.weight} and cost {page.cost} must be finite")
+    told = {"weight": page.weight, "cost": page.cost}
+    for name, value in told.items():
+        if value is not None and not math.isfinite(value):
+            raise InputError(f"{page.url}: {name} {value} must be finite")
     return {
         "url": page.url,
         "scope": page.scope,
-        "weight": page.weight,
-        "cost": page.cost,
+        **told,
         "longest_interval": page.longest_interval,
         "shortest_interval": page.shortest_interval,
         "added_at": added_at,

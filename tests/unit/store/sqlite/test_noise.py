@@ -62,7 +62,9 @@ def test_it_goes_with_the_polls_of_a_page(tmp_path: Path):
         seen = Observation(page.id, 5.0, Outcome.CHANGED)
         store.commit(Batch(polls=(PollResult(seen, PageMemory(noise=noise)),)))
     with Store.open(path) as store:
-        assert store.pages()[0].memory.noise == noise
+        [record] = store.pages()
+        assert record.memory.noise == noise
+        assert record.page.changes_in_a_row == 2
         store.save_noise(page.id, Noise())
         assert store.pages()[0].memory.noise == Noise()
 

@@ -25,6 +25,8 @@ from pollwise.store.records import (
 )
 from pollwise.types import Observation, Outcome, Page, PageMemory, StateDict, Version
 
+from .damage import put
+
 A, B, C = (NewPage(f"https://{name}.example/", f"{name}.example") for name in "abc")
 
 
@@ -98,14 +100,29 @@ class TestPages:
         assert record.page == Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0, site="shared")
         assert (record.added_at, record.polls) == (0.0, 1)
 
+    @pytest.mark.parametrize("bound", [0.0, -1.0, 9e999, "often"])
+    def test_a_bound_that_cannot_be_is_damage(self, store: Store, bound: float | str) -> None:
+        store.add_pages([A], now=0.0)
+        put(store.path, "UPDATE pages SET longest_interval = ?", bound)
+        with pytest.raises(StoreError, match="is damaged: restore a copy"):
+            store.pages()
+
+    def test_what_is_not_told_of_a_page_stays_as_it_was(self, store: Store) -> None:
+        [told] = store.add_pages([NewPage(A.url, A.scope, 3.0, 2.0, 86400.0, 60.0)], now=0.0)
+        assert store.add_pages([A], now=1.0) == [told]
+        [page] = store.add_pages([dataclasses.replace(A, cost=1.0, shortest_interval=0.0)], 2.0)
+        assert page == dataclasses.replace(told, cost=1.0, shortest_interval=None)
+
     def test_what_was_said_last_of_the_bounds_of_a_page_holds(self, store: Store) -> None:
         store.add_pages([A, B], now=0.0)
         bounded = dataclasses.replace(A, longest_interval=86400.0, shortest_interval=60.0)
         [page] = store.add_pages([bounded], now=1.0)
         assert (page.longest_interval, page.shortest_interval) == (86400.0, 60.0)
         assert [record.page.longest_interval for record in store.pages()] == [86400.0, None]
-        store.add_pages([A], now=2.0)
+        back = dataclasses.replace(A, longest_interval=0.0, shortest_interval=0.0)
+        store.add_pages([back], now=2.0)
         assert [record.page.shortest_interval for record in store.pages()] == [None, None]
+        assert [record.page.longest_interval for record in store.pages()] == [None, None]
 
     @pytest.mark.parametrize(
         "wrong", [dataclasses.replace(B, weight=math.inf), dataclasses.replace(B, cost=-math.inf)]
