@@ -26,7 +26,12 @@ _HOST = r"\[[0-9a-fA-F:.]+\](?::\d+)?|[^\s/:@]*\.[^\s/:@]*(?::\d+)?|[^\s/:@]+:\d
 _HEADER = re.compile(
     rf"(?:(?P<host>{_HOST}):[ \t]+)?(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?P<value>.*)", re.DOTALL
 )
-_SECRET = re.compile("auth|cookie|token|key|secret|passw|credential|session|sign|login", re.I)
+_SECRET = re.compile(
+    "auth|bearer|cookie|token|key|secret|passw|pwd|credential|session|sign|login", re.I
+)
+_SECRET_VALUE = re.compile(r"(bearer|basic|digest|negotiate|token)\s", re.I)
+_NEXT_NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*):\s")
+"""What a value begins with if another header stands in it, whose host was taken for a name."""
 _OURS = {
     "accept-encoding": "what pollwise can decode",
     "if-modified-since": "what pollwise remembers of a page",
@@ -55,11 +60,15 @@ _GROUP = re.compile("[A-Za-z0-9_-]+")
 
 
 class HeaderLine(NamedTuple):
-    """A header of requests to one host (with its port, if that is unusual); None: to all."""
+    """A header of requests to one host (with its port, if that is unusual); None: to all.
+
+    `is_secret`: it came from a file of secrets.
+    """
 
     host: str | None
     name: str
     value: str
+    is_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +116,7 @@ class FetchSettings:
         """The headers that are no secrets."""
         lines = [parse_header(text, "--header") for text in self.headers]
         for line in lines:
-            if _SECRET.search(line.name):
+            if _SECRET.search(line.name) or _SECRET_VALUE.match(line.value):
                 raise InputError(
                     f"--header {line.name}: that may be a secret, which would be seen by others and"
                     " stored; write the line into a file of yours and give it with --header-file"
@@ -197,6 +206,12 @@ def parse_header(text: str, place: str) -> HeaderLine:
         )
     if name.lower() in _OURS:
         raise InputError(f"{place}: {name} says {_OURS[name.lower()]}; leave it out")
+    following = None if found["host"] else _NEXT_NAME.match(value)
+    if following is not None and ("-" not in name or _SECRET.search(following[1])):
+        raise InputError(
+            f"{place}: its value begins with another header, {following[1]}; if {name} is a host,"
+            f" give its port, too: {name}:443: {following[1]}: VALUE"
+        )
     return HeaderLine(found["host"] and _host(found["host"], place), name, value)
 
 
@@ -245,7 +260,7 @@ def _host(text: str, place: str) -> str:
         raise InputError(f"{place}: {_shown(text)} is no host, such as example.org") from error
     if url.href != f"http://{url.host}/":
         raise InputError(f"{place}: {_shown(text)} is no host, such as example.org")
-    return url.host
+    return url.host.removesuffix(":443")  # that of https, as 80 is that of http
 
 
 def _shown(text: str) -> str:
