@@ -149,9 +149,9 @@ class CollectSettings(FetchSettings):
     `allow` and `deny` are regular expressions on URLs, `max_depth` counts links from a seed.
     `workers` is the number of processes that read responses. `keep` says which versions of pages
     are kept, as `parse_retention` reads it; `allow_private`: links may lead to any address, see
-    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any.
-    The store keeps all but `requests` and `workers`, which hold for one run. `InputError` for an
-    unusable budget, crawl delay, number of workers or `keep`.
+    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any,
+    `given_plain` those of http URLs among them. The store keeps all but `requests` and `workers`,
+    which hold for one run. `InputError` for an unusable budget, crawl delay, number of workers or `keep`.
     """
 
     budget: str = "1/second"
@@ -166,6 +166,7 @@ class CollectSettings(FetchSettings):
     keep: str = "all"
     allow_private: bool = False
     given: tuple[str, ...] = ()
+    given_plain: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)

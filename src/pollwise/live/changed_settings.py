@@ -8,7 +8,7 @@ from pollwise.settings import Settings
 
 __all__ = ["changes_of"]
 
-_SILENT = ("topic", "subject", "given", "requests", "workers", "parameters")
+_SILENT = ("topic", "subject", "given", "given_plain", "requests", "workers", "parameters")
 """What cannot change, is not kept, or is told with something else."""
 _BUDGETS = ("budget", "first_copies")
 _CONSEQUENCES = {

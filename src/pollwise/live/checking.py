@@ -19,7 +19,7 @@ from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
 from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
-from pollwise.web.urls import canonical, scope_of
+from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["PageCheck", "check_page"]
 
@@ -81,8 +81,12 @@ async def _check(
     address: str, memory: PageMemory, settings: WatchSettings, allow_private: bool
 ) -> PageCheck:
     make_poller = fetching(settings, read_own_headers(settings))
-    given = {scope_of(address)}
-    async with make_poller(LiveClock(), given=given, allow_private=allow_private) as poller:
+    async with make_poller(
+        LiveClock(),
+        given={scope_of(address)},
+        given_plain=plain_scopes([address]),
+        allow_private=allow_private,
+    ) as poller:
         results: list[FetchResult] = []
         try:
             why = await poller.robots_txt.refusal(address)

@@ -231,6 +231,7 @@ async def web_poller(
     own_headers: OwnHeaders | None = None,
     proxy: str | None = None,
     given: Container[str] = (),
+    given_plain: Container[str] = (),
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
     groups: Mapping[str, str] = MappingProxyType({}),
@@ -242,11 +243,10 @@ async def web_poller(
 
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
-    politeness scopes that the user named: see `HttpFetcher`, also for `timeout`, `max_bytes`,
-    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `by_address`:
-    hosts at one address wait for each other. `blocked_until` is
-    what the scheduler knows of a scope, which outlives a run: the time of `clock` until which it
-    wants to be left alone. The others: see `WebPoller`.
+    politeness scopes that the user named: see `HttpFetcher`, also for `given_plain`, `timeout`,
+    `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
+    `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
+    knows of a scope, which outlives a run: the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
     """
     async with (
         # Two, as large pages are common and large files of rules mean ill.
@@ -260,6 +260,7 @@ async def web_poller(
             own_headers=own_headers,
             proxy=proxy,
             given=given,
+            given_plain=given_plain,
             allow_private=allow_private,
             most_kept=most_polls(),
         ) as exchanges,

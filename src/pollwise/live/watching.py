@@ -121,6 +121,7 @@ async def _watch(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
             given={page.scope for page in watched},
+            given_plain={page.scope for page in watched if page.url.startswith("http:")},
             allow_private=settings.allow_private,
             shared_scopes=_shared_scopes(watched),
             blocked_until=session.scheduler.host_blocked_until,

@@ -56,12 +56,14 @@ def test_everything_else_that_is_kept_is_told() -> None:
         **dict.fromkeys(("allow", "deny"), ("x",)),
         **dict.fromkeys(("header_file", "cookie_file"), "some.file"),
         "user_agent": "robot/1.0",
+        "politeness": "address",
         "proxy": "http://proxy.example:3128",
         "headers": ("Accept-Language: de",),
         "groups": ("news=a.example,b.example",),
         "host_limits": ("a.example=200/day",),
     }
-    silent = {"topic", "subject", "given", "requests", "workers", "parameters", "objective", "keep"}
+    silent = {"topic", "subject", "given", "given_plain", "requests", "workers"}
+    silent |= {"parameters", "objective", "keep"}
     for settings in (WATCH, COLLECT):
         for field in fields(settings):
             if field.name not in silent:
