@@ -151,7 +151,8 @@ class CollectSettings(FetchSettings):
     are kept, as `parse_retention` reads it; `allow_private`: links may lead to any address, see
     `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any,
     `given_plain` those of http URLs among them. The store keeps all but `requests` and `workers`,
-    which hold for one run. `InputError` for an unusable budget, crawl delay, number of workers or `keep`.
+    which hold for one run. `InputError` for an unusable budget, crawl delay, number of workers or
+    `keep`.
     """
 
     budget: str = "1/second"

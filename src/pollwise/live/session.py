@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import StateError, StoreBusyError
+from pollwise.errors import InputError, StateError, StoreBusyError
 from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
@@ -42,7 +42,16 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["MakePoller", "Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
+__all__ = [
+    "MakePoller",
+    "Run",
+    "Session",
+    "fetching",
+    "opened",
+    "opened_again",
+    "run_until_stopped",
+    "web_poller",
+]
 
 T = TypeVar("T")
 
@@ -246,7 +255,8 @@ async def web_poller(
     politeness scopes that the user named: see `HttpFetcher`, also for `given_plain`, `timeout`,
     `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
     `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
-    knows of a scope, which outlives a run: the time of `clock` until which it wants to be left alone. The others: see `WebPoller`.
+    knows of a scope, which outlives a run: the time of `clock` until which it wants to be left
+    alone. The others: see `WebPoller`.
     """
     async with (
         # Two, as large pages are common and large files of rules mean ill.
@@ -322,6 +332,13 @@ def opened(db: Path, say: Callable[[str], None]) -> Store:
             if not told:
                 say(f"{error}; waiting for it")
             told = True
+
+
+def opened_again(db: Path, say: Callable[[str], None]) -> Store:
+    """`opened`, of a database that there is; `InputError` if there is none."""
+    if not db.exists():
+        raise InputError(f"there is no database {db}: --db names another one")
+    return opened(db, say)
 
 
 def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:

@@ -136,9 +136,9 @@ class HttpFetcher:
     `own_headers` go to hosts whose scopes are in `given`, and to no others; of those that are
     secret see `OwnHeaders`: `given_plain` are the scopes of which http URLs were given.
 
-    With `proxy` (its URL) all requests go through it, and it may have any address; what the name of a host means is then
-    looked up here and checked, but the proxy looks it up anew. `PostponedError` if the proxy cannot
-    be reached or wants a login.
+    With `proxy` (its URL) all requests go through it, and it may have any address; what the name of
+    a host means is then looked up here and checked, but the proxy looks it up anew.
+    `PostponedError` if the proxy cannot be reached or wants a login.
     """
 
     def __init__(
