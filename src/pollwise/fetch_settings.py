@@ -6,8 +6,8 @@ Nothing here is a secret, as all of it is stored: of what is secret, only the na
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 from ada_url import URL
 
@@ -85,6 +85,9 @@ class FetchSettings:
     `a.example=200/day`, or `@name=200/day` for a group. `InputError` for what cannot be used; files
     are not looked at.
     """
+
+    OF_ONE_RUN: ClassVar[tuple[str, ...]] = ()
+    """Fields that are not stored."""
 
     crawl_delay: float = 1.0
     user_agent: str = ""
@@ -173,6 +176,14 @@ class FetchSettings:
     def limit_rates(self) -> dict[str, float]:
         """By politeness scope, how many polls a second it may get at most."""
         return {scope: parse_budget(text).rate for scope, text in self.limit_texts().items()}
+
+    def recorded(self) -> dict[str, Any]:
+        """As the store keeps it, in JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name not in self.OF_ONE_RUN
+        }
 
     @classmethod
     def read_fields(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from pollwise.live.session import (
     web_poller,
 )
 from pollwise.relevance.topic import Topic, topic
-from pollwise.settings import CollectSettings, Settings, latest_settings
+from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
@@ -81,7 +81,7 @@ def collect_pages(
     response processor did. `say`: see `Session`. `InputError` and `StoreError` come before anything
     is changed; later, a `StoreError` ends the run.
     """
-    _admitted(seeds, _link_filter(CollectSettings(**told))({}))
+    _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
     def prepared(kept: Settings | None) -> tuple[OwnHeaders, dict[str, Any]]:
         """The user's headers, and all that was told; examples are fetched as pages will be."""
@@ -112,6 +112,9 @@ def collect_pages(
         agreed = replace(agreed, given=tuple(sorted(given)), given_plain=tuple(sorted(given_plain)))
         for change in changes_of(kept, agreed):
             say(change)
+        if kept is None:
+            # Whatever interrupts this one: from now on the database is that of a collection.
+            store.start_run(time.time(), agreed.recorded(), None)
         store.add_pages(pages, now=time.time())
         with make_display(agreed) as display:
             countdown = _Countdown(agreed.requests)
