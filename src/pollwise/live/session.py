@@ -99,20 +99,21 @@ class Session:
         compiles = not has_compiled(settings)
         is_new = scheduler is None and not store.has_learned()
         if isinstance(settings, WatchSettings) and is_new and compiles:
+            is_any_missing = any(record.outcome is None for record in self.records)
+            meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             say(
-                "the first run compiles, which takes about a minute; first copies are fetched"
-                " meanwhile, and learning starts after it"
+                f"the first run compiles, which takes about a minute{meanwhile} learning starts"
+                " after it"
             )
             self._awaited = AwaitedPolicy()
             self.scheduler = settings.scheduler(len(self.records), self._awaited)
         else:
             # What was compiled may be of no use any more, as on another processor.
             is_sure = compiles and scheduler is None
-            slow = threading.Timer(
-                0.0 if is_sure else _SILENT,
-                say,
-                ["getting ready: the first run compiles for about a minute"],
-            )
+            why = "the first run compiles for about a minute"
+            if not is_sure:
+                why = "what was compiled is loaded, or compiled anew, which takes about a minute"
+            slow = threading.Timer(0.0 if is_sure else _SILENT, say, [f"getting ready: {why}"])
             slow.daemon = True
             slow.start()
             try:
