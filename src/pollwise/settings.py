@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from pollwise.checks import require_share, require_whole
 from pollwise.errors import InputError, StoreError
 from pollwise.fetch_settings import FetchSettings
-from pollwise.objectives import objective
+from pollwise.objectives import Ephemeral, objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.relevance.topic import Topic
@@ -49,7 +49,7 @@ by what it has learned."""
 _NO_TOPIC = Topic()
 _NONE = "none"
 """No bound."""
-_CHECKED_TOGETHER = ("groups", "host_limits")
+_CHECKED_TOGETHER = ("groups", "host_limits", "objective", "parameters")
 
 
 def _budget(text: str, pages: int) -> Budget:
@@ -88,6 +88,11 @@ class WatchSettings(FetchSettings):
         parse_budget(self.first_copies)
         self._bounds()
         parse_retention(self.keep)
+        if self.parameters and self.objective != Ephemeral.name:
+            raise InputError(
+                f"--half-life is for --objective {Ephemeral.name}, not {self.objective}: give both"
+                " or neither"
+            )
         objective(self.objective, **self.parameters)
         require_share("watch", "revert_worth", self.revert_worth)
         require_share("watch", "not_modified_cost", self.not_modified_cost)
@@ -237,7 +242,7 @@ def latest_settings(store: StoreReader) -> Settings | None:
 def told_alone(told: Mapping[str, Any], db: Path) -> dict[str, Any]:
     """What was told that can be checked before the settings in the database are known, if any.
 
-    Limits may be for groups of the run before, and groups have hosts that it limited.
+    Limits may be for groups of the run before, and a half-life for its objective.
     """
     known_later = _CHECKED_TOGETHER if db.exists() else ()
     return {name: value for name, value in told.items() if name not in known_later}
