@@ -5,8 +5,8 @@ Nothing here is a secret, as all of it is stored: of what is secret, only the na
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 from ada_url import URL
 
@@ -26,7 +26,12 @@ _HOST = r"\[[0-9a-fA-F:.]+\](?::\d+)?|[^\s/:@]*\.[^\s/:@]*(?::\d+)?|[^\s/:@]+:\d
 _HEADER = re.compile(
     rf"(?:(?P<host>{_HOST}):[ \t]+)?(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?P<value>.*)", re.DOTALL
 )
-_SECRET = re.compile("auth|cookie|token|key|secret|passw|credential|session|sign|login", re.I)
+_SECRET = re.compile(
+    "auth|bearer|cookie|token|key|secret|passw|pwd|credential|session|sign|login", re.I
+)
+_SECRET_VALUE = re.compile(r"(bearer|basic|digest|negotiate|token)\s", re.I)
+_NEXT_NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*):\s")
+"""What a value begins with if another header stands in it, whose host was taken for a name."""
 _OURS = {
     "accept-encoding": "what pollwise can decode",
     "if-modified-since": "what pollwise remembers of a page",
@@ -55,11 +60,15 @@ _GROUP = re.compile("[A-Za-z0-9_-]+")
 
 
 class HeaderLine(NamedTuple):
-    """A header of requests to one host (with its port, if that is unusual); None: to all."""
+    """A header of requests to one host (with its port, if that is unusual); None: to all.
+
+    `is_secret`: it came from a file of secrets.
+    """
 
     host: str | None
     name: str
     value: str
+    is_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +85,9 @@ class FetchSettings:
     `a.example=200/day`, or `@name=200/day` for a group. `InputError` for what cannot be used; files
     are not looked at.
     """
+
+    OF_ONE_RUN: ClassVar[tuple[str, ...]] = ()
+    """Fields that are not stored."""
 
     crawl_delay: float = 1.0
     user_agent: str = ""
@@ -108,7 +120,7 @@ class FetchSettings:
         """The headers that are no secrets."""
         lines = [parse_header(text, "--header") for text in self.headers]
         for line in lines:
-            if _SECRET.search(line.name):
+            if _SECRET.search(line.name) or _SECRET_VALUE.match(line.value):
                 raise InputError(
                     f"--header {line.name}: that may be a secret, which would be seen by others and"
                     " stored; write the line into a file of yours and give it with --header-file"
@@ -166,6 +178,14 @@ class FetchSettings:
         """By politeness scope, how many polls a second it may get at most."""
         return {scope: parse_budget(text).rate for scope, text in self.limit_texts().items()}
 
+    def recorded(self) -> dict[str, Any]:
+        """As the store keeps it, in JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name not in self.OF_ONE_RUN
+        }
+
     @classmethod
     def read_fields(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """Those fields of the class that were stored, from JSON; the others keep their defaults."""
@@ -198,6 +218,12 @@ def parse_header(text: str, place: str) -> HeaderLine:
         )
     if name.lower() in _OURS:
         raise InputError(f"{place}: {name} says {_OURS[name.lower()]}; leave it out")
+    following = None if found["host"] else _NEXT_NAME.match(value)
+    if following is not None and ("-" not in name or _SECRET.search(following[1])):
+        raise InputError(
+            f"{place}: its value begins with another header, {following[1]}; if {name} is a host,"
+            f" give its port, too: {name}:443: {following[1]}: VALUE"
+        )
     return HeaderLine(found["host"] and _host(found["host"], place), name, value)
 
 
@@ -246,7 +272,7 @@ def _host(text: str, place: str) -> str:
         raise InputError(f"{place}: {_shown(text)} is no host, such as example.org") from error
     if url.href != f"http://{url.host}/":
         raise InputError(f"{place}: {_shown(text)} is no host, such as example.org")
-    return url.host
+    return url.host.removesuffix(":443")  # that of https, as 80 is that of http
 
 
 def _shown(text: str) -> str:

@@ -6,14 +6,14 @@ what it keeps, `latest_settings` reads it.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pollwise.checks import require_share, require_whole
 from pollwise.errors import InputError, StoreError
 from pollwise.fetch_settings import FetchSettings
-from pollwise.objectives import objective
+from pollwise.objectives import Ephemeral, objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.relevance.topic import Topic
@@ -33,6 +33,7 @@ __all__ = [
     "is_collection",
     "latest_settings",
     "read_settings",
+    "told_alone",
 ]
 
 _SEED = 0
@@ -48,8 +49,7 @@ by what it has learned."""
 _NO_TOPIC = Topic()
 _NONE = "none"
 """No bound."""
-_OF_ONE_RUN = ("requests", "workers")
-"""Settings of a collection that are not kept: when a run ends, and what its machine can do."""
+_CHECKED_TOGETHER = ("groups", "host_limits", "objective", "parameters")
 
 
 def _budget(text: str, pages: int) -> Budget:
@@ -88,6 +88,11 @@ class WatchSettings(FetchSettings):
         parse_budget(self.first_copies)
         self._bounds()
         parse_retention(self.keep)
+        if self.parameters and self.objective != Ephemeral.name:
+            raise InputError(
+                f"--half-life is for --objective {Ephemeral.name}, not {self.objective}: give both"
+                " or neither"
+            )
         objective(self.objective, **self.parameters)
         require_share("watch", "revert_worth", self.revert_worth)
         require_share("watch", "not_modified_cost", self.not_modified_cost)
@@ -127,13 +132,6 @@ class WatchSettings(FetchSettings):
         )
         return Bounds(math.inf if longest is None else longest, shortest or 0.0, automatic=True)
 
-    def recorded(self) -> dict[str, Any]:
-        """As the store keeps it, in JSON."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        }
-
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
         """From what the store kept; what earlier versions did not keep has its default."""
@@ -149,10 +147,13 @@ class CollectSettings(FetchSettings):
     `allow` and `deny` are regular expressions on URLs, `max_depth` counts links from a seed.
     `workers` is the number of processes that read responses. `keep` says which versions of pages
     are kept, as `parse_retention` reads it; `allow_private`: links may lead to any address, see
-    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any.
-    The store keeps all but `requests` and `workers`, which hold for one run. `InputError` for an
-    unusable budget, crawl delay, number of workers or `keep`.
+    `HttpFetcher`; `given` are the politeness scopes that were named as seeds, which may have any,
+    `given_plain` those of http URLs among them. The store keeps all but `requests` and `workers`,
+    which hold for one run. `InputError` for an unusable budget, crawl delay, number of workers or
+    `keep`.
     """
+
+    OF_ONE_RUN: ClassVar[tuple[str, ...]] = ("requests", "workers")
 
     budget: str = "1/second"
     topic: Topic = _NO_TOPIC
@@ -166,6 +167,7 @@ class CollectSettings(FetchSettings):
     keep: str = "all"
     allow_private: bool = False
     given: tuple[str, ...] = ()
+    given_plain: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)
@@ -193,16 +195,12 @@ class CollectSettings(FetchSettings):
             limits=self.limit_rates(),
         )
 
-    def recorded(self) -> dict[str, Any]:
-        """As the store keeps it."""
-        return {name: value for name, value in asdict(self).items() if name not in _OF_ONE_RUN}
-
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
         """From what the store kept; what earlier versions did not keep has its default."""
         kept = recorded["topic"]
         topic = Topic(tuple(kept["words"]), tuple(kept["examples"]), kept["judge"])
-        silent = ("topic", *_OF_ONE_RUN)
+        silent = ("topic", *cls.OF_ONE_RUN)
         told = {n: value for n, value in cls.read_fields(recorded).items() if n not in silent}
         return cls(topic=topic, **told)
 
@@ -239,6 +237,15 @@ def latest_settings(store: StoreReader) -> Settings | None:
         return read_settings(runs[-1].settings)
     except StoreError as error:
         raise StoreError(f"{store.path}: {error}") from error
+
+
+def told_alone(told: Mapping[str, Any], db: Path) -> dict[str, Any]:
+    """What was told that can be checked before the settings in the database are known, if any.
+
+    Limits may be for groups of the run before, and a half-life for its objective.
+    """
+    known_later = _CHECKED_TOGETHER if db.exists() else ()
+    return {name: value for name, value in told.items() if name not in known_later}
 
 
 def damaged_run(db: Path) -> StoreError:

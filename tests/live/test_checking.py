@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from itertools import count
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from aiohttp import web
 
 import pollwise
 from pollwise.errors import InputError, StoreError
+from pollwise.events import HostBlocked, Tick
 from pollwise.insight.noise import masked_parts
 from pollwise.live.checking import PageCheck, check_page
 from pollwise.live.recalling import recalling
 from pollwise.live.session import web_poller
 from pollwise.live.unmasking import unmask
+from pollwise.policies.awaited import AwaitedPolicy
+from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage
 from pollwise.types import MaskState, Outcome, Page, PageMemory
@@ -78,6 +82,27 @@ async def test_check_of_pages_that_cannot_be_had(site):
     assert refused.fetches == 0
     assert (await check(site.url("/error"))).error == "status 500"
     assert "/secret" not in site.paths
+
+
+async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path):
+    serve(site)
+    db, now = tmp_path / "pages.db", time.time()
+    with pytest.raises(InputError, match="there is no database"):
+        await check(site.url("/"), db)
+    with Store.open(db) as store:
+        [page] = store.add_pages([NewPage(site.url("/"), site.host)], now=now)
+        settings = WatchSettings(groups=(f"own={site.host}",))
+        store.start_run(now, settings.recorded(), None)
+        scheduler = settings.scheduler(1, AwaitedPolicy())
+        scheduler.restore([page], None)
+        scheduler.handle(Tick(now))
+        scheduler.handle(HostBlocked(now, site.host, now + 3600.0))
+        store.commit(Batch(scheduler=scheduler.state()))
+        with pytest.raises(StoreError, match="stop that process"):
+            await check(site.url("/"), db)
+    answer = await check(site.url("/"), db)
+    assert answer.error == "@own is busy: a request would wait too long for its turn"
+    assert site.asked == []
 
 
 async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tmp_path):

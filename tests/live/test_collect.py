@@ -15,7 +15,7 @@ import pytest
 import pollwise
 from pollwise.errors import StoreError
 from pollwise.live.collecting import _text_of
-from pollwise.settings import latest_settings
+from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
 from pollwise.testing.webserver import MisbehavingServer
@@ -199,6 +199,42 @@ async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):
     done = subprocess.run(watch, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert "holds a collection" in done.stderr
+
+
+async def test_a_first_run_that_is_interrupted_while_it_compiles_leaves_a_collection(tmp_path):
+    (tmp_path / "cache").mkdir()
+    words = ["--topic", "whales", "--seed", "http://127.0.0.1:9/", "--max-depth", "3"]
+    running = subprocess.Popen(
+        [*PROGRAM, "collect", *words],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    lines: list[str] = []
+    while "getting ready" not in "".join(lines[-1:]):
+        lines.append(await asyncio.to_thread(running.stderr.readline))
+    running.kill()
+    await finished(running)
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        settings, [seed] = latest_settings(store), store.pages()
+    assert seed.page.url == "http://127.0.0.1:9/"
+    assert isinstance(settings, CollectSettings)
+    assert (settings.subject, settings.max_depth) == ("whales", 3)
+
+
+async def test_a_limit_may_be_for_a_group_of_the_run_before(web, tmp_path):
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", "1"]
+    status, _, err = await finished(started(tmp_path, *words, "--group", "own=a.example"))
+    assert status == 0, err
+    words = ["--host-limit", "@own=2/day", "--requests", "1"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    assert "host-limit @own=2/day, before" in err
+    status, _, err = await finished(started(tmp_path, "--host-limit", "@none=2/day"))
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "there is no group none" in err
 
 
 async def test_seeds_that_cannot_be_reached_are_told(tmp_path):

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from pollwise.errors import PostponedError
-from pollwise.fetch_settings import FetchSettings
+from pollwise.fetch_settings import FetchSettings, HeaderLine
 from pollwise.live.collecting import _text_of
 from pollwise.live.session import fetching
 from pollwise.types import Outcome, Page, PageMemory
@@ -67,6 +67,21 @@ async def test_https_goes_through_a_tunnel_that_tells_the_proxy_no_secret(clock,
     assert f"Proxy-Authorization: {aiohttp.encode_basic_auth('we', 'us')}\r\n" in head
     assert "X-Own" not in head
     assert "\r\nAuthorization" not in head
+
+
+async def test_a_secret_header_does_not_follow_a_downgrade_to_plain_http(clock, proxy):
+    own = OwnHeaders([HeaderLine("example.org", "X-Token", "geheim", is_secret=True)])
+    proxy.refusal = "403 Forbidden"
+    for given_plain in ((), ("example.org",)):
+        async with HttpFetcher(
+            clock=clock,
+            given={"example.org"},
+            given_plain=given_plain,
+            own_headers=own,
+            proxy=proxy.url,
+        ) as fetcher:
+            await fetcher.fetch("http://example.org/a", NOTHING)
+        assert ("X-Token: geheim" in proxy.heads[-1]) == bool(given_plain)
 
 
 async def test_a_redirect_to_this_machine_is_refused_behind_a_proxy_too(

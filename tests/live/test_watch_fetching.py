@@ -117,6 +117,7 @@ async def test_a_file_that_is_gone_is_said_before_anything_is_asked(runs, site, 
     assert status == 2
     assert text.count("\n") == 1
     assert f"--header-file {tmp_path / 'missing'}: cannot be read" in text
+    assert list(tmp_path.iterdir()) == []
     assert site.asked == []
 
 

@@ -20,6 +20,8 @@ from pollwise.fetch_settings import FetchSettings, HeaderLine, parse_header
         ("[::1]:8080: X-A: b", HeaderLine("[::1]:8080", "X-A", "b")),
         ("localhost: Referer: http://a/", HeaderLine("localhost", "Referer", "http://a/")),
         ("X-A: b: c", HeaderLine(None, "X-A", "b: c")),
+        ("intranet:443: X-A: b", HeaderLine("intranet", "X-A", "b")),
+        ("Example.org:80: X-A: b", HeaderLine("example.org", "X-A", "b")),
         ("Referer: https://example.org/", HeaderLine(None, "Referer", "https://example.org/")),
     ],
 )
@@ -43,6 +45,10 @@ def test_no_header_has_a_character_that_would_begin_another(name: str, bad: str,
         ({"headers": ("X-Api-Key: geheim",)}, "--header-file"),
         ({"headers": ("example.org: Cookie: geheim",)}, "--header-file"),
         ({"headers": ("Authorization: geheim\r\nX: y",)}, "one line of printable ASCII"),
+        ({"headers": ("intranet: Authorization: Bearer geheim",)}, "if intranet is a host"),
+        ({"headers": ("my-host: X-Token: geheim",)}, "my-host:443: X-Token: VALUE"),
+        ({"headers": ("intranet: Accept-Language: geheim",)}, "if intranet is a host"),
+        ({"headers": ("X-A: Bearer geheim",)}, "--header-file"),
         ({"headers": ("geheim",)}, "NAME: VALUE"),
         ({"headers": ("User-Agent: geheim",)}, "--user-agent"),
         ({"headers": ("Host: geheim",)}, "leave it out"),
@@ -83,6 +89,15 @@ def test_hosts_of_a_group_have_its_scope_and_limits_are_by_scope() -> None:
     assert settings.group_scopes() == {"a.example": "@news", "b.example:8080": "@news"}
     assert settings.limit_rates() == {"@news": 48 / 86400, "c.example": 1.0}
     assert settings.limit_texts() == {"@news": "48/day", "c.example": "3600/hour"}
+
+
+@pytest.mark.parametrize("port", [":80", ":443", ""])
+def test_the_port_of_http_and_that_of_https_are_left_out(port: str) -> None:
+    settings = FetchSettings(
+        groups=(f"news=a.example{port},[::1]{port}",), host_limits=(f"c.example{port}=1/hour",)
+    )
+    assert set(settings.group_scopes()) == {"a.example", "[::1]"}
+    assert set(settings.limit_texts()) == {"c.example"}
 
 
 def test_they_come_back_from_json_as_they_were() -> None:

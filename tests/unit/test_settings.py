@@ -2,11 +2,12 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from pollwise.cli.options import ObjectiveName, objective_told
 from pollwise.errors import InputError, StoreError
 from pollwise.objectives import Ephemeral
 from pollwise.relevance.topic import topic
@@ -16,6 +17,7 @@ from pollwise.settings import (
     is_collection,
     latest_settings,
     read_settings,
+    told_alone,
 )
 from pollwise.store import Store
 from pollwise.types import Page
@@ -146,3 +148,15 @@ def test_bounds_hold_for_the_pages_that_say_nothing_else() -> None:
     scheduler.restore([Page(0), Page(1, longest_interval=3600.0, shortest_interval=60.0)], None)
     assert scheduler.bounds.intervals(0) == (0.0, 86400.0)
     assert scheduler.bounds.intervals(1) == (60.0, 3600.0)
+
+
+def test_a_half_life_alone_is_for_an_objective_of_the_run_before(tmp_path) -> None:
+    told = objective_told(None, 3.0)
+    before = WatchSettings(**objective_told(ObjectiveName.ephemeral, 6.0))
+    assert replace(before, **told).parameters == told["parameters"]
+    for settings in (WatchSettings(), WatchSettings(objective="delay")):
+        with pytest.raises(InputError, match="--objective ephemeral, not"):
+            replace(settings, **told)
+    (tmp_path / "pages.db").touch()
+    assert told_alone(told, tmp_path / "pages.db") == {}
+    assert told_alone(told, tmp_path / "new.db") == told

@@ -94,8 +94,8 @@ NetrcOption = Annotated[
     typer.Option(
         "--netrc/--no-netrc",
         rich_help_panel="Fetching",
-        help="Log in at hosts of the URLs that you give by your netrc file (NETRC or ~/.netrc),"
-        " over https only.",
+        help="Log in at hosts of the URLs that you give, over https or to this machine only, and at"
+        " the proxy, by your netrc file (NETRC or ~/.netrc).",
     ),
 ]
 ProxyOption = Annotated[
@@ -187,11 +187,15 @@ def parameters_of(objective: ObjectiveName, half_life: float | None) -> dict[str
 
 
 def objective_told(objective: ObjectiveName | None, half_life: float | None) -> dict[str, Any]:
-    """The settings that `--objective` and `--half-life` name; neither was given: none."""
-    if objective is None and half_life is None:
-        return {}
-    named = ObjectiveName.ephemeral if objective is None else objective
-    return {"objective": named.value, "parameters": parameters_of(named, half_life)}
+    """The settings that `--objective` and `--half-life` name; neither was given: none.
+
+    A half-life alone is for the objective of the run before, if that has one.
+    """
+    if objective is None:
+        if half_life is None:
+            return {}
+        return {"parameters": parameters_of(ObjectiveName.ephemeral, half_life)}
+    return {"objective": objective.value, "parameters": parameters_of(objective, half_life)}
 
 
 def fetching_told(

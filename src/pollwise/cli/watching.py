@@ -181,7 +181,11 @@ def check(
     url: Annotated[str, typer.Argument(help="Any page.")],
     db: Annotated[
         Path | None,
-        typer.Option("--db", help="A database that watches the page: its masks, its latest copy."),
+        typer.Option(
+            "--db",
+            help="A database that watches the page: its settings, masks and latest copy. Not while"
+            " its watch runs.",
+        ),
     ] = None,
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
@@ -190,7 +194,7 @@ def check(
     from pollwise.console.checking import print_check
     from pollwise.live.checking import check_page
 
-    answer = check_page(url, db, allow_private=bool(allow_private))
+    answer = check_page(url, db, allow_private=bool(allow_private), say=notify)
     if as_json:
         print_json(answer)
     else:

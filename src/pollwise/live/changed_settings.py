@@ -1,5 +1,6 @@
 """What a run is told anew, in words, and what becomes of what was learned."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -8,9 +9,11 @@ from pollwise.settings import Settings
 
 __all__ = ["changes_of"]
 
-_SILENT = ("topic", "subject", "given", "requests", "workers", "parameters")
+_SILENT = ("topic", "subject", "given", "given_plain", "requests", "workers", "parameters")
 """What cannot change, is not kept, or is told with something else."""
 _BUDGETS = ("budget", "first_copies")
+_OPTIONS = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
+"""Fields that are not named as their options."""
 _CONSEQUENCES = {
     "budget": "what was learned is kept",
     "objective": "what was learned of the pages is kept, the price of a poll is found anew",
@@ -27,9 +30,10 @@ def changes_of(before: Settings | None, now: Settings) -> Iterator[str]:
         if field.name in _SILENT or _is_same(field.name, before, now):
             continue
         consequence = _CONSEQUENCES.get(field.name)
+        option = _OPTIONS.get(field.name, field.name.replace("_", "-"))
         yield (
-            f"{field.name.replace('_', '-')} {_shown(field.name, now)}, before"
-            f" {_shown(field.name, before)}" + (f"; {consequence}" if consequence else "")
+            f"{option} {_shown(field.name, now)}, before {_shown(field.name, before)}"
+            + (f"; {consequence}" if consequence else "")
         )
 
 
@@ -42,10 +46,10 @@ def _is_same(name: str, before: object, now: object) -> bool:
 def _shown(name: str, settings: object) -> str:
     value = getattr(settings, name)
     if name == "objective":
-        parameters = getattr(settings, "parameters", {})
-        named = ", ".join(f"{key} {number:.3g}/s" for key, number in parameters.items())
-        return f"{value} ({named})" if named else str(value)
-    if value is None or value == ():
+        decay = getattr(settings, "parameters", {}).get("decay")
+        half_life = "" if decay is None else f" (half-life {math.log(2) / decay / 3600:.3g} hours)"
+        return f"{value}{half_life}"
+    if value in (None, (), ""):
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"

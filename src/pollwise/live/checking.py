@@ -1,14 +1,17 @@
 """`pollwise check`: what a poll sees of a page, and what of it is noise."""
 
 import asyncio
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pollwise.errors import InputError, PostponedError
+from pollwise.errors import InputError, PostponedError, StateError
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.live.clock import LiveClock
-from pollwise.live.session import fetching
-from pollwise.settings import WatchSettings, latest_settings
+from pollwise.live.session import fetching, opened_again
+from pollwise.policies.awaited import AwaitedPolicy
+from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.store import Store
 from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.change import compare
@@ -19,7 +22,7 @@ from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
 from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
-from pollwise.web.urls import canonical, scope_of
+from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["PageCheck", "check_page"]
 
@@ -57,32 +60,56 @@ class PageCheck:
     restless: tuple[str, ...]
 
 
-def check_page(url: str, db: Path | None, *, allow_private: bool = False) -> PageCheck:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a database knows of a page: how it is fetched, and until when not."""
+
+    memory: PageMemory = field(default_factory=PageMemory)
+    settings: WatchSettings = field(default_factory=WatchSettings)
+    blocked_until: Callable[[str], float] = lambda scope: 0.0
+
+
+def check_page(
+    url: str, db: Path | None, *, allow_private: bool = False, say: Callable[[str], None] = print
+) -> PageCheck:
     """Fetch a page two or three times, as a poll would, and tell what it says; keep nothing.
 
     With a database, as its watch fetches, by the masks and against the latest copy that it has of
-    the page; `InputError` if it does not watch it.
+    the page; `InputError` if it does not watch it. `StoreError` while the watch runs, and none can
+    begin meanwhile: two that ask a host know nothing of each other's pace. `say`: see `opened`.
     """
     address = canonical(url)
-    memory, settings = (PageMemory(), WatchSettings()) if db is None else _known(db, address)
-    allow_private = allow_private or settings.allow_private
-    return asyncio.run(_check(address, memory, settings, allow_private))
+    if db is None:
+        return asyncio.run(_check(address, _Known(), allow_private))
+    with opened_again(db, say) as store:
+        return asyncio.run(_check(address, _known(store, address), allow_private))
 
 
-def _known(db: Path, address: str) -> tuple[PageMemory, WatchSettings]:
-    with Store.open_readonly(db) as store:
-        record, settings = store.find_page(address), latest_settings(store)
+def _known(store: Store, address: str) -> _Known:
+    record, settings = store.find_page(address), latest_settings(store)
     if record is None:
-        raise InputError(f"{address} is not watched in {db}: leave out --db")
-    return record.memory, settings if isinstance(settings, WatchSettings) else WatchSettings()
+        raise InputError(f"{address} is not watched in {store.path}: leave out --db")
+    if not isinstance(settings, WatchSettings):
+        return _Known(record.memory)
+    scheduler = settings.scheduler(1, AwaitedPolicy())  # it chooses no page
+    try:
+        scheduler.restore([record.page], store.scheduler_state())
+    except StateError as error:
+        raise damaged_run(store.path) from error
+    scheduler.begin(time.time())
+    return _Known(record.memory, settings, scheduler.host_blocked_until)
 
 
-async def _check(
-    address: str, memory: PageMemory, settings: WatchSettings, allow_private: bool
-) -> PageCheck:
+async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
+    memory, settings = known.memory, known.settings
     make_poller = fetching(settings, read_own_headers(settings))
-    given = {scope_of(address)}
-    async with make_poller(LiveClock(), given=given, allow_private=allow_private) as poller:
+    async with make_poller(
+        LiveClock(),
+        given={scope_of(address)},
+        given_plain=plain_scopes([address]),
+        allow_private=allow_private or settings.allow_private,
+        blocked_until=known.blocked_until,
+    ) as poller:
         results: list[FetchResult] = []
         try:
             why = await poller.robots_txt.refusal(address)

@@ -31,14 +31,14 @@ from pollwise.live.session import (
     web_poller,
 )
 from pollwise.relevance.topic import Topic, topic
-from pollwise.settings import CollectSettings, Settings, latest_settings
+from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.reading.page_parser import parse_page
-from pollwise.web.urls import canonical, scope_of
+from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
 
@@ -81,7 +81,7 @@ def collect_pages(
     response processor did. `say`: see `Session`. `InputError` and `StoreError` come before anything
     is changed; later, a `StoreError` ends the run.
     """
-    _admitted(seeds, _link_filter(CollectSettings(**told))({}))
+    _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
     def prepared(kept: Settings | None) -> tuple[OwnHeaders, dict[str, Any]]:
         """The user's headers, and all that was told; examples are fetched as pages will be."""
@@ -108,9 +108,13 @@ def collect_pages(
         link_filter = _link_filter(agreed)
         pages = _admitted(seeds, link_filter({}))
         given = {*agreed.given, *(page.scope for page in pages)}
-        agreed = replace(agreed, given=tuple(sorted(given)))
+        given_plain = {*agreed.given_plain, *plain_scopes(page.url for page in pages)}
+        agreed = replace(agreed, given=tuple(sorted(given)), given_plain=tuple(sorted(given_plain)))
         for change in changes_of(kept, agreed):
             say(change)
+        if kept is None:
+            # Whatever interrupts this one: from now on the database is that of a collection.
+            store.start_run(time.time(), agreed.recorded(), None)
         store.add_pages(pages, now=time.time())
         with make_display(agreed) as display:
             countdown = _Countdown(agreed.requests)
@@ -160,6 +164,7 @@ async def _collect(
             session.clock,
             follow_redirects=False,
             given=settings.given,
+            given_plain=settings.given_plain,
             allow_private=settings.allow_private,
             blocked_until=session.scheduler.host_blocked_until,
         ) as web,
@@ -245,7 +250,8 @@ async def _fetched(url: str, make_poller: MakePoller) -> Version:
         page = Page(0, canonical(url), scope_of(url))
     except InputError as error:
         raise InputError(f"topic: the example {error}") from error
-    async with make_poller(LiveClock(), given={page.scope}) as poller:
+    given_plain = plain_scopes([page.url])
+    async with make_poller(LiveClock(), given={page.scope}, given_plain=given_plain) as poller:
         result = (await poller.poll(page, PageMemory())).result
     if result.version is None:
         why = result.error or "there is no such page"

@@ -10,8 +10,8 @@ from pollwise.store.records import PageRecord
 
 __all__ = ["first_copies_told"]
 
-_SECONDS_OF_A_POLL = 1.2
-"""Between two polls of a host that answers soon: a second of politeness, and the answer."""
+_ANSWER = 0.2
+"""Seconds that a host takes which answers soon."""
 _SHORT = 10.0
 """Seconds of which nothing need be said."""
 _UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
@@ -26,10 +26,19 @@ def first_copies_told(records: Iterable[PageRecord], settings: WatchSettings) ->
     records = list(records)
     texts = settings.first_copies, settings.budget
     rate = max(parse_budget(text).total(len(records)) for text in texts) if records else math.inf
-    by_scope = Counter(record.page.scope for record in records if record.outcome is None)
+    groups, limits = settings.group_scopes(), settings.limit_rates()
+    scopes = (record.page.scope for record in records if record.outcome is None)
+    by_scope = Counter(groups.get(scope, scope) for scope in scopes)
     pages = by_scope.total()
-    busiest = max(by_scope.values(), default=0)
-    seconds = max(pages / rate, busiest * _SECONDS_OF_A_POLL)
+    apart = settings.crawl_delay + _ANSWER
+    busiest = max(
+        (
+            (count - 1) * max(apart, 1 / limits.get(scope, math.inf))
+            for scope, count in by_scope.items()
+        ),
+        default=0.0,
+    )
+    seconds = max(pages / rate, busiest)
     if seconds <= _SHORT:
         return None
     return f"first copies of {pages:,d} pages: about {_in_words(seconds)}"

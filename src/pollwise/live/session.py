@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import StateError, StoreBusyError
+from pollwise.errors import InputError, StateError, StoreBusyError
 from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
@@ -42,7 +42,16 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-__all__ = ["MakePoller", "Run", "Session", "fetching", "opened", "run_until_stopped", "web_poller"]
+__all__ = [
+    "MakePoller",
+    "Run",
+    "Session",
+    "fetching",
+    "opened",
+    "opened_again",
+    "run_until_stopped",
+    "web_poller",
+]
 
 T = TypeVar("T")
 
@@ -90,20 +99,21 @@ class Session:
         compiles = not has_compiled(settings)
         is_new = scheduler is None and not store.has_learned()
         if isinstance(settings, WatchSettings) and is_new and compiles:
+            is_any_missing = any(record.outcome is None for record in self.records)
+            meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             say(
-                "the first run compiles, which takes about a minute; first copies are fetched"
-                " meanwhile, and learning starts after it"
+                f"the first run compiles, which takes about a minute{meanwhile} learning starts"
+                " after it"
             )
             self._awaited = AwaitedPolicy()
             self.scheduler = settings.scheduler(len(self.records), self._awaited)
         else:
             # What was compiled may be of no use any more, as on another processor.
             is_sure = compiles and scheduler is None
-            slow = threading.Timer(
-                0.0 if is_sure else _SILENT,
-                say,
-                ["getting ready: the first run compiles for about a minute"],
-            )
+            why = "the first run compiles for about a minute"
+            if not is_sure:
+                why = "what was compiled is loaded, or compiled anew, which takes about a minute"
+            slow = threading.Timer(0.0 if is_sure else _SILENT, say, [f"getting ready: {why}"])
             slow.daemon = True
             slow.start()
             try:
@@ -231,6 +241,7 @@ async def web_poller(
     own_headers: OwnHeaders | None = None,
     proxy: str | None = None,
     given: Container[str] = (),
+    given_plain: Container[str] = (),
     allow_private: bool = False,
     shared_scopes: Container[str] = (),
     groups: Mapping[str, str] = MappingProxyType({}),
@@ -242,11 +253,11 @@ async def web_poller(
 
     Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
     `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
-    politeness scopes that the user named: see `HttpFetcher`, also for `timeout`, `max_bytes`,
-    `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`. `by_address`:
-    hosts at one address wait for each other. `blocked_until` is
-    what the scheduler knows of a scope, which outlives a run: the time of `clock` until which it
-    wants to be left alone. The others: see `WebPoller`.
+    politeness scopes that the user named: see `HttpFetcher`, also for `given_plain`, `timeout`,
+    `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
+    `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
+    knows of a scope, which outlives a run: the time of `clock` until which it wants to be left
+    alone. The others: see `WebPoller`.
     """
     async with (
         # Two, as large pages are common and large files of rules mean ill.
@@ -260,6 +271,7 @@ async def web_poller(
             own_headers=own_headers,
             proxy=proxy,
             given=given,
+            given_plain=given_plain,
             allow_private=allow_private,
             most_kept=most_polls(),
         ) as exchanges,
@@ -321,6 +333,13 @@ def opened(db: Path, say: Callable[[str], None]) -> Store:
             if not told:
                 say(f"{error}; waiting for it")
             told = True
+
+
+def opened_again(db: Path, say: Callable[[str], None]) -> Store:
+    """`opened`, of a database that there is; `InputError` if there is none."""
+    if not db.exists():
+        raise InputError(f"there is no database {db}: --db names another one")
+    return opened(db, say)
 
 
 def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.insight.noise import set_masks
-from pollwise.live.session import opened
+from pollwise.live.session import opened_again
 from pollwise.types import MaskState
 from pollwise.web.urls import canonical
 
@@ -20,9 +20,7 @@ def unmask(db: Path, url: str, number: int | None, say: Callable[[str], None]) -
     also while another process watches the pages. `say`: see `Session`.
     """
     address = canonical(url)
-    if not db.exists():
-        raise InputError(f"there is no database {db}: --db names another one")
-    with opened(db, say) as store:
+    with opened_again(db, say) as store:
         record = store.find_page(address)
         if record is None:
             raise InputError(f"{address} is not watched in {db}")

@@ -18,7 +18,7 @@ from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
 from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings, is_collection, latest_settings
+from pollwise.settings import WatchSettings, is_collection, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
@@ -76,9 +76,9 @@ def watch_pages(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
         )
-    # Limits may name groups that were told before: those two are checked together, below.
-    apart = {name for name in ("groups", "host_limits") if db.exists()}
-    WatchSettings(**{name: value for name, value in told.items() if name not in apart})
+    first = WatchSettings(**told_alone(told, db))
+    # Before there is a file, as theirs may be out of reach.
+    own_headers = None if db.exists() else read_own_headers(first)
     with opened(db, say) as store:
         if is_collection(store):
             raise InputError(
@@ -87,7 +87,7 @@ def watch_pages(
             )
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
-        own_headers = read_own_headers(settings)
+        own_headers = own_headers or read_own_headers(settings)
         for change in changes_of(before, settings):
             say(change)
         if changed := _add(store, pages):
@@ -123,6 +123,7 @@ async def _watch(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
             given={page.scope for page in watched},
+            given_plain={page.scope for page in watched if page.url.startswith("http:")},
             allow_private=settings.allow_private,
             shared_scopes=_shared_scopes(watched),
             blocked_until=session.scheduler.host_blocked_until,

@@ -133,10 +133,12 @@ class HttpFetcher:
     in `given`; with `allow_private` all hosts may have any address. Connections are kept open to
     about `most_kept` hosts at most.
 
-    `own_headers` go to hosts whose scopes are in `given`, and to no others. With `proxy` (its URL)
-    all requests go through it, and it may have any address; what the name of a host means is then
-    looked up here and checked, but the proxy looks it up anew. `PostponedError` if the proxy cannot
-    be reached or wants a login.
+    `own_headers` go to hosts whose scopes are in `given`, and to no others; of those that are
+    secret see `OwnHeaders`: `given_plain` are the scopes of which http URLs were given.
+
+    With `proxy` (its URL) all requests go through it, and it may have any address; what the name of
+    a host means is then looked up here and checked, but the proxy looks it up anew.
+    `PostponedError` if the proxy cannot be reached or wants a login.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class HttpFetcher:
         connect_timeout: float = 10.0,
         max_bytes: int = MAX_BYTES,
         given: Container[str] = (),
+        given_plain: Container[str] = (),
         allow_private: bool = False,
         most_kept: int = _MAX_KEPT,
         own_headers: OwnHeaders | None = None,
@@ -159,6 +162,7 @@ class HttpFetcher:
         self._connect_timeout = min(connect_timeout, timeout)
         self._max_bytes = max_bytes
         self._given = given
+        self._given_plain = given_plain
         self._allow_private = allow_private
         self._most_kept = most_kept
         self._own_headers = OwnHeaders() if own_headers is None else own_headers
@@ -266,9 +270,12 @@ class HttpFetcher:
     def _sent_along(self, target: str) -> dict[str, str]:
         """The user's headers, and those for the proxy if it reads this request itself."""
         by_proxy = self._proxy is not None
-        headers = {}
-        if scope_of(target) in self._given:
-            headers = self._own_headers.of(target, self._clock(), by_proxy=by_proxy)
+        headers, scope = {}, scope_of(target)
+        if scope in self._given:
+            may_be_plain = scope in self._given_plain
+            headers = self._own_headers.of(
+                target, self._clock(), by_proxy=by_proxy, may_be_plain=may_be_plain
+            )
         return headers if target.startswith("https:") else headers | self._proxy_headers
 
     async def _read(

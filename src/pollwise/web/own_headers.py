@@ -34,10 +34,11 @@ _Login = tuple[str, str]
 class OwnHeaders:
     """What a user wants to be sent along with requests.
 
-    `lines` with a host are for that host (and its port) only, those without for any. `cookies` go
-    where RFC 6265 section 5.4 has them; none that servers set is ever kept. `logins` (user name and
-    password by host name) go by HTTP Basic, over https or to this machine only; a line with the
-    header Authorization comes before them.
+    `lines` with a host are for that host (and its port) only, those without for any. Secret ones go
+    over https, to this machine, or where plain HTTP was asked for. `cookies` go where RFC 6265
+    section 5.4 has them; none that servers set is ever kept. `logins` (user name and password by
+    host name) go by HTTP Basic, over https or to this machine only; a line with the header
+    Authorization comes before them.
     """
 
     def __init__(
@@ -52,10 +53,13 @@ class OwnHeaders:
         self._cookies = sorted(cookies, key=lambda cookie: -len(cookie.path))
         self._logins = {} if logins is None else logins
 
-    def of(self, url: str, now: float, *, by_proxy: bool) -> dict[str, str]:
+    def of(
+        self, url: str, now: float, *, by_proxy: bool, may_be_plain: bool = False
+    ) -> dict[str, str]:
         """The headers of a request to `url` (canonical) at the time `now`, in seconds.
 
-        `by_proxy`: it is made by a proxy, so that nothing stays on this machine.
+        `by_proxy`: it is made by a proxy, so that nothing stays on this machine. `may_be_plain`:
+        the user gave URLs of this host that begin with http.
         """
         parsed = URL(url)
         headers: CIMultiDict[str] = CIMultiDict()
@@ -68,7 +72,8 @@ class OwnHeaders:
         if fitting := [c for c in self._cookies if _fits(c, parsed, now)]:
             headers["Cookie"] = "; ".join(f"{c.name}={c.value or ''}" for c in fitting)
         for line in self._lines:
-            if line.host is None or line.host == parsed.host:
+            is_safe = is_private or may_be_plain or not line.is_secret
+            if is_safe and line.host in (None, parsed.host):
                 headers[line.name] = line.value
         return dict(headers)
 
@@ -103,7 +108,7 @@ def _header_lines(path: Path) -> list[HeaderLine]:
                 f"{place}: {line.name} names no host; write HOST: NAME: VALUE, where HOST has a dot"
                 " or a port, so that it is sent nowhere else"
             )
-        lines.append(line)
+        lines.append(line._replace(is_secret=True))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,15 @@ from ada_url import URL
 from pollwise.errors import InputError
 from pollwise.scheduler.bounds import read_bounds
 
-__all__ = ["ListedUrl", "canonical", "joined", "origin_of", "read_url_list", "scope_of"]
+__all__ = [
+    "ListedUrl",
+    "canonical",
+    "joined",
+    "origin_of",
+    "plain_scopes",
+    "read_url_list",
+    "scope_of",
+]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _MARK = re.compile(r"(weight|cost|at-least|at-most)=(.*)", re.DOTALL)
@@ -63,6 +72,11 @@ def scope_of(url: str) -> str:
     'example.org:8443'
     """
     return _parse(url).host
+
+
+def plain_scopes(urls: Iterable[str]) -> frozenset[str]:
+    """The politeness scopes of those of these canonical URLs that go over plain HTTP."""
+    return frozenset(scope_of(url) for url in urls if url.startswith("http:"))
 
 
 def origin_of(url: str) -> str:

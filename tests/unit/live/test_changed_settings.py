@@ -4,9 +4,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from pollwise.cli.options import ObjectiveName, parameters_of
 from pollwise.live.changed_settings import changes_of
 from pollwise.settings import CollectSettings, Settings, WatchSettings
 
+EPHEMERAL = ObjectiveName.ephemeral
 WATCH, COLLECT = WatchSettings(budget="20/hour"), CollectSettings()
 
 
@@ -25,12 +27,13 @@ WATCH, COLLECT = WatchSettings(budget="20/hour"), CollectSettings()
             " a poll is found anew",
         ),
         (
-            replace(WATCH, objective="ephemeral", parameters={"decay": 0.25}),
-            replace(WATCH, objective="ephemeral", parameters={"decay": 0.5}),
-            "objective ephemeral (decay 0.5/s), before ephemeral (decay 0.25/s); what was learned"
-            " of the pages is kept, the price of a poll is found anew",
+            replace(WATCH, objective="ephemeral", parameters=parameters_of(EPHEMERAL, 6.0)),
+            replace(WATCH, objective="ephemeral", parameters=parameters_of(EPHEMERAL, 0.5)),
+            "objective ephemeral (half-life 0.5 hours), before ephemeral (half-life 6 hours); what"
+            " was learned of the pages is kept, the price of a poll is found anew",
         ),
         (WATCH, replace(WATCH, allow_private=True), "allow-private yes, before no"),
+        (replace(WATCH, user_agent="robot/1"), WATCH, "user-agent none, before robot/1"),
         (COLLECT, replace(COLLECT, allow=("a", "b")), "allow a, b, before none"),
         (replace(COLLECT, max_depth=3), COLLECT, "max-depth none, before 3"),
         (COLLECT, replace(COLLECT, crawl_delay=2.5), "crawl-delay 2.5, before 1"),
@@ -56,16 +59,20 @@ def test_everything_else_that_is_kept_is_told() -> None:
         **dict.fromkeys(("allow", "deny"), ("x",)),
         **dict.fromkeys(("header_file", "cookie_file"), "some.file"),
         "user_agent": "robot/1.0",
+        "politeness": "address",
         "proxy": "http://proxy.example:3128",
         "headers": ("Accept-Language: de",),
         "groups": ("news=a.example,b.example",),
         "host_limits": ("a.example=200/day",),
     }
-    silent = {"topic", "subject", "given", "requests", "workers", "parameters", "objective", "keep"}
+    typed = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
+    silent = {"topic", "subject", "given", "given_plain", "requests", "workers"}
+    silent |= {"parameters", "objective", "keep"}
     for settings in (WATCH, COLLECT):
         for field in fields(settings):
             if field.name not in silent:
                 value = others.get(field.name) or of_type[type(getattr(settings, field.name))]
                 changed = replace(settings, **{field.name: value})
                 (line,) = changes_of(settings, changed)
-                assert line.startswith(field.name.replace("_", "-") + " ")
+                option = typed.get(field.name, field.name.replace("_", "-"))
+                assert line.startswith(option + " ")

@@ -37,6 +37,22 @@ def of(count: int, *, hosts: int) -> list[NewPage]:
             WatchSettings(budget="20/second"),
             "first copies of 600 pages: about 30 seconds",
         ),
+        (
+            of(61, hosts=1),
+            WatchSettings(crawl_delay=9.8, first_copies="10/second"),
+            "first copies of 61 pages: about 10 minutes",
+        ),
+        (
+            of(61, hosts=2),
+            WatchSettings(groups=("g=0.example,1.example",), crawl_delay=9.8),
+            "first copies of 61 pages: about 10 minutes",
+        ),
+        (
+            of(6, hosts=2),
+            WatchSettings(host_limits=("0.example=1/hour",)),
+            "first copies of 6 pages: about 2 hours",
+        ),
+        (of(2, hosts=2), WatchSettings(host_limits=("0.example=1/day",)), None),
     ],
 )
 def test_it_goes_by_rates_and_hosts(

@@ -5,8 +5,14 @@ import os
 import signal
 import time
 
+import pytest
+
 from pollwise.live.clock import LiveClock
-from pollwise.live.session import Run, run_until_stopped
+from pollwise.live.session import Run, Session, run_until_stopped
+from pollwise.settings import WatchSettings
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory
 
 
 def test_a_run_begins_anew_by_a_clock_that_was_set():
@@ -44,3 +50,32 @@ def test_who_ends_a_run_while_it_ends_by_the_clock_ends_it_for_good():
 
     run_until_stopped(begin, print)
     assert runs == 1
+
+
+@pytest.mark.parametrize("outcome", [None, Outcome.FAILED])
+def test_first_copies_are_said_to_be_fetched_only_if_any_are_missing(
+    tmp_path, monkeypatch, outcome
+):
+    monkeypatch.setattr("pollwise.live.session.has_compiled", lambda settings: False)
+    said: list[str] = []
+    with Store.open(tmp_path / "pages.db") as store:
+        store.add_pages([NewPage("http://a.example/", "a.example")], now=0.0)
+        if outcome is not None:
+            poll = PollResult(Observation(0, 1.0, outcome), PageMemory(), None)
+            store.commit(Batch(polls=(poll,)))
+        Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
+    [line] = said
+    assert line.startswith("the first run compiles, which takes about a minute; ")
+    assert ("first copies" in line) == (outcome is None)
+
+
+def test_a_slow_start_of_what_was_compiled_is_not_said_to_compile(tmp_path, monkeypatch):
+    monkeypatch.setattr("pollwise.live.session._SILENT", 0.0)
+    monkeypatch.setattr("pollwise.live.session.has_compiled", lambda settings: True)
+    monkeypatch.setattr("pollwise.live.session.rehearse", lambda settings, pages: time.sleep(0.5))
+    said: list[str] = []
+    with Store.open(tmp_path / "pages.db") as store:
+        Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
+    assert said == [
+        "getting ready: what was compiled is loaded, or compiled anew, which takes about a minute"
+    ]

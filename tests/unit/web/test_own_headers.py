@@ -57,6 +57,18 @@ def test_a_header_of_a_host_goes_to_it_and_its_port_only(tmp_path: Path) -> None
         assert own.of(other, NOW, by_proxy=False) == {"X-All": "all"}
 
 
+def test_a_secret_header_goes_over_plain_http_only_where_that_was_asked_for(tmp_path) -> None:
+    (tmp_path / "headers").write_text(
+        "example.org: X-Token: geheim\n127.0.0.1:8080: X-Token: geheim\n"
+    )
+    own = read(headers=("example.org: X-A: b",), header_file=str(tmp_path / "headers"))
+    secret, url = {"X-Token": "geheim"}, "http://example.org/"
+    assert own.of(url, NOW, by_proxy=False) == {"X-A": "b"}
+    assert own.of(url, NOW, by_proxy=False, may_be_plain=True) == {"X-A": "b"} | secret
+    assert own.of("http://127.0.0.1:8080/", NOW, by_proxy=False) == secret
+    assert own.of("http://127.0.0.1:8080/", NOW, by_proxy=True) == {}
+
+
 def test_a_login_goes_to_its_host_over_https_or_to_this_machine(tmp_path, monkeypatch) -> None:
     (tmp_path / "netrc").write_text(
         "machine example.org login me password geheim\n"
