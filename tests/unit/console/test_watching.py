@@ -84,12 +84,23 @@ def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
         "reverted": False,
         "last_changed_at": None,
         "bytes": 4,
+        "masked": [],
+        "always_changes": False,
         "cost": 1.0,
         "error": None,
     }
     assert (failed["outcome"], failed["error"], failed["bytes"]) == ("failed", "status\n500", None)
     assert notice.keys() == {"at", "notice"}
     assert notice["notice"] == "the disk is full"
+
+
+def test_a_log_tells_what_is_masked_and_that_a_page_always_changes(capsys):
+    memory = PageMemory(noise=Noise(changes_in_a_row=12))
+    seen = Observation(7, 86_400.0, Outcome.CHANGED)
+    report = PollReport(PollResult(seen, memory, masked=("Now: 12:03",)))
+    watch(Progress((), (report,)), detail=Detail.log)
+    logged = json.loads(capsys.readouterr().err)
+    assert (logged["masked"], logged["always_changes"]) == (["Now: 12:03"], True)
 
 
 def test_of_a_page_that_always_changes_few_lines_are_shown(capsys):
