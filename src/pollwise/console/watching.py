@@ -14,7 +14,7 @@ from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stderr
 from pollwise.insight.documents import document
-from pollwise.insight.noise import ALWAYS
+from pollwise.insight.noise import always_changes
 from pollwise.insight.polled import polled_page
 from pollwise.types import Outcome
 
@@ -53,6 +53,8 @@ class WatchDisplay(RunDisplay):
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
+        self._restless: set[int] = set()
+        """Pages of which it was told that they differ at every poll."""
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
         self._detail = detail
@@ -106,7 +108,9 @@ class WatchDisplay(RunDisplay):
             news = "first copy" if self._console.is_terminal else None
         elif outcome is Outcome.CHANGED:
             self._changes += 1
-            if report.result.memory.noise.changes_in_a_row == ALWAYS:
+            page_id = observation.page_id
+            if page_id not in self._restless and always_changes(report.result.memory):
+                self._restless.add(page_id)
                 self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
             if self._limit.is_over(at):
                 self._tell_held_back()
