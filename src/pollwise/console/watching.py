@@ -146,13 +146,14 @@ class WatchDisplay(RunDisplay):
     def _tell_held_back(self) -> None:
         """Say how many changes of which pages the limit on lines held back."""
         held_back = self._limit.take_held_back()
+        limit = f"(at most {_MOST_LINES} a minute of each page)"
         named = sorted(held_back, key=lambda url: -held_back[url])[:_MOST_NAMED]
         for url in named:
             changes = count(held_back.pop(url), "more change")
-            self._say(f"{changes} of {url} not shown: {_MOST_LINES} a minute are")
+            self._say(f"{changes} of {url} not shown {limit}")
         if held_back:
             changes = count(sum(held_back.values()), "more change")
-            self._say(f"{changes} of {count(len(held_back), 'other page')} not shown")
+            self._say(f"{changes} of {count(len(held_back), 'other page')} not shown {limit}")
 
     def _nobody_reads(self) -> None:
         if self._end is not None:

@@ -107,7 +107,9 @@ def test_of_a_page_that_always_changes_few_lines_are_shown(capsys):
     watch(*[turn(Outcome.CHANGED)] * 10)
     out, err = capsys.readouterr()
     assert out.splitlines() == [f"{MOMENT}  {URL}"] * 3
-    assert f"7 more changes of {URL} not shown: 3 a minute are" in err.splitlines()
+    assert (
+        f"7 more changes of {URL} not shown (at most 3 a minute of each page)" in err.splitlines()
+    )
 
 
 def test_a_watch_on_a_terminal_has_a_line_of_counts(terminal):
