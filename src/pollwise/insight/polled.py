@@ -14,9 +14,9 @@ class PolledPage:
     """A poll, as `pollwise watch --log-json` logs it.
 
     `polled_at` and `last_changed_at` are UTC seconds, the latter as the server told it. `bytes` is
-    the size of a new version, None without one. `masked` are the parts of the page that count no more
-    from this poll on, as they were noise. `always_changes`: the page differed at each of its latest
-    12 polls. `error` says what went wrong, or why the poll was postponed.
+    the size of a new version, None without one. `masked` are the parts of the page that count no
+    more from this poll on, as they were noise. `always_changes`: the page differed at each of its
+    latest 12 polls. `error` says what went wrong, or why the poll was postponed.
     """
 
     polled_at: float
