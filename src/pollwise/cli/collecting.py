@@ -90,6 +90,7 @@ def collect(
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     gc.disable()
     from pollwise.console.collecting import CollectDisplay
+    from pollwise.console.slow_readers import stderr_beside
     from pollwise.live.collecting import collect_pages
 
     told = {
@@ -117,18 +118,19 @@ def collect(
             host_limits=host_limits,
         ),
     }
-    load = collect_pages(
-        topic,
-        example or [],
-        judge,
-        seed or [],
-        {name: value for name, value in told.items() if value is not None},
-        db,
-        make_display=lambda settings: CollectDisplay(
-            subject=settings.subject, budget=settings.budget, db=db
-        ),
-        say=notify,
-    )
+    with stderr_beside(notify):
+        load = collect_pages(
+            topic,
+            example or [],
+            judge,
+            seed or [],
+            {name: value for name, value in told.items() if value is not None},
+            db,
+            make_display=lambda settings: CollectDisplay(
+                subject=settings.subject, budget=settings.budget, db=db
+            ),
+            say=notify,
+        )
     if as_json:
         print_json({"results": [load]})
 

@@ -106,6 +106,7 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
+    from pollwise.console.slow_readers import stderr_beside
     from pollwise.console.watching import Detail, WatchDisplay, log_notice
     from pollwise.errors import InputError
     from pollwise.live.watching import named_pages, watch_pages
@@ -138,15 +139,17 @@ def watch(
     if verbose and log_json:
         raise InputError("--verbose and --log-json both tell of every poll: give one of them")
     detail = Detail.log if log_json else Detail.polls if verbose else Detail.news
-    watch_pages(
-        named_pages(urls or [], file),
-        {name: value for name, value in told.items() if value is not None},
-        db,
-        make_display=lambda settings, pages: WatchDisplay(
-            settings, pages=pages, db=db, detail=detail
-        ),
-        say=log_notice if log_json else notify,
-    )
+    say = log_notice if log_json else notify
+    with stderr_beside(say):
+        watch_pages(
+            named_pages(urls or [], file),
+            {name: value for name, value in told.items() if value is not None},
+            db,
+            make_display=lambda settings, pages: WatchDisplay(
+                settings, pages=pages, db=db, detail=detail
+            ),
+            say=say,
+        )
 
 
 def status(db: Db = DB, as_json: Json = False) -> None:

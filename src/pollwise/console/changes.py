@@ -1,7 +1,6 @@
 """What `pollwise watch` writes on stdout: the changes that it finds."""
 
 import queue
-import select
 import sys
 import threading
 from collections import Counter
@@ -13,6 +12,7 @@ from pathlib import Path
 from rich.text import Text
 
 from pollwise.console.quantities import count
+from pollwise.console.slow_readers import AT_ONCE, LOOK, readiness
 from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
@@ -23,10 +23,7 @@ __all__ = ["Change", "ChangeLines", "LineLimit"]
 _MOST_WAITING = 1000
 _MOST_COMPARED = 20
 """Changes that wait, at most, while versions are compared: then it takes too long."""
-_LOOK = 1.0
-"""Seconds after which to look again whether anybody still reads."""
-_AT_ONCE = 1024
-"""Characters of four bytes at most that a pipe takes without a wait (PIPE_BUF) once it is ready."""
+_CHARACTERS_AT_ONCE = AT_ONCE // 4
 _WIDTH_OF_FILES = 300
 
 
@@ -105,7 +102,7 @@ class ChangeLines:
         self._waiting: queue.Queue[Change] = queue.Queue(_MOST_WAITING)
         self._left_out = 0
         self._closing = threading.Event()
-        self._ready = _readiness(self._stream)
+        self._ready = readiness(self._stream)
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="changes")
         self._thread.start()
 
@@ -127,11 +124,13 @@ class ChangeLines:
         try:
             while not (self._closing.is_set() and self._waiting.empty()):
                 try:
-                    change = self._waiting.get(timeout=0.0 if self._closing.is_set() else _LOOK)
+                    change = self._waiting.get(timeout=0.0 if self._closing.is_set() else LOOK)
                 except queue.Empty:
                     self._ready(0.0)
                 else:
-                    self._write(self._lines(change))
+                    if not self._write(self._lines(change)):
+                        self._left_out += 1 + self._waiting.qsize()
+                        return
         except BrokenPipeError:
             drop_stdout()
             self._on_closed()
@@ -161,38 +160,17 @@ class ChangeLines:
         except (StoreError, InputError):  # the run itself tells of a database that fails
             return Difference()
 
-    def _write(self, text: str) -> None:
-        """Write a text piece by piece, as far as somebody reads."""
+    def _write(self, text: str) -> bool:
+        """Write a text piece by piece; whether anybody reads, at the end."""
         with self._aside():
-            for begin in range(0, len(text), _AT_ONCE):
-                while not self._ready(_LOOK):
+            for begin in range(0, len(text), _CHARACTERS_AT_ONCE):
+                while not self._ready(LOOK):
                     if self._closing.is_set():
-                        self._left_out += 1
-                        return
-                self._stream.write(text[begin : begin + _AT_ONCE])
+                        return False
+                self._stream.write(text[begin : begin + _CHARACTERS_AT_ONCE])
                 self._stream.flush()
+        return True
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
-
-
-def _readiness(stream: object) -> Callable[[float], bool]:
-    """What waits so many seconds and tells whether the stream takes something without a wait.
-
-    It raises `BrokenPipeError` when nobody reads any more.
-    """
-    try:
-        descriptor = stream.fileno()  # type: ignore[attr-defined]
-    except OSError:  # it is in memory
-        return lambda seconds: True
-    polling = select.poll()
-    polling.register(descriptor, select.POLLOUT)
-
-    def is_ready(seconds: float) -> bool:
-        events = sum(found for _, found in polling.poll(seconds * 1000.0))
-        if events & (select.POLLERR | select.POLLHUP):
-            raise BrokenPipeError
-        return bool(events & select.POLLOUT)
-
-    return is_ready

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from pollwise.console.slow_readers import wait_until_written
 from pollwise.console.streams import stderr
 from pollwise.console.tables import moment
 
@@ -52,6 +53,7 @@ class Display:
         is_shown = self._live.is_started and sys.stdout.isatty()
         if is_shown:
             self._live.stop()
+            wait_until_written(self._console.file)
         try:
             yield
         finally:

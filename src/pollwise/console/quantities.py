@@ -31,7 +31,7 @@ _RATES = ((_SECOND, "second"), (_MINUTE, "minute"), (_HOUR, "hour"), (_DAY, "day
 _RAREST = 10 * _YEAR
 """Seconds between what happens hardly ever."""
 _FAR_APART = 100.0
-"""Times the lower of two rates, the higher."""
+"""Times the lower of two rates or lengths of time, the higher."""
 _FEWEST = 2.0
 """So many a unit of time at least, or a longer unit is used."""
 
@@ -65,13 +65,17 @@ def duration(seconds: float) -> str:
 
 
 def durations(seconds: Interval) -> str:
-    """A forecast length of time and its interval in one unit; `never` if it is infinite.
+    """A forecast length of time and its interval; `never` if it is infinite.
 
-    >>> durations(Interval(7200.0, 3600.0, 10_800.0))
-    '2 hours (1–3)'
+    All is in one unit unless that would make long numbers.
+
+    >>> durations(Interval(7200.0, 3600.0, 10_800.0)), durations(Interval(2.0, 1.0, 7200.0))
+    ('2 hours (1–3)', '2 s (1 s–2 hours)')
     """
     if not math.isfinite(seconds.mean):
         return "never"
+    if seconds.high > _FAR_APART * seconds.mean:
+        return f"{duration(seconds.mean)} ({duration(seconds.low)}–{duration(seconds.high)})"
     size, unit = _duration_unit(seconds.mean)
     mean, ends = between(seconds / size).split(" ")
     return f"{mean} {unit} {ends}"

@@ -3,10 +3,12 @@
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
@@ -20,7 +22,7 @@ from pollwise.types import Outcome
 
 if TYPE_CHECKING:
     from pollwise.live.loop import Progress, Watched
-    from pollwise.live.watching import NextPoll
+    from pollwise.live.watching import Ahead
     from pollwise.settings import WatchSettings
     from pollwise.web.poller import PollReport
 
@@ -29,8 +31,9 @@ __all__ = ["Detail", "WatchDisplay", "log_notice", "trouble_of"]
 _MOST_LINES = 3
 """Of a page, a minute: some pages change at every poll."""
 _MOST_NAMED = 3
-_EXPECTED_EVERY = 0.25
-"""Seconds; what is expected next takes a millisecond to find."""
+_WIDTH_OF_SPINNER = 2
+_LOOK_EVERY = 0.25
+"""Seconds; what comes next takes a millisecond to find."""
 
 
 class Detail(StrEnum):
@@ -53,14 +56,21 @@ class WatchDisplay(RunDisplay):
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
         """What was wrong at the latest poll of each page."""
+        self._restless: set[int] = set()
+        """Pages of which it was told that they differ at every poll."""
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
         self._end: Callable[[], None] | None = None
-        self._expected: Callable[[], NextPoll | None] | None = None
-        self._expected_at = -_EXPECTED_EVERY
-        self._next: NextPoll | None = None
+        self._look: Callable[[], Ahead] | None = None
+        self._looked_at = -_LOOK_EVERY
+        self._ahead: Ahead | None = None
+        self._next_host = ""
+        self._first_copies = self._copied = 0
+        self._told_of_first_copies = False
+        self._never_seen: set[int] = set()
+        """Pages whose first copy was asked for without success."""
         doing = f"watching {count(pages, 'page')} at {settings.budget}"
         super().__init__(
             f"{doing} for {settings.objective}, database {db}", quiet=detail is Detail.log
@@ -74,9 +84,15 @@ class WatchDisplay(RunDisplay):
         self._tell_held_back()
         super().__exit__(*error)
 
-    def begin(self, *, expected: "Callable[[], NextPoll | None]", end: Callable[[], None]) -> None:
+    def begin(
+        self, *, first_copies: int, ahead: "Callable[[], Ahead]", end: Callable[[], None]
+    ) -> None:
         """See `WatchingDisplay.begin`."""
-        self._expected = expected
+        self._first_copies = first_copies
+        self._copied = 0
+        self._told_of_first_copies = False
+        self._never_seen.clear()
+        self._look = ahead
         self._end = end
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
@@ -85,7 +101,11 @@ class WatchDisplay(RunDisplay):
             page_id = report.result.observation.page_id
             url = watched[page_id].page.url
             self._show(report, url, first_copy=page_id in progress.first_copies)
-        self._look_ahead()
+            is_postponed = report.result.observation.outcome is Outcome.POSTPONED
+            if watched[page_id].page.seen_at is None and not is_postponed:
+                self._never_seen.add(page_id)
+        self._count(progress.first_copies)
+        self._look_ahead(watched)
         self._tell_at_times()
 
     def _show(self, report: "PollReport", url: str, *, first_copy: bool) -> None:
@@ -106,7 +126,12 @@ class WatchDisplay(RunDisplay):
             news = "first copy" if self._console.is_terminal else None
         elif outcome is Outcome.CHANGED:
             self._changes += 1
-            if report.result.memory.noise.changes_in_a_row == ALWAYS:
+            page_id = observation.page_id
+            if (
+                page_id not in self._restless
+                and report.result.memory.noise.changes_in_a_row >= ALWAYS
+            ):
+                self._restless.add(page_id)
                 self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
             if self._limit.is_over(at):
                 self._tell_held_back()
@@ -130,25 +155,41 @@ class WatchDisplay(RunDisplay):
             self._reasons.add(why)
             self._tell(report.result.observation.polled_at, f"postponed ({why})", url)
 
-    def _look_ahead(self) -> None:
-        """Ask what is polled next, for the live line."""
-        if self._expected is None or not self._console.is_terminal:
+    def _count(self, first_copies: Set[int]) -> None:
+        """Count first copies; say when all were asked for, where they get no line each."""
+        self._never_seen -= first_copies
+        self._copied += len(first_copies)
+        asked_for_all = self._copied + len(self._never_seen) >= self._first_copies
+        if not self._told_of_first_copies and asked_for_all:
+            self._told_of_first_copies = True
+            if self._first_copies and not self._quiet and not self._console.is_terminal:
+                self._say(self._first_copies_words())
+
+    def _first_copies_words(self) -> str:
+        return f"first copies: {self._copied:,} of {self._first_copies:,}"
+
+    def _look_ahead(self, watched: "Mapping[int, Watched]") -> None:
+        """Ask what comes next, for the live line."""
+        if self._look is None or not self._console.is_terminal:
             return
         now = time.monotonic()
-        if now - self._expected_at >= _EXPECTED_EVERY:
-            self._expected_at = now
-            self._next = self._expected()
+        if now - self._looked_at >= _LOOK_EVERY:
+            self._looked_at = now
+            self._ahead = self._look()
+            coming = self._ahead.next_poll
+            self._next_host = "" if coming is None else watched[coming.page_id].page.scope
 
     def _tell_held_back(self) -> None:
         """Say how many changes of which pages the limit on lines held back."""
         held_back = self._limit.take_held_back()
+        limit = f"(at most {_MOST_LINES} a minute of each page)"
         named = sorted(held_back, key=lambda url: -held_back[url])[:_MOST_NAMED]
         for url in named:
             changes = count(held_back.pop(url), "more change")
-            self._say(f"{changes} of {url} not shown: {_MOST_LINES} a minute are")
+            self._say(f"{changes} of {url} not shown {limit}")
         if held_back:
             changes = count(sum(held_back.values()), "more change")
-            self._say(f"{changes} of {count(len(held_back), 'other page')} not shown")
+            self._say(f"{changes} of {count(len(held_back), 'other page')} not shown {limit}")
 
     def _nobody_reads(self) -> None:
         if self._end is not None:
@@ -168,15 +209,20 @@ class WatchDisplay(RunDisplay):
         )
 
     def _live_line(self) -> str:
-        return f"{self._line()}; {self._next_words()}"
+        line = Text(f"{self._line()}; {self._ahead_words()}")
+        line.truncate(self._console.width - _WIDTH_OF_SPINNER, overflow="ellipsis")
+        return line.plain
 
-    def _next_words(self) -> str:
-        if self._expected is None:
+    def _ahead_words(self) -> str:
+        ahead = self._ahead
+        if ahead is None:
             return "getting ready"
-        if self._next is None:
-            return "next: nothing yet, pages rest or are being polled"
-        wait = self._expected_at + self._next.wait - time.monotonic()
-        return f"next: {self._next.scope} " + (
+        if ahead.first_copies or ahead.compiling:
+            return self._first_copies_words() + (", compiling" if ahead.compiling else "")
+        if ahead.next_poll is None:
+            return "pages rest or are being polled"
+        wait = self._looked_at + ahead.next_poll.wait - time.monotonic()
+        return f"next: {self._next_host} " + (
             f"in {duration(math.ceil(wait))}" if wait > 0.5 else "now"
         )
 

@@ -52,9 +52,10 @@ def drawn_figures(
     """Polls that find a change, mean freshness by weight, and mean delay, of one period.
 
     `first` is the share of polls that make first copies, and so find no change. In the period, all
-    pages change faster or slower by one factor (a busy week); `excess` is its variance.
+    pages change faster or slower by one factor (a busy week); `excess` is its variance as far as it
+    cannot be negative. Its median is 1 however large that is: of a wild past, a forecast is wide.
     """
-    common = generator.gamma(1.0 / excess, excess) if excess > 0 else 1.0
+    common = max(1.0 + math.sqrt(excess) * generator.normal(), 0.0)
     polled = frequency * (1.0 - first)
     return (
         _drawn_found(rate * common, polled, frequency, horizon, generator),

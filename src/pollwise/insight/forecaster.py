@@ -228,11 +228,13 @@ class Forecaster:
         found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
         fresh_off = np.quantile(outcomes[:, 1], _ENDS) - freshness
         fresh_ends = freshness + ahead + np.sqrt(spread.stale) * fresh_off
+        with np.errstate(divide="ignore"):
+            longest = float(1.0 / frequency.min())
         return Forecast(
             horizon,
-            Interval(found * _DAY, *found_ends.tolist()),
-            Interval(freshness + ahead, *np.clip(fresh_ends, 0.0, 1.0).tolist()),
-            _delay_interval(delay, outcomes[:, 2], spread.delay),
+            _interval(found * _DAY, found_ends),
+            _interval(freshness + ahead, np.clip(fresh_ends, 0.0, 1.0)),
+            _delay_interval(delay, outcomes[:, 2], spread.delay, longest),
         )
 
     def _outset(
@@ -293,13 +295,21 @@ class Forecaster:
             yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
 
 
-def _delay_interval(mean: float, drawn: Floats, spread: float) -> Interval:
-    """The interval of the drawn delays, widened by ratios, as delays cannot be negative."""
+def _interval(mean: float, ends: Floats) -> Interval:
+    """The interval with these ends, and with the mean: most of what is rare may be above them."""
+    low, high = ends.tolist()
+    return Interval(mean, min(low, mean), max(high, mean))
+
+
+def _delay_interval(mean: float, drawn: Floats, spread: float, longest: float) -> Interval:
+    """The interval of the drawn delays, widened by ratios, as delays cannot be negative.
+
+    No change waits for more than the `longest` time between two polls of a page.
+    """
     drawn = drawn[~np.isnan(drawn)]
     if len(drawn) == 0 or math.isinf(mean):
         return Interval(mean, mean, mean)
     low, high = np.quantile(drawn, _ENDS, method="nearest").tolist()
     middle = max(float(np.median(drawn)), 1e-9)
     ratio = np.array((max(low, 1e-3 * middle), high)) / middle
-    ends = (middle * ratio ** math.sqrt(spread)).tolist()
-    return Interval(mean, *ends)
+    return _interval(mean, np.minimum(middle * ratio ** math.sqrt(spread), longest))

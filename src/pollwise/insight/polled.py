@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pollwise.scheduler.bounds import ALWAYS
 from pollwise.store.records import PollResult
 from pollwise.types import Outcome
 
@@ -13,8 +14,9 @@ class PolledPage:
     """A poll, as `pollwise watch --log-json` logs it.
 
     `polled_at` and `last_changed_at` are UTC seconds, the latter as the server told it. `bytes` is
-    the size of a new version, None without one. `error` says what went wrong, or why the poll was
-    postponed.
+    the size of a new version, None without one. `masked` are the parts of the page that count no
+    more from this poll on, as they were noise. `always_changes`: the page differed at each of its
+    latest 12 polls. `error` says what went wrong, or why the poll was postponed.
     """
 
     polled_at: float
@@ -24,6 +26,8 @@ class PolledPage:
     reverted: bool
     last_changed_at: float | None
     bytes: int | None
+    masked: tuple[str, ...]
+    always_changes: bool
     cost: float
     error: str | None
 
@@ -39,6 +43,8 @@ def polled_page(url: str, result: PollResult, *, first_copy: bool) -> PolledPage
         reverted=observation.reverted,
         last_changed_at=observation.last_changed_at,
         bytes=None if version is None else len(version.body),
+        masked=result.masked,
+        always_changes=result.memory.noise.changes_in_a_row >= ALWAYS,
         cost=observation.cost,
         error=result.error,
     )

@@ -16,6 +16,7 @@ from pollwise.live.first_copies import first_copies_told
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, is_collection, latest_settings, told_alone
@@ -29,25 +30,47 @@ from pollwise.web.urls import canonical, read_url_list, scope_of
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
 
-__all__ = ["MakeDisplay", "NextPoll", "WatchingDisplay", "named_pages", "next_poll", "watch_pages"]
+__all__ = [
+    "Ahead",
+    "MakeDisplay",
+    "NextPoll",
+    "WatchingDisplay",
+    "ahead",
+    "named_pages",
+    "watch_pages",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class NextPoll:
-    """The politeness scope that will most likely be polled next, and in how many seconds."""
+    """The page that will most likely be polled next, and in how many seconds."""
 
-    scope: str
+    page_id: int
     wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a watch is about to do.
+
+    `next_poll` is None while polls under way or rests after failures come first. So many
+    `first_copies` are still to come. While it is `compiling`, nothing but these is polled.
+    """
+
+    next_poll: NextPoll | None
+    first_copies: int = 0
+    compiling: bool = False
 
 
 class WatchingDisplay(Protocol):
     """Shows people what a watch finds."""
 
-    def begin(self, *, expected: Callable[[], NextPoll | None], end: Callable[[], None]) -> None:
-        """A run begins, which `end` ends, from any thread.
+    def begin(
+        self, *, first_copies: int, ahead: Callable[[], Ahead], end: Callable[[], None]
+    ) -> None:
+        """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
-        `expected`, called while nothing else happens, tells of the next poll; None: polls under way
-        or rests after failures come first.
+        `ahead`, called while nothing else happens, tells what comes next.
         """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
@@ -130,6 +153,7 @@ async def _watch(
             recall=recall,
         ) as poller,
     ):
+        first_copies = sum(page.seen_at is None for page in watched)
         del watched
         loop = asyncio.get_running_loop()
 
@@ -137,24 +161,30 @@ async def _watch(
             with suppress(RuntimeError):  # the loop is closed: the run has ended
                 loop.call_soon_threadsafe(stop.set)
 
-        display.begin(expected=lambda: next_poll(session.scheduler, session.clock()), end=end)
+        display.begin(
+            first_copies=first_copies,
+            ahead=lambda: ahead(session.scheduler, session.clock()),
+            end=end,
+        )
         await session.run(poller, stop, on_progress=display.show, staff=most_polls)
 
 
-def next_poll(scheduler: Scheduler, now: float) -> NextPoll | None:
-    """What is polled next: a page in line for its host, or the one that the policy would name."""
+def ahead(scheduler: Scheduler, now: float) -> Ahead:
+    """What comes next: a page in line for its host, or the one that the policy would name."""
     at = max(scheduler.budget_free_at, now)
     in_line = scheduler.next_in_line()
-    first: tuple[float, str] | None = None
+    first: tuple[float, int] | None = None
     policy = scheduler.policy
-    # While it is not compiled, only first copies are polled, which take their own time.
     page_id = policy.likely_next(at) if isinstance(policy, LookingAhead) else None
     if page_id is not None:
-        scope = scheduler.scope_of(page_id)
-        first = scheduler.host_free_at(scope, at), scope
+        first = scheduler.host_free_at(scheduler.scope_of(page_id), at), page_id
     if in_line is not None and (first is None or in_line[0] <= max(first[0], at)):
         first = max(in_line[0], at), in_line[1]
-    return None if first is None else NextPoll(first[1], first[0] - now)
+    return Ahead(
+        None if first is None else NextPoll(first[1], first[0] - now),
+        scheduler.first_copies_left,
+        isinstance(policy, AwaitedPolicy),
+    )
 
 
 def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:

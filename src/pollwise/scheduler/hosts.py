@@ -156,12 +156,14 @@ class Hosts:
         """When the first host with a line is expected to be free; infinite: there is no line."""
         return self._free[0][0] if self._free else math.inf
 
-    def next_in_line(self) -> tuple[float, str] | None:
-        """When the first host with a line is expected to be free, and its scope; None: no line.
+    def next_in_line(self) -> tuple[float, int] | None:
+        """When the first host with a line is expected to be free, and its first page; or None.
 
         Takes time in proportion to the lines.
         """
-        return min(((time, scope) for scope, time in self._expected.items()), default=None)
+        lines = self._lines
+        expected = self._expected.items()
+        return min(((time, lines[scope][0]) for scope, time in expected), default=None)
 
     def state(self, now: float) -> list[tuple[str, float, float]]:
         """Rows for a JSON text: scope, pace, and from when on it may be polled."""

@@ -259,9 +259,14 @@ class Scheduler:
         """From when on the budget allows the next poll; -inf: at once."""
         return self._cell_rate.next_at
 
-    def next_in_line(self) -> tuple[float, str] | None:
-        """When the first host with pages in line is free, and its scope; None: no page waits so."""
+    def next_in_line(self) -> tuple[float, int] | None:
+        """When the first host with pages in line is free, and its first page; None: none waits."""
         return self._hosts.next_in_line()
+
+    @property
+    def first_copies_left(self) -> int:
+        """The pages that wait for the first answer of all, those that are being polled included."""
+        return 0 if self._first_copies is None else len(self._first_copies)
 
     def scope_of(self, page_id: int) -> str:
         """The politeness scope of a page; `LookupError` if it is not known."""

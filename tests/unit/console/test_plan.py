@@ -31,6 +31,7 @@ PLAN = Plan(
     pages=12_345,
     polls=100_000,
     horizon_days=7.0,
+    bounds=None,
     evidence=Evidence(90_000, 12_345),
     results=(budget(0.25, NEVER), budget(1.0, Interval(0.1, 0.05, 0.2))),
 )

@@ -7,14 +7,14 @@ from pathlib import Path
 from pollwise.console import display
 from pollwise.console.watching import Detail, WatchDisplay, log_notice
 from pollwise.live.loop import Progress, Watched
-from pollwise.live.watching import NextPoll
+from pollwise.live.watching import Ahead, NextPoll
 from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Noise, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
-WATCHED = {7: Watched(Page(7, URL), PageMemory())}
+WATCHED = {7: Watched(Page(7, URL, "a.example"), PageMemory())}
 SETTINGS = WatchSettings(budget="5/hour", objective="delay")
 MOMENT = "1970-01-02 00:00:00"
 
@@ -84,6 +84,8 @@ def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
         "reverted": False,
         "last_changed_at": None,
         "bytes": 4,
+        "masked": [],
+        "always_changes": False,
         "cost": 1.0,
         "error": None,
     }
@@ -92,11 +94,22 @@ def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
     assert notice["notice"] == "the disk is full"
 
 
+def test_a_log_tells_what_is_masked_and_that_a_page_always_changes(capsys):
+    memory = PageMemory(noise=Noise(changes_in_a_row=12))
+    seen = Observation(7, 86_400.0, Outcome.CHANGED)
+    report = PollReport(PollResult(seen, memory, masked=("Now: 12:03",)))
+    watch(Progress((), (report,)), detail=Detail.log)
+    logged = json.loads(capsys.readouterr().err)
+    assert (logged["masked"], logged["always_changes"]) == (["Now: 12:03"], True)
+
+
 def test_of_a_page_that_always_changes_few_lines_are_shown(capsys):
     watch(*[turn(Outcome.CHANGED)] * 10)
     out, err = capsys.readouterr()
     assert out.splitlines() == [f"{MOMENT}  {URL}"] * 3
-    assert f"7 more changes of {URL} not shown: 3 a minute are" in err.splitlines()
+    assert (
+        f"7 more changes of {URL} not shown (at most 3 a minute of each page)" in err.splitlines()
+    )
 
 
 def test_a_watch_on_a_terminal_has_a_line_of_counts(terminal):
@@ -108,25 +121,70 @@ def test_a_watch_on_a_terminal_has_a_line_of_counts(terminal):
     assert terminal.plain.endswith("stopped: 2 polls, 1 change, 0 pages in trouble\n")
 
 
-def test_the_live_line_names_the_next_poll(terminal):
-    ended = []
+def live_lines(terminal, *aheads: Ahead) -> list[str]:
+    """What the live line says, in turn, of these."""
+    told = []
     with terminal.in_use(), shown_by() as shown:
-        expected = iter([NextPoll("b.example", 7199.5), NextPoll("b.example", 0.0), None])
-        shown.begin(expected=lambda: next(expected), end=lambda: ended.append(1))
-        told = []
-        for _ in range(3):
+        coming = iter(aheads)
+        shown.begin(first_copies=8, ahead=lambda: next(coming), end=lambda: None)
+        for _ in aheads:
             shown.show(turn(Outcome.UNCHANGED), WATCHED)
             told.append(shown._live_line())
-            shown._expected_at -= 1.0
-    assert told == [
-        f"{polls}, 0 changes, 0 pages in trouble; next: {next_poll}"
-        for polls, next_poll in (
-            ("1 poll", "b.example in 2 hours"),
-            ("2 polls", "b.example now"),
-            ("3 polls", "nothing yet, pages rest or are being polled"),
-        )
+            shown._looked_at -= 1.0
+    return told
+
+
+def test_the_live_line_names_the_host_of_the_next_poll(terminal):
+    next_polls = NextPoll(7, 7199.5), NextPoll(7, 0.0), None
+    assert live_lines(terminal, *map(Ahead, next_polls)) == [
+        "1 poll, 0 changes, 0 pages in trouble; next: a.example in 2 hours",
+        "2 polls, 0 changes, 0 pages in trouble; next: a.example now",
+        "3 polls, 0 changes, 0 pages in trouble; pages rest or are being polled",
     ]
-    assert not ended
+
+
+def test_the_live_line_tells_of_first_copies_and_of_compiling(terminal):
+    aheads = (
+        Ahead(None, first_copies=5, compiling=True),
+        Ahead(None, compiling=True),
+        Ahead(NextPoll(7, 0.0), first_copies=1),
+    )
+    told = live_lines(terminal, *aheads)
+    assert [line.partition("; ")[2] for line in told] == [
+        "first copies: 0 of 8, compiling",
+        "first copies: 0 of 8, compiling",
+        "first copies: 0 of 8",
+    ]
+
+
+def test_the_live_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    [line] = live_lines(terminal, Ahead(None, first_copies=5, compiling=True))
+    assert len(line) == 58
+    assert line.endswith("first copies: 0 of…")
+
+
+def test_without_a_terminal_it_is_said_when_all_first_copies_were_asked_for(capsys):
+    watched = {i: Watched(Page(i, URL, seen_at=i or None), PageMemory()) for i in range(3)}
+
+    def polled(page_id: int, outcome: Outcome) -> Progress:
+        report = PollReport(PollResult(Observation(page_id, 86_400.0, outcome), PageMemory()))
+        copied = {page_id} if outcome is Outcome.CHANGED else ()
+        return Progress((), (report,), frozenset(copied))
+
+    with shown_by() as shown:
+        shown.begin(first_copies=3, ahead=lambda: Ahead(None), end=lambda: None)
+        for page_id, outcome in (
+            (1, Outcome.CHANGED),
+            (0, Outcome.POSTPONED),
+            (0, Outcome.FAILED),
+            (0, Outcome.FAILED),
+        ):
+            shown.show(polled(page_id, outcome), watched)
+        assert "first copies" not in capsys.readouterr().err
+        shown.show(polled(2, Outcome.CHANGED), watched)
+        shown.show(polled(0, Outcome.FAILED), watched)
+        assert capsys.readouterr().err.splitlines() == ["first copies: 2 of 3"]
 
 
 def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, monkeypatch):
@@ -149,6 +207,8 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     watch(
         poll(Outcome.UNCHANGED, 0, "Now: 12:03", "Visitor 17"),
         *(poll(Outcome.CHANGED, n) for n in (11, 12, 13)),
+        poll(Outcome.UNCHANGED, 0),
+        *(poll(Outcome.CHANGED, n) for n in (11, 12, 13)),
     )
     _, err = capsys.readouterr()
     moment = "1970-01-02 00:00:00"
@@ -157,4 +217,5 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
         "differs at every poll (`pollwise check URL` shows what; watch its feed instead, or give it"
         " less weight)",
     ]
-    assert err.splitlines()[1:-1] == [f"{moment}  {what}  {URL}" for what in news]
+    lines = [line for line in err.splitlines()[1:-1] if "not shown" not in line]
+    assert lines == [f"{moment}  {what}  {URL}" for what in news]

@@ -247,6 +247,39 @@ def test_intervals_widen_as_the_past_was_wild():
     assert widths(Spread(4.0, 4.0, 4.0)) / widths(Spread()) == pytest.approx(2.0, rel=0.25)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    pages=st.integers(1, 12),
+    polls_a_day=st.floats(0.01, 200.0),
+    spreads=st.lists(st.floats(1.0, 1000.0), min_size=3, max_size=3),
+    examples=st.sampled_from([0.0, 3.0, math.inf]),
+    seed=st.integers(0, 2**32),
+)
+def test_a_figure_is_within_its_interval_however_wild_the_past_was(
+    pages, polls_a_day, spreads, examples, seed
+):
+    rng = np.random.default_rng(seed)
+    rates = np.geomspace(1e-3, 1e3, 25) / DAY
+    probabilities = rng.dirichlet(np.full(25, 0.2), pages)
+    forecaster = Forecaster(Freshness(), rates, probabilities, patience=4.0, examples=examples)
+    budget = pages * polls_a_day / DAY
+    forecast = forecaster.forecast(
+        budget, 7 * DAY, generator=rng, spread=Spread(*spreads), draws=60
+    )
+    for interval in (forecast.found_per_day, forecast.freshness, forecast.delay):
+        assert interval.low <= interval.mean <= interval.high
+    assert forecast.delay.high <= 1.001 * max(1 / forecaster.frequencies(budget))
+
+
+def test_of_few_changes_and_a_wild_past_an_interval_is_wide():
+    forecaster = known(Detection(), np.full(10, 0.2 / DAY))
+    found = forecaster.forecast(
+        10 / DAY, DAY, generator=np.random.default_rng(1), spread=Spread(found=100.0)
+    ).found_per_day
+    assert found.low == 0.0
+    assert found.high > 3 * found.mean
+
+
 def test_what_is_known_of_the_copies_counts_at_first():
     forecaster = known(Freshness(), np.full(100, 0.1 / DAY))
 

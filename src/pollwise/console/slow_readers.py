@@ -1,0 +1,152 @@
+"""Writing to readers that are slow, or do not read at all, without a wait."""
+
+import io
+import os
+import queue
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from pollwise.console.quantities import count
+
+__all__ = ["AT_ONCE", "LOOK", "readiness", "stderr_beside", "wait_until_written"]
+
+LOOK = 1.0
+"""Seconds after which to look again whether anybody reads."""
+AT_ONCE = 4096
+"""Bytes that a pipe takes without a wait (PIPE_BUF) once it is ready."""
+_MOST_WAITING = 10_000
+"""Texts; a turn may bring a thousand."""
+
+
+def readiness(stream: object) -> Callable[[float], bool]:
+    """What waits so many seconds and tells whether the stream takes something without a wait.
+
+    It raises `BrokenPipeError` when nobody reads any more.
+    """
+    try:
+        descriptor = stream.fileno()  # type: ignore[attr-defined]
+    except OSError:  # it is in memory
+        return lambda seconds: True
+    polling = select.poll()
+    polling.register(descriptor, select.POLLOUT)
+
+    def is_ready(seconds: float) -> bool:
+        events = sum(found for _, found in polling.poll(seconds * 1000.0))
+        if events & (select.POLLERR | select.POLLHUP):
+            raise BrokenPipeError
+        return bool(events & select.POLLOUT)
+
+    return is_ready
+
+
+@contextmanager
+def stderr_beside(say: Callable[[str], None]) -> Iterator[None]:
+    """A context in which nobody who writes on stderr waits for its reader: a thread writes.
+
+    What finds no room any more is dropped, and `say`, which writes on stderr, is told how much as
+    soon as it is read again. At the end what waits is written as far as somebody reads. A write
+    raises what an earlier one met, such as `BrokenPipeError`.
+    """
+    stream = sys.stderr
+    try:
+        beside = _WrittenBeside(stream, say)
+    except OSError:  # it is in memory
+        yield
+        return
+    sys.stderr = beside
+    try:
+        yield
+    finally:
+        beside.end()
+        sys.stderr = stream
+
+
+def wait_until_written(stream: object) -> None:
+    """Wait, not for long, until all is written that a stream was given so far."""
+    if isinstance(stream, _WrittenBeside):
+        stream.wait()
+
+
+class _WrittenBeside(io.TextIOBase):
+    """A text stream whose writes never wait: see `stderr_beside`."""
+
+    def __init__(self, stream: TextIO, say: Callable[[str], None]) -> None:
+        self._stream = stream
+        self._descriptor = stream.fileno()
+        self._say = say
+        self._ready = readiness(stream)
+        # A text, or what to set when all texts before it are written.
+        self._waiting: queue.Queue[str | threading.Event] = queue.Queue(_MOST_WAITING)
+        self._dropped = 0
+        self._error: OSError | None = None
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, daemon=True, name="stderr")
+        self._thread.start()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the stream."""
+        return self._stream.encoding
+
+    def fileno(self) -> int:
+        """That of the stream."""
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal."""
+        return self._stream.isatty()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Have a text written, soon."""
+        if self._error is not None:
+            raise self._error
+        try:
+            self._waiting.put_nowait(text)
+        except queue.Full:
+            self._dropped += text.count("\n")
+        return len(text)
+
+    def wait(self) -> None:
+        """Wait, not for long, until all is written so far."""
+        reached = threading.Event()
+        with suppress(queue.Full):
+            self._waiting.put_nowait(reached)
+            reached.wait(LOOK)
+
+    def end(self) -> None:
+        """Write what waits as far as somebody reads, and end."""
+        self._ending.set()
+        with suppress(queue.Full):  # the thread has enough to do
+            self._waiting.put_nowait(threading.Event())
+        self._thread.join(2 * LOOK)
+
+    def _go_on(self) -> None:
+        try:
+            while not (self._ending.is_set() and self._waiting.empty()):
+                waiting = self._waiting.get()
+                if isinstance(waiting, threading.Event):
+                    waiting.set()
+                elif not self._write(waiting.encode(self.encoding, "backslashreplace")):
+                    return
+                if self._dropped and self._waiting.empty():
+                    dropped, self._dropped = self._dropped, 0
+                    self._say(f"{count(dropped, 'line')} not shown: stderr is read too slowly")
+        except OSError as error:
+            self._error = error
+
+    def _write(self, data: bytes) -> bool:
+        """Write it piece by piece; whether anybody reads, at the end."""
+        while data:
+            while not self._ready(LOOK):
+                if self._ending.is_set():
+                    return False
+            data = data[os.write(self._descriptor, data[:AT_ONCE]) :]
+        return True

@@ -1,0 +1,99 @@
+"""Nobody waits for the reader of stderr; what it does not read is dropped and counted."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pollwise.cli.answers import notify
+from pollwise.console.slow_readers import stderr_beside
+from pollwise.console.watching import Detail, WatchDisplay
+from pollwise.live.loop import Progress, Watched
+from pollwise.settings import WatchSettings
+from pollwise.store.records import PollResult
+from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web.poller import PollReport
+
+MANY = 20_000
+
+
+@contextmanager
+def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Standard error is a pipe; where to read from it."""
+    ours, theirs = os.pipe()
+    with open(theirs, "w", errors="backslashreplace") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        yield ours
+        monkeypatch.undo()
+
+
+def read_all(reader: int) -> list[str]:
+    with open(reader) as lines:
+        return lines.read().splitlines()
+
+
+def test_all_is_written_in_order_and_the_stream_is_the_old_one_again(monkeypatch):
+    with piped(monkeypatch) as reader:
+        before = sys.stderr
+        with stderr_beside(notify):
+            for number in range(100):
+                print(number, "\ud800é", file=sys.stderr)
+        assert sys.stderr is before
+    assert read_all(reader) == [f"{number} \\ud800é" for number in range(100)]
+
+
+def test_who_writes_does_not_wait_for_a_reader_that_does_not_read(monkeypatch):
+    with piped(monkeypatch) as reader:
+        begun = time.monotonic()
+        with stderr_beside(notify):
+            for number in range(MANY):
+                print(number, "x" * 80, file=sys.stderr)
+        assert time.monotonic() - begun < 10.0
+    lines = read_all(reader)
+    assert lines[0].startswith("0 x")
+    assert len(lines) < MANY
+
+
+def test_what_was_dropped_is_said_when_it_is_read_again(monkeypatch):
+    with piped(monkeypatch) as reader:
+        with stderr_beside(notify):
+            for number in range(MANY):
+                sys.stderr.write(f"{number} {'x' * 80}\n")
+            lines: list[str] = []
+            reading = threading.Thread(target=lambda: lines.extend(read_all(reader)))
+            reading.start()
+        sys.stderr.close()
+        reading.join()
+    *told, last = lines
+    kept = [int(line.split()[0]) for line in told]
+    assert kept == list(range(len(kept)))
+    assert last == f"pollwise: {MANY - len(kept):,} lines not shown: stderr is read too slowly"
+
+
+def test_that_nobody_reads_any_more_is_raised(monkeypatch):
+    with piped(monkeypatch) as reader, stderr_beside(notify):
+        os.close(reader)
+        sys.stderr.write("a\n")
+        time.sleep(0.5)
+        with pytest.raises(BrokenPipeError):
+            sys.stderr.write("b\n")
+
+
+def test_a_watch_that_tells_every_poll_to_nobody_goes_on_and_ends(monkeypatch):
+    url = "http://a.example/" + "x" * 200
+    watched = {0: Watched(Page(0, url), PageMemory())}
+    report = PollReport(PollResult(Observation(0, 0.0, Outcome.UNCHANGED), PageMemory()))
+    with piped(monkeypatch) as reader:
+        begun = time.monotonic()
+        with stderr_beside(notify):
+            settings, db = WatchSettings(), Path("x.db")
+            with WatchDisplay(settings, pages=1, db=db, detail=Detail.polls) as shown:
+                for _ in range(1000):
+                    shown.show(Progress((), (report,)), watched)
+        assert time.monotonic() - begun < 10.0
+    os.close(reader)
