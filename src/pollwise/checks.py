@@ -1,12 +1,16 @@
-"""Checks of arguments; each message names the owner, the argument, its value and the range."""
+"""Checks of arguments; each message names the owner, the argument, its value and the range.
 
+Besides, `read_json`: of what was stored, anything may be damaged.
+"""
+
+import json
 import math
 import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -15,6 +19,7 @@ from pollwise.errors import InputError
 __all__ = [
     "is_real",
     "is_whole",
+    "read_json",
     "require",
     "require_choice",
     "require_drawable",
@@ -23,6 +28,20 @@ __all__ = [
     "require_share",
     "require_whole",
 ]
+
+
+def read_json(text: str) -> Any:
+    """The value of a text in JSON; `ValueError` if it is none, or nested too deeply.
+
+    >>> read_json("[" * 100_000)
+    Traceback (most recent call last):
+    ...
+    ValueError: nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def is_whole(value: object) -> TypeGuard[int]:

@@ -13,10 +13,17 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web import polite_fetcher
 from pollwise.web.noise.looks import Copy
 
 HTML, JSON, FEED = "text/html", "application/json", "application/rss+xml"
 QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me", "Hello")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nothing here shows seconds."""
+    monkeypatch.setattr(polite_fetcher, "_APART", 0.0)
 
 
 class PatientClock(FakeClock):

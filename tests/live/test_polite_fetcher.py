@@ -95,6 +95,32 @@ async def test_a_host_that_others_redirect_to_still_answers_for_itself():
     await redirected
 
 
+@pytest.mark.parametrize(("delay", "begins"), [(0.0, [0.0, 2.1, 4.2]), (60.0, [0.0, 61.0, 122.0])])
+async def test_a_page_is_fetched_again_however_long_its_host_wants_to_rest(delay, begins):
+    """And not before a clock that shows seconds has moved."""
+    web = Web(a="http://a/x")
+    web.polite = PoliteFetcher(web, delay=delay, clock=lambda: web.now, sleep=web.wait)
+    for again in (False, True, True):
+        await web.polite.fetch("http://a/", NOTHING, again=again)
+    assert [begun for _, begun, _ in web.exchanges] == pytest.approx(begins)
+
+
+async def test_a_redirect_that_is_fetched_again_may_take_as_long():
+    web = Web(a="http://b/")
+    web.polite = PoliteFetcher(web, delay=60.0, clock=lambda: web.now, sleep=web.wait)
+    for again in (False, True):
+        assert (await web.polite.fetch("http://a/robots.txt", NOTHING, again=again)).status == 200
+
+
+async def test_no_poll_rests_longer_than_it_may_take():
+    web = Web()
+    web.polite = PoliteFetcher(web, delay=91.0, clock=lambda: web.now, sleep=web.wait)
+    await web.polite.fetch("http://a/", NOTHING)
+    with pytest.raises(PostponedError, match=r"^a wants 91 s between requests$"):
+        await web.polite.fetch("http://a/", NOTHING, again=True)
+    assert web.now == 1.0
+
+
 async def test_a_host_is_left_as_much_time_as_it_asks_for():
     web = Web()
     web.polite = PoliteFetcher(

@@ -14,8 +14,8 @@ class MaskedPart:
 
     `number` is by what it is unmasked, from 1; None: it has been, and this ends with the next poll.
     `text` is what stood there when it was found. `whole`: whatever stands there does not count;
-    else it is only numbers, dates and the like that do not. `quiet_polls` have found it the same,
-    in a row.
+    else only the numbers, dates and the like that differed do not. `quiet_polls` have found it the
+    same, in a row.
     """
 
     number: int | None

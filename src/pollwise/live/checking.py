@@ -132,7 +132,7 @@ async def _fetch(
     """Fetch the page twice, and a third time if that differs."""
     while len(results) < 3:
         result = await poller.fetcher.fetch(
-            address, PageMemory(), may_follow=poller.robots_txt.refusal
+            address, PageMemory(), may_follow=poller.robots_txt.refusal, again=bool(results)
         )
         result.release()  # there is no other body
         if results and not _is_usable(result):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pollwise.checks import require
+from pollwise.checks import read_json, require
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
@@ -304,7 +304,7 @@ class Scheduler:
         The position in the budget is only kept if the budget has the same rate. See also `begin`.
         """
         try:
-            state = json.loads(text)
+            state = read_json(text)
             next_at = _time(state["next_at"])
             # States of earlier versions do not say when they were saved: after the latest poll.
             saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))

@@ -102,11 +102,17 @@ class Fetcher(Protocol):
     """Carries out one fetch, redirects included."""
 
     async def fetch(
-        self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
+        self,
+        url: str,
+        memory: PageMemory,
+        *,
+        may_follow: MayFollow | None = None,
+        again: bool = False,
     ) -> FetchResult:
         """Fetch `url` if it has changed since the copy in `memory` (empty: unconditionally).
 
-        `may_follow` is asked before each redirect is followed (None: all are). What goes wrong on
+        `may_follow` is asked before each redirect is followed (None: all are). `again`: the same
+        was fetched just before, and it may take long until its hosts are free. What goes wrong on
         the network is a result with `error`, never an exception; but `PostponedError` if the fetch
         could not be made through no fault of `url`.
         """

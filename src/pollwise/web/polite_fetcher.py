@@ -47,6 +47,10 @@ _REDIRECTED = _Patience(5, 20.0)
 _LONGEST_DELAY = 180.0
 """The longest delay in seconds that is waited for within a fetch: of the 240 seconds of a poll, the
 rest is left for its exchanges."""
+_LONGEST_DELAY_AGAIN = 90.0
+"""The longest delay for a fetch that is made again, of which a poll may have two."""
+_APART = 1.1
+"""Seconds before a fetch is made again, at least: clocks that show seconds have moved."""
 
 
 @dataclass(slots=True)
@@ -73,8 +77,9 @@ class PoliteFetcher:
     An exchange is not made if its turn is more than 45 seconds away (20 after a redirect), or if
     ten (five) are under way or wait there already: `PostponedError`. A redirect to a host that this
     fetch has asked before also waits for the delay of that host, as it would have to each time; it
-    is a result with `error` if that is more than 180 seconds. `sleep` waits for so many seconds;
-    `clock` gives seconds.
+    is a result with `error` if that is more than 180 seconds. So does a fetch that is made `again`,
+    after 1.1 seconds at least; `PostponedError` if the delay is more than 90 seconds. `sleep` waits
+    for so many seconds; `clock` gives seconds.
     """
 
     def __init__(
@@ -101,10 +106,23 @@ class PoliteFetcher:
         self._kept = _MANY_SCOPES
 
     async def fetch(
-        self, url: str, memory: PageMemory, *, may_follow: MayFollow | None = None
+        self,
+        url: str,
+        memory: PageMemory,
+        *,
+        may_follow: MayFollow | None = None,
+        again: bool = False,
     ) -> FetchResult:
         """See `Fetcher.fetch`."""
-        result = await self._exchange(url, memory, _ASKED_FOR)
+        patience = _ASKED_FOR
+        if again:
+            scope = self._scope_of(url)
+            delay = self._delay_of(scope)
+            if delay > _LONGEST_DELAY_AGAIN:
+                raise PostponedError(f"{scope} wants {delay:g} s between requests")
+            patience = replace(patience, longest_wait=patience.longest_wait + delay)
+            await self._sleep(_APART)
+        result = await self._exchange(url, memory, patience)
         asked = set()
         for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
@@ -112,7 +130,7 @@ class PoliteFetcher:
                 return replace(result, url=url)
             asked.add(self._scope_of(result.final_url))
             patience, scope = _REDIRECTED, self._scope_of(target)
-            if scope in asked:
+            if scope in asked or again:
                 delay = self._delay_of(scope)
                 if delay > _LONGEST_DELAY:
                     asks = f"{scope} wants {delay:g} s between requests"

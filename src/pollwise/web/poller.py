@@ -192,7 +192,7 @@ class WebPoller:
                 async with asyncio.timeout_at(ends_at):
                     while len(bodies) < 3:
                         again = await self.fetcher.fetch(
-                            page.url, PageMemory(), may_follow=self._may_follow
+                            page.url, PageMemory(), may_follow=self._may_follow, again=True
                         )
                         places.callback(again.release)
                         cost += page.cost

@@ -1,5 +1,6 @@
 """What differs between two versions of a page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from pollwise.insight.difference import Difference, difference, read_difference
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
+from pollwise.types import MaskState, Noise, Observation, Outcome, PageMemory, Version
 from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.search import find_noise
 
@@ -64,6 +65,18 @@ def test_of_stored_versions_the_visible_text_counts(tmp_path):
     page = "<title>News</title><script>{0}</script><p>Same<p>Number {0}<p>Same"
     found = stored(tmp_path / "x.db", "<p>old", page.format(1), page.format(2))
     assert found == Difference("News", "Number 1", "Number 2")
+
+
+def test_what_counts_beside_a_clock_or_was_unmasked_is_a_difference(tmp_path):
+    text = "<h1>Shop</h1><p>Price: {} EUR (as of 12:03:0{})</p><p>Imprint</p>"
+    pages = [text.format(199, 1), text.format(199, 2), text.format(199, 3), text.format(99, 4)]
+    blocks = [blocks_of(page.encode(), "text/html") for page in pages]
+    [mask] = find_noise(blocks[:3])
+    found = stored(tmp_path / "p.db", *pages[2:], noise=Noise((mask,)))
+    assert found == Difference("", "Price: 199 EUR (as of …", "Price: 99 EUR (as of …")
+    mask = replace(mask, state=MaskState.REFUSED)
+    found = stored(tmp_path / "q.db", *pages[2:], noise=Noise((mask,)))
+    assert "12:03:04" in found.added  # it counts again
 
 
 def test_what_is_masked_is_no_difference(tmp_path):

@@ -144,6 +144,7 @@ class TestState:
         [
             "",
             "[]",
+            "[" * 100_000,
             "{}",
             "7",
             '{"rate": 1.0, "next_at": "soon", "hosts": [], "back_offs": []}',

@@ -4,6 +4,7 @@ import json
 from dataclasses import astuple
 from typing import Any
 
+from pollwise.checks import read_json
 from pollwise.types import Mask, MaskState, Noise
 
 __all__ = ["pack_noise", "unpack_noise"]
@@ -23,7 +24,7 @@ def unpack_noise(text: str) -> Noise:
     if not text:
         return _NOTHING
     try:
-        masks, *counts = json.loads(text)
+        masks, *counts = read_json(text)
         changes_in_a_row, since_look, gap = map(_whole, counts)
         return Noise(tuple(map(_mask, masks)), changes_in_a_row, since_look, gap)
     except (TypeError, ValueError) as error:

@@ -1,10 +1,10 @@
 """Reading from the tables of a SQLite file."""
 
-import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
 from pollwise.store.records import (
@@ -157,7 +157,7 @@ class SqliteReader:
 
 def _mapping(text: str) -> dict[str, object]:
     """The JSON object of a text; `ValueError` if it is none."""
-    told = json.loads(text)
+    told = read_json(text)
     if not isinstance(told, dict):
         raise ValueError(f"expected settings by name, not {text[:40]!r}")
     return told

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import xxhash
 
-from pollwise.types import Mask
+from pollwise.types import Mask, MaskState
 from pollwise.web.noise.tokens import shape_of, without
 
 __all__ = [
@@ -156,8 +156,12 @@ def mask_blocks(blocks: Sequence[str], masks: Sequence[Mask]) -> tuple[str, tupl
 
 
 def left_of(blocks: Sequence[str], masks: Sequence[Mask]) -> list[str]:
-    """What masks leave of a page: its blocks, `#` for what is hidden in them."""
-    return _left(blocks, masks, covered(blocks, masks))
+    """What masks leave of a page: its blocks, `#` for what is hidden in them.
+
+    Those that were refused hide nothing.
+    """
+    held = [mask for mask in masks if mask.state is not MaskState.REFUSED]
+    return _left(blocks, held, covered(blocks, held))
 
 
 def _left(

@@ -199,6 +199,7 @@ def test_what_earlier_versions_learned_has_no_checksum_and_is_read(path: Path) -
         ("UPDATE runs SET initial_state = ?", "text", lambda store: store.initial_state(1)),
         ("UPDATE runs SET settings = ?", "{", lambda store: store.runs()),
         ("UPDATE runs SET settings = ?", "[1]", lambda store: store.runs()),
+        ("UPDATE runs SET settings = ?", "[" * 100_000, lambda store: store.runs()),
         ("UPDATE runs SET started_at = ?", 1e300, lambda store: store.runs()),
         ("UPDATE pages SET outcome = ?", 77, lambda store: store.pages()),
         ("UPDATE pages SET polled_at = ?", "late", lambda store: store.pages()),

@@ -69,7 +69,9 @@ def test_it_goes_with_the_polls_of_a_page(tmp_path: Path):
         assert store.pages()[0].memory.noise == Noise()
 
 
-@pytest.mark.parametrize("text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]"])
+@pytest.mark.parametrize(
+    "text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]", "[" * 100_000]
+)
 def test_damage_is_one_line(tmp_path: Path, text):
     path = tmp_path / "pages.db"
     with Store.open(path) as store:
