@@ -215,6 +215,10 @@ class BoundedPages:
         own = self._pages[page_id]
         return self._always_changes(own) and own.shortest is None
 
+    def is_demanded(self, page_id: int) -> bool:
+        """Whether it is a user who wants a page to be polled at least so often."""
+        return self._is_demanded(self._pages[page_id])
+
     def earliest(self, page_id: int) -> float:
         """From when on a page may be polled; -inf: any time."""
         own = self._pages[page_id]
