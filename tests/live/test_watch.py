@@ -173,7 +173,9 @@ async def test_bounds_of_a_list_are_kept_and_said_if_they_need_too_much(
     listed = tmp_path / "urls"
     listed.write_text(f"{often} at-least=1200/minute\n{seldom} at-most=1/hour\n")
     watch = await start("watch", "--file", listed, *FAST, "--at-least", "1/week")
-    await watch.until("at-least bounds need 200% of the budget and get 90%")
+    line = await watch.until("at-least bounds need 200% of the budget")
+    assert "(1,728,000 a day of 864,000) and get 90%" in line
+    assert "a budget of 1920001/day would do" in line
     await watch.until("first copy")
     await watch.until("first copy")
     assert await watch.stop(signal.SIGINT) == 0

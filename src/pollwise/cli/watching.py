@@ -66,8 +66,8 @@ def watch(
     first_copies: Annotated[
         str | None,
         typer.Option(
-            help="Polls a time of pages never polled. If it is above the budget they do not wait"
-            " for it. Default: 1/second."
+            help="Polls a time of pages never polled, beside the budget. If the budget is more,"
+            " that holds. Default: 1/second."
         ),
     ] = None,
     at_least: Annotated[

@@ -132,14 +132,18 @@ def _reason(page: Explanation) -> str:
     elif page.earliest_poll_at is not None and page.index >= page.price:
         reason = f"it is polled as often as it may be: not before {moment(page.earliest_poll_at)}"
     elif page.due_at is not None and page.due_at == page.latest_poll_at:
+        why = "at-least asks for it" if page.demanded else "no page may wait for longer"
         reason = (
             "its index does not reach the price by then, as other pages are worth more: it is"
-            " polled because no page may wait for longer"
+            f" polled because {why}"
         )
     elif page.index >= page.price:
         reason = "its index has reached the price: it is polled as soon as the budget allows"
     else:
-        reason = "its index is below the price: until it is due, other pages are worth more"
+        reason = (
+            "its index is below the price: until it is due, other pages are worth more; it is"
+            " polled ahead of time if none of them can be, as the budget is not used up"
+        )
     if page.host_free_at is not None:
         reason += f"; its host is left alone until {moment(page.host_free_at)}"
         if page.host_limited_until == page.host_free_at:

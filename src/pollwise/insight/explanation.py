@@ -82,9 +82,10 @@ class Explanation:
     `next_poll_at` is when nothing but the budget holds the page back any more; None: not known.
 
     `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
-    now, and there is no copy yet. `changes_in_row` counts the latest polls that all found a change;
-    `slowed`: so many that the page is polled once a round of all pages at most. `masked` are the
-    parts of the page that count for no change.
+    now, and there is no copy yet. `demanded`: the latter is as a user asked for it.
+    `changes_in_row` counts the latest polls that all found a change; `slowed`: so many that the
+    page is polled once a round of all pages at most. `masked` are the parts of the page that count
+    for no change.
     """
 
     url: str
@@ -112,6 +113,7 @@ class Explanation:
     host_free_at: float | None
     earliest_poll_at: float | None
     latest_poll_at: float | None
+    demanded: bool
     changes_in_row: int
     slowed: bool
     host_limit: str | None
@@ -172,6 +174,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=waits.earliest,
         latest_poll_at=waits.latest,
+        demanded=bounds.is_demanded(page.id),
         changes_in_row=page.changes_in_a_row,
         slowed=bounds.is_slowed(page.id),
         next_poll_at=waits.next_poll_at,

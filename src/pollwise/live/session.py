@@ -6,6 +6,7 @@ state of the last run, and then runs the loop and records everything.
 
 import asyncio
 import gc
+import math
 import signal
 import sys
 import threading
@@ -55,6 +56,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+_DAY = 86_400.0
 _SILENT = 3.0
 """Seconds after which people are told why nothing happens yet, if it was not clear before."""
 
@@ -168,13 +170,8 @@ class Session:
             initial.begin(self.scheduler)
         except StateError as error:
             raise damaged_run(self.store.path) from error
-        demanded = self.scheduler.bounds.demanded() / self.scheduler.budget.rate
-        if demanded > MOST_DEMANDED:
-            self._say(
-                f"at-least bounds need {demanded:.0%} of the budget and get {MOST_DEMANDED:.0%}:"
-                " pages are polled in the order of their deadlines, later than asked for; allow"
-                " more polls or ask for fewer"
-            )
+        if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
+            self._say(told)
         collected = self._recall(watched)
         async with AsyncExitStack() as stack:
             journal = await stack.enter_async_context(
@@ -320,6 +317,26 @@ def fetching(
         proxy=settings.proxy or None,
         groups=settings.group_scopes(),
         by_address=settings.politeness == "address",
+    )
+
+
+def _too_much_demanded(demanded: float, rate: float) -> str | None:
+    """A line that says that at-least bounds cannot be kept; both in cost units a second.
+
+    >>> _too_much_demanded(10 / 86_400, 5 / 86_400).partition(" get ")[0]
+    'at-least bounds need 200% of the budget (10 a day of 5) and'
+    """
+    if demanded <= MOST_DEMANDED * rate:
+        return None
+    asked, allowed = (
+        f"{per_day:,.0f}" if per_day >= 100 else f"{per_day:.3g}"
+        for per_day in (demanded * _DAY, rate * _DAY)
+    )
+    enough = math.ceil(demanded / MOST_DEMANDED * _DAY)
+    return (
+        f"at-least bounds need {demanded / rate:.0%} of the budget ({asked} a day of"
+        f" {allowed}) and get {MOST_DEMANDED:.0%}: pages are polled in the order of"
+        f" their deadlines, later than asked for; a budget of {enough}/day would do"
     )
 
 

@@ -108,8 +108,13 @@ class _Own:
     changes: int = 0
 
 
+_UNBOUNDED = _Own("", 1.0, None, None, seen=False, polled_at=-math.inf)
+
+
 class BoundedPages:
-    """The pages of a scheduler, with their latest polls, deadlines and bounds.
+    """The pages of a scheduler that have bounds, with their latest polls and deadlines.
+
+    Of others, such as those of a collection, nothing is kept.
 
     Of contradicting bounds that of the page itself holds. Where more polls are overdue than the
     budget allows, the earliest deadline comes first, and one poll in ten is left to the policy:
@@ -123,6 +128,7 @@ class BoundedPages:
 
     def __init__(self, bounds: Bounds, rate: float) -> None:
         self._bounds = bounds
+        self._for_all = bounds != Bounds()
         self.rate = rate
         """The budget in cost units a second."""
         self._pages: dict[int, _Own] = {}
@@ -141,6 +147,9 @@ class BoundedPages:
 
     def add(self, page: Page, now: float) -> None:
         """A new page; `now` is -inf before `begin`."""
+        own_bounds = page.longest_interval, page.shortest_interval
+        if not self._for_all and own_bounds == (None, None):
+            return
         own = _Own(
             page.scope,
             page.cost,
@@ -159,7 +168,8 @@ class BoundedPages:
 
     def remove(self, page_id: int) -> None:
         """Forget a page."""
-        self._costs -= self._pages.pop(page_id).cost
+        if (own := self._pages.pop(page_id, None)) is not None:
+            self._costs -= own.cost
 
     def begin(self, now: float, rests: Callable[[int], tuple[float, float] | None]) -> None:
         """The run begins; `rests` gives start of the latest poll and end of the rest of a page."""
@@ -180,7 +190,8 @@ class BoundedPages:
 
     def started(self, page_id: int) -> None:
         """A poll of a page has begun."""
-        self._pages[page_id].held_until = -math.inf
+        if (own := self._pages.get(page_id)) is not None:
+            own.held_until = -math.inf
         self._others += 1
         if page_id != self._taken:
             self._demanded_in_row = 0
@@ -188,7 +199,9 @@ class BoundedPages:
 
     def answered(self, page_id: int, outcome: Outcome, now: float) -> None:
         """The poll of a page found it, CHANGED or UNCHANGED."""
-        own = self._pages[page_id]
+        own = self._pages.get(page_id)
+        if own is None:
+            return
         if outcome is Outcome.UNCHANGED:
             own.changes = 0
         else:
@@ -198,13 +211,14 @@ class BoundedPages:
 
     def failed(self, page_id: int, now: float, until: float) -> None:
         """The poll of a page failed, so that it rests until a time."""
-        self._polled(page_id, self._pages[page_id], now, until)
+        if (own := self._pages.get(page_id)) is not None:
+            self._polled(page_id, own, now, until)
 
     def postponed(self, page_id: int, until: float) -> None:
         """The poll of a page was not made; it is not overdue before a time."""
-        own = self._pages[page_id]
-        own.not_before = until
-        self._look(page_id, own)
+        if (own := self._pages.get(page_id)) is not None:
+            own.not_before = until
+            self._look(page_id, own)
 
     def _polled(self, page_id: int, own: _Own, now: float, until: float) -> None:
         own.polled_at, own.not_before = now, until
@@ -212,24 +226,28 @@ class BoundedPages:
 
     def is_slowed(self, page_id: int) -> bool:
         """Whether a page is polled at most once a round, as it changes whenever it is polled."""
-        own = self._pages[page_id]
+        own = self._of(page_id)
         return self._always_changes(own) and own.shortest is None
+
+    def is_demanded(self, page_id: int) -> bool:
+        """Whether it is a user who wants a page to be polled at least so often."""
+        return self._is_demanded(self._of(page_id))
 
     def earliest(self, page_id: int) -> float:
         """From when on a page may be polled; -inf: any time."""
-        own = self._pages[page_id]
+        own = self._of(page_id)
         return own.polled_at + self._intervals(own)[0]
 
     def deadline(self, page_id: int) -> float:
         """When a page is to be polled at the latest; infinite: there is no such time."""
-        return self._deadline(self._pages[page_id])
+        return self._deadline(self._of(page_id))
 
     def intervals(self, page_id: int, rate: float | None = None) -> tuple[float, float]:
         """The least and the most seconds between two polls of a page.
 
         `rate`: under another budget, in cost units a second; None: under the present one.
         """
-        return self._intervals(self._pages[page_id], rate)
+        return self._intervals(self._of(page_id), rate)
 
     def demanded(self) -> float:
         """Cost units a second that it takes to poll pages as often as users want at least."""
@@ -247,7 +265,7 @@ class BoundedPages:
 
     def is_held(self, page_id: int) -> bool:
         """Whether a page is kept, which the policy believes to be polled."""
-        return self._pages[page_id].held_until > -math.inf
+        return self._of(page_id).held_until > -math.inf
 
     def released(self, now: float) -> list[tuple[int, float]]:
         """The pages that were held and may be polled now, with the times of their latest polls."""
@@ -297,6 +315,10 @@ class BoundedPages:
         """A poll of a scope has ended; it may be polled again from a time on."""
         self._demanded.look_again(scope, free_at)
         self._by_default.look_again(scope, free_at)
+
+    def _of(self, page_id: int) -> _Own:
+        """What is kept of a page, to be read."""
+        return self._pages.get(page_id, _UNBOUNDED)
 
     def _is_demanded(self, own: _Own) -> bool:
         return (self._bounds.longest if own.longest is None else own.longest) < math.inf

@@ -298,6 +298,7 @@ def test_explain_and_plan_tell_the_bounds(run, known):
         store.save_noise(0, Noise(changes_in_a_row=15))
     document = run("explain", f"{SITE}/news", "--db", known, "--json").document
     assert (document["changes_in_row"], document["slowed"]) == (15, False)
+    assert document["demanded"] is True
     assert document["earliest_poll_at"] is None
     assert document["due_at"] <= document["latest_poll_at"]
     plan = run("plan", "--db", known, "--json").document

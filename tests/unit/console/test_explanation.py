@@ -36,6 +36,7 @@ AFTER_ONE_POLL = Explanation(
     host_free_at=None,
     earliest_poll_at=None,
     latest_poll_at=None,
+    demanded=False,
     changes_in_row=0,
     slowed=False,
     host_limit=None,
@@ -76,6 +77,15 @@ def test_after_one_poll_nothing_is_made_up(shown):
     assert "learned from 0 polls of its own changed by now -" in told
     assert "why it is long overdue: it comes before all others" in told
     assert "recent polls first copy" in told
+
+
+def test_why_it_is_polled_although_its_index_is_low(shown):
+    below = replace(AFTER_MANY, index=0.5, price=1.0, due_at=172_800.0)
+    assert "it is polled ahead of time if none of them can be, as the budget is not" in shown(below)
+    late = replace(below, latest_poll_at=172_800.0)
+    assert "it is polled because no page may wait for longer" in shown(late)
+    asked = shown(replace(late, demanded=True))
+    assert "it is polled because at-least asks for it" in asked
 
 
 def test_that_it_differs_at_every_poll_is_counted_once(shown):

@@ -1,13 +1,15 @@
 """Polls of a page are never closer than its bounds say, nor further apart if that can be."""
 
 import itertools
+import math
+import tracemalloc
 
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, Tick
+from pollwise.events import Added, Removed, Tick
 from pollwise.policies.awaited import AwaitedPolicy
-from pollwise.scheduler.bounds import Bounds, longest_by_default
+from pollwise.scheduler.bounds import BoundedPages, Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection
 
@@ -194,7 +196,7 @@ class TestAtLeast:
         assert times_of(made, 1) == [2.0]
 
     def test_a_page_removed_while_it_is_overdue_is_not_polled(self) -> None:
-        from pollwise.events import HostBlocked, Removed
+        from pollwise.events import HostBlocked
 
         some = favouring(Bounds())
         made = world(some, (Page(0), Page(1, scope="a", longest_interval=5.0)))
@@ -325,6 +327,28 @@ class TestAlwaysChanged:
         later.send(Tick(46.0))
         later.run(100.0)
         assert set(gaps([seen_at, *times_of(later, 0)])) == {10.0}
+
+
+def test_nothing_is_kept_of_pages_without_bounds() -> None:
+    some = favouring(Bounds())
+    bounded = tuple(Page(n, longest_interval=1e6) for n in range(1000))
+
+    def bytes_for(watched: tuple[Page, ...]) -> int:
+        kept = BoundedPages(Bounds(), 1.0)
+        tracemalloc.start()
+        for page in watched:
+            kept.add(page, 0.0)
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size
+
+    assert bytes_for(pages(1000)) < 1000 < 100_000 < bytes_for(bounded)
+    made = world(some, pages(3))
+    made.run(10.0)
+    made.send(Removed(10.0, (0,)))
+    assert some.bounds.intervals(1) == (0.0, math.inf)
+    assert some.bounds.deadline(1) == math.inf
+    assert not some.bounds.is_demanded(1)
 
 
 def test_what_cannot_be() -> None:
