@@ -165,7 +165,7 @@ class FetchSettings:
                     f" {shared[scope]}={limit}"
                 )
             try:
-                per_page = parse_budget(limit).per_page
+                per_page = parse_budget(limit, "limit").per_page
             except InputError as error:
                 raise InputError(f"{place}: {error}") from error
             if per_page:

@@ -85,7 +85,7 @@ class WatchSettings(FetchSettings):
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)
         parse_budget(self.budget)
-        parse_budget(self.first_copies)
+        parse_budget(self.first_copies, "first-copies")
         self._bounds()
         parse_retention(self.keep)
         if self.parameters and self.objective != Ephemeral.name:

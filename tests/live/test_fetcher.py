@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import resource
+import socket
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -474,3 +475,15 @@ async def test_a_connection_that_closes_leads_to_no_second_request(fetcher, path
         assert (await fetcher.fetch(server.url("/page"), NOTHING)).error is None
         assert (await fetcher.fetch(server.url(path), NOTHING)).error is not None
         assert server.requests[path] == 1
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_host_that_takes_no_connection_is_said_in_plain_words(clock, scheme):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        result = await fetcher.fetch(f"{scheme}://127.0.0.1:{port}/", PageMemory())
+    assert result.error is not None
+    assert result.error.startswith(f"no connection to 127.0.0.1:{port} (")
+    assert "refused" in result.error.lower() or "connect call failed" in result.error.lower()
+    assert "ssl" not in result.error

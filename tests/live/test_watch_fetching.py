@@ -177,5 +177,9 @@ async def test_a_limit_may_be_for_a_group_of_the_run_before(runs, site):
     assert "there is no group none" in text
     again = await runs.start("watch", "--host-limit", "@own=2/day")
     assert again.stderr is not None
-    line = await asyncio.wait_for(again.stderr.readline(), PATIENCE)
-    assert b"watching 1 page" in line
+    said = [await asyncio.wait_for(again.stderr.readline(), PATIENCE) for _ in range(2)]
+    assert said[0] == b"pollwise: host-limit @own=2/day, before none\n"
+    assert b"watching 1 page" in said[1]
+    while b"group other.example: no page is of this host" not in said[-1]:
+        said.append(await asyncio.wait_for(again.stderr.readline(), PATIENCE))
+        assert said[-1]

@@ -179,10 +179,10 @@ def parameters_of(objective: ObjectiveName, half_life: float | None) -> dict[str
                 " leave it out"
             )
         return {}
-    if half_life is None or not 0 < half_life < math.inf:
-        raise InputError(
-            "--objective ephemeral needs --half-life, a number of hours above 0, such as 6"
-        )
+    if half_life is None:
+        raise InputError("--objective ephemeral needs --half-life, hours above 0, such as 6")
+    if not 0 < half_life < math.inf:
+        raise InputError(f"--half-life {half_life:g}: expected hours above 0, such as 6")
     return {"decay": math.log(2) / (half_life * 3600.0)}
 
 

@@ -112,8 +112,9 @@ async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
     ) as poller:
         results: list[FetchResult] = []
         try:
-            why = await poller.robots_txt.refusal(address)
-            if why is None:
+            refusal = await poller.robots_txt.refusal(address)
+            why = refusal and f"a page {refusal}"
+            if refusal is None:
                 await _fetch(poller, address, memory, results)
         except PostponedError as error:
             why = str(error)

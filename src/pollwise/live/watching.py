@@ -16,6 +16,7 @@ from pollwise.live.first_copies import first_copies_told
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
+from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
@@ -125,6 +126,9 @@ def watch_pages(
 
             def begin(clock: LiveClock) -> Run[None]:
                 session = Session(store, settings, clock=clock, say=say)
+                scopes = (record.page.scope for record in session.records)
+                for line in unwatched_hosts_told(settings, own_headers, scopes):
+                    say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
                 return partial(_watch, session, settings, own_headers, display)

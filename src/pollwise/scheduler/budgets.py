@@ -56,10 +56,11 @@ class BudgetText:
             )
 
 
-def parse_budget(text: str) -> BudgetText:
+def parse_budget(text: str, name: str = "budget") -> BudgetText:
     """Read a budget: a number above 0, a slash, a unit of time, perhaps `/page`.
 
-    One poll costs one unit, unless its page has another cost. `InputError` for other text.
+    One poll costs one unit, unless its page has another cost. `InputError`, which calls it `name`,
+    for other text.
 
     >>> parse_budget("360/hour")
     BudgetText(rate=0.1, per_page=False)
@@ -68,7 +69,7 @@ def parse_budget(text: str) -> BudgetText:
     """
     read = _read(text)
     if read is None:
-        raise InputError(f"budget {text!r}: {_EXPECTED}, such as 500/hour or 0.2/day/page")
+        raise InputError(f"{name} {text!r}: {_EXPECTED}, such as 500/hour or 0.2/day/page")
     return read
 
 

@@ -337,6 +337,9 @@ def _in_words(error: Exception) -> str:
         error.os_error, RefusedAddressError
     ):
         return one_line(error.os_error)
+    if isinstance(error, aiohttp.ClientConnectorError):  # its own text has "ssl:default" in it
+        why = one_line(OSError(error.strerror or error.os_error))
+        return f"no connection to {error.host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"
     if isinstance(error, aiohttp.ClientPayloadError):

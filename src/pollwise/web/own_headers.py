@@ -53,6 +53,11 @@ class OwnHeaders:
         self._cookies = sorted(cookies, key=lambda cookie: -len(cookie.path))
         self._logins = {} if logins is None else logins
 
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The hosts (with their ports) that lines name."""
+        return frozenset(line.host for line in self._lines if line.host is not None)
+
     def of(
         self, url: str, now: float, *, by_proxy: bool, may_be_plain: bool = False
     ) -> dict[str, str]:

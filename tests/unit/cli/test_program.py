@@ -128,6 +128,8 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--not-modified-cost", "nan"], ["--not-modified-cost", "1"]),
         (["watch", SITE, "--revert-worth", "1.5"], ["--revert-worth", "1"]),
         (["watch", SITE, "--revert-worth", "nan"], ["--revert-worth", "1"]),
+        (["watch", SITE, "--first-copies", "fast"], ["first-copies 'fast'", "such as 500/hour"]),
+        (["watch", SITE, "--half-life", "-1"], ["--half-life -1: expected hours above 0"]),
         (["watch", SITE, "--half-life", "3"], ["--objective ephemeral, not freshness", "both"]),
         (["watch", SITE, "--verbose", "--log-json"], ["--verbose", "--log-json", "one of them"]),
         (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
