@@ -82,8 +82,13 @@ def durations(seconds: Interval) -> str:
 
 
 def between(figure: Interval) -> str:
-    """A forecast figure and its interval, in short."""
-    return f"{number(figure.mean)} ({number(figure.low)}–{number(figure.high)})"
+    """A forecast figure and its interval, in three digits.
+
+    >>> between(Interval(426_764.0, 357_297.0, 491_755.0))
+    '427,000 (357,000–492,000)'
+    """
+    mean, low, high = (number(float(f"{x:.3g}")) for x in (figure.mean, figure.low, figure.high))
+    return f"{mean} ({low}–{high})"
 
 
 def percent(share: Interval) -> str:

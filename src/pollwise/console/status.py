@@ -100,9 +100,9 @@ def _clock(told: ClockSetBack) -> str:
 
 def _outlook(period: PeriodOutlook, days: int) -> str:
     return (
-        f"{between(period.found_per_day * days)} changes found,"
-        f" copies fresh {percent(period.freshness)} of the time,"
-        f" {_delay(period.delay_days * _DAY)}"
+        f"{between(period.found_per_day * days)} changes found,\n"
+        f"copies fresh {percent(period.freshness)} of the time,\n"
+        f"{_delay(period.delay_days * _DAY)}"
     )
 
 

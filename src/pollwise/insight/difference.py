@@ -9,7 +9,7 @@ from pathlib import Path
 from pollwise.store import Store
 from pollwise.types import Mask
 from pollwise.web.large_bodies import LARGE
-from pollwise.web.noise.blocks import blocks_of
+from pollwise.web.noise.blocks import Kind, blocks_of, kind_of_body
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
@@ -17,6 +17,7 @@ __all__ = ["Difference", "difference", "read_difference"]
 
 _KEPT = 3
 """Words that are kept on both sides of what differs."""
+_CDATA = "<![CDATA[", "]]>"
 _MOST_CHARACTERS = 2_000
 """Of a block of text that are looked at."""
 
@@ -52,7 +53,8 @@ def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Differe
     before, after = (
         parse_page(body, one.content_type, url) for body, one in zip(bodies, versions, strict=True)
     )
-    if record is not None and (masks := record.memory.noise.masks):
+    masks = () if record is None else record.memory.noise.masks
+    if masks or not (before.blocks or after.blocks):  # data and feeds have none
         one, other = (
             _unmasked(body, version.content_type, masks)
             for body, version in zip(bodies, versions, strict=True)
@@ -63,10 +65,26 @@ def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Differe
     return difference(before.blocks, after.blocks, after.title)
 
 
-def _unmasked(body: bytes, content_type: str, masks: Sequence[Mask]) -> list[str]:
-    """The blocks of text that count."""
+def _unmasked(body: bytes, content_type: str | None, masks: Sequence[Mask]) -> list[str]:
+    """The blocks that count."""
     blocks = blocks_of(body, content_type)
-    return [block for block in left_of(blocks, masks) if not block.startswith("<")]
+    return _texts(left_of(blocks, masks), kind_of_body(body, content_type))
+
+
+def _texts(blocks: Sequence[str], kind: Kind) -> list[str]:
+    """Of blocks, what is no tag and no bracket.
+
+    >>> _texts(["<title>", "News", "</title>", "<![CDATA[It rains]]>", "<![CDATA[<p>"], "xml")
+    ['News', 'It rains']
+    >>> _texts(["{", '"tags": [', '"a",', '"b"]}'], "json")
+    ['"tags":', '"a"', '"b"']
+    """
+    if kind == "xml":
+        bare = (block.removeprefix(_CDATA[0]).removesuffix(_CDATA[1]).strip() for block in blocks)
+        return [block for block in bare if block and not block.startswith("<")]
+    if kind == "json":
+        return list(filter(None, (block.strip(" ,[]{}") for block in blocks)))
+    return list(blocks)
 
 
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:

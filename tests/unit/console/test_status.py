@@ -57,6 +57,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
     assert "1 (0.5–1) changes found, copies fresh 100 % (50–100) of the time" in shown
+    assert "│ copies fresh 100 % (50–100) of the time," in terminal.plain
     assert "7 (3.5–7) changes found" in shown
     assert "changes found after 24 hours (12–24)" in shown
     assert "changes of some pages never found" in shown

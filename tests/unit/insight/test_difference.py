@@ -96,6 +96,27 @@ def test_a_title_alone_may_differ(tmp_path):
     assert found == Difference("Two", "One", "Two")
 
 
+@pytest.mark.parametrize(
+    ("content_type", "page", "title"),
+    [
+        ("application/json", '{"at": 1, "news": ["%s", "b"]}', ""),
+        ("application/rss+xml", "<rss><channel><title>F</title><i>%s</i><i>x</i></rss>", "F"),
+        ("application/xml", "<a day='%s'><!-- %s --><b>%s</b><c>x</c></a>", ""),
+        ("application/atom+xml", "<feed><a>x</a><a><![CDATA[<p>%s</p>]]></a></feed>", ""),
+        ("text/csv", "day,news\n1,%s", ""),
+        ("application/yaml", "news: %s", ""),
+    ],
+)
+def test_data_and_feeds_differ_by_their_values(tmp_path, content_type, page, title):
+    pages = (page.replace("%s", text) for text in ("old", "new"))
+    found = stored(tmp_path / "x.db", *pages, content_type=content_type)
+    assert found.title == title
+    assert (found.removed, found.added) != (None, None)
+    assert "old" in str(found.removed)
+    assert "new" in str(found.added)
+    assert "<" not in f"{found.removed}{found.added}"
+
+
 def test_without_an_earlier_version_or_with_a_large_one_nothing_is_told(tmp_path):
     assert stored(tmp_path / "first.db", "<p>a") == Difference()
     assert stored(tmp_path / "large.db", "<p>a", "<p>b" * 100_000) == Difference()
