@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pollwise.events import HostBlocked as HostBlocked
     from pollwise.events import HostPaced as HostPaced
     from pollwise.events import Linked as Linked
+    from pollwise.events import PolicyReady as PolicyReady
     from pollwise.events import Poll as Poll
     from pollwise.events import Polled as Polled
     from pollwise.events import Removed as Removed
@@ -112,7 +113,7 @@ _NAMES = {
         "InputError PollwiseError StateError StoreBusyError StoreError StoreVersionError TraceError"
     ),
     "pollwise.events": (
-        "Added Command Event HostBlocked HostPaced Linked Poll Polled Removed Rescored"
+        "Added Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed Rescored"
         " Staffed Tick Together WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
