@@ -81,7 +81,7 @@ def test_a_collection_keeps_all_but_what_is_of_one_run() -> None:
     ("told", "why"),
     [
         ({"budget": "fast"}, "budget 'fast'"),
-        ({"first_copies": "at once"}, "budget 'at once'"),
+        ({"first_copies": "at once"}, "first-copies 'at once'"),
         ({"objective": "luck"}, "luck"),
         ({"objective": "ephemeral"}, "decay"),
         ({"revert_worth": 2.0}, "revert_worth"),
