@@ -177,9 +177,9 @@ def _row(event: Event) -> list[Any]:
 
 
 def _page_row(page: Page) -> tuple[Any, ...]:
-    """The fields of a page; without its bounds if it has none, as almost all have none."""
-    *fields, longest, shortest = astuple(page)
-    return (*fields,) if longest is None and shortest is None else (*fields, longest, shortest)
+    """The fields of a page, but for the last ones that say nothing, as most say."""
+    row = astuple(page)
+    return row[:-3] if row[-3:] == (None, None, 0) else row
 
 
 def decode(line: str) -> Event:

@@ -203,7 +203,7 @@ def parse_header(text: str, place: str) -> HeaderLine:
     may have, and for headers that pollwise sets itself.
 
     >>> parse_header("example.org: Accept-Language: de", "--header")
-    HeaderLine(host='example.org', name='Accept-Language', value='de')
+    HeaderLine(host='example.org', name='Accept-Language', value='de', is_secret=False)
     """
     found = _HEADER.fullmatch(text)
     if found is None:

@@ -78,6 +78,7 @@ def test_reverts_weights_and_dates(run):
 
 def test_reverts_that_count_for_less(run):
     words = ["t.csv", "--policy", "bayes-index", "--policy", "bayes-index:revert_worth=0.2"]
+    words += ["--objective", "detection"]
     _, other = results_of(run(*words, "--json"))
     assert other["policy"] == "bayes-index:revert_worth=0.2"
     assert other["against"]["captured"]["difference"] != 0
@@ -94,7 +95,7 @@ def test_for_people(run):
     assert "budget" not in out
     for word in ("changes seen", "novel seen", "freshness", "delay, days", "less uniform"):
         assert word in out
-    assert "whittle for detection, 0.2/day/page" in err
+    assert "whittle for freshness, 0.2/day/page" in err
     several = ["--budget", "1/day", "--objective", "freshness", "--objective", "delay"]
     _, out, _ = run("t.csv", *words, *several, "--weighted")
     for word in ("objective", "budget", "1/day", "pages weighted"):
@@ -131,7 +132,7 @@ def test_a_calibration(run, tmp_path):
     for name in ("x.png", "x-calibration.png"):
         assert (tmp_path / name).read_bytes().startswith(PNG)
     _, out, _ = run(*words)
-    assert "predictions of bayes-index for detection, 0.2/day/page" in out
+    assert "predictions of bayes-index for freshness, 0.2/day/page" in out
     assert f"{first['deciles'][0]['polls']:,}" in out
     assert "calibration" not in json.loads(run("t.csv", "--json")[1])
 

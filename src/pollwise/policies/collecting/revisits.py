@@ -45,7 +45,7 @@ class Revisits:
     """The pages that were fetched and are not gone, by what a look at them again is worth."""
 
     def __init__(self) -> None:
-        self._index = BayesianIndex(objective=Freshness())
+        self._index = BayesianIndex(objective=Freshness(), surge_by_rounds=False)
         self._irrelevant = OldestFirst()
         self._pages: dict[int, Page] = {}
         self._relevance: dict[int, float] = {}

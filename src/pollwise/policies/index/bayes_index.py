@@ -62,8 +62,10 @@ class BayesianIndex(IndexPolicy):
     """Polls the page of the largest expected index and learns the change rates on the way.
 
     `objective` is what a poll is worth (detection, if None); `revert_worth` (0 to 1) what a change
-    back to a version that was seen before is worth, compared with another change. `InputError` if
-    it is out of range, and from all methods that look at pages for one that is not watched.
+    back to a version that was seen before is worth, compared with another change. At first a change
+    counts, for the other pages of its site, as a day; with `surge_by_rounds` as no more than the
+    time in which there is a poll for every page. `InputError` if `revert_worth` is out of range,
+    and from all methods that look at pages for one that is not watched.
 
     >>> from pollwise.types import Page
     >>> policy = BayesianIndex()
@@ -72,7 +74,13 @@ class BayesianIndex(IndexPolicy):
     array([1])
     """
 
-    def __init__(self, *, objective: Objective | None = None, revert_worth: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        objective: Objective | None = None,
+        revert_worth: float = 1.0,
+        surge_by_rounds: bool = True,
+    ) -> None:
         require_share("bayes-index", "revert_worth", revert_worth)
         objective = Detection() if objective is None else objective
         # Slow is hopeful where the index falls with the rate, or polls cannot tell fast pages apart
@@ -85,6 +93,7 @@ class BayesianIndex(IndexPolicy):
                 slow_is_hopeful=slow_is_hopeful,
                 patience=4.0 if slow_is_hopeful else 64.0,
                 revert_worth=revert_worth,
+                surge_by_rounds=surge_by_rounds,
             ),
         )
 

@@ -83,6 +83,7 @@ class Learning:
     slow_is_hopeful: bool
     patience: float
     revert_worth: float
+    surge_by_rounds: bool
 
 
 class IndexPolicy(CompiledPolicy):
@@ -262,6 +263,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["slow_is_hopeful"] = learning.slow_is_hopeful
         shared["revert_worth"] = learning.revert_worth
         shared["surge_kind"] = surge_kind(objective)
+        shared["by_rounds"] = learning.surge_by_rounds
         shared["clock"], shared["late"] = clock_table(objective)
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
         shared["burst_odds"] = FIRST_BURST_ODDS

@@ -98,7 +98,8 @@ def look_at_site(state: IndexState, page: int) -> None:
         begin, end = site.begin[n], site.end[n]
         if end > own.seen_at:
             overlap += 1.0 if begin >= own.seen_at else (end - own.seen_at) / (end - begin)
-    common_surge = common.share / (common.exposure + _first_exposure(common.round_time))
+    lack = _first_exposure(common.round_time) if common.by_rounds else 0.0
+    common_surge = common.share / (common.exposure + lack)
     seconds = (site.share + FIRST_CHANGES) / (site.exposure + FIRST_CHANGES / common_surge)
     own.overlap, own.surge, own.surges = overlap, seconds * overlap, site.surges
 

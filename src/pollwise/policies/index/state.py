@@ -148,6 +148,7 @@ INDEX_SHARED = np.dtype(
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
         ("slow_is_hopeful", "i8"),  # 1: patience ends only for pages that have most likely changed
         ("surge_kind", "i8"),  # of the objective
+        ("by_rounds", "i8"),  # whether a surge is no longer than a round at first
         ("revert_worth", "f8"),  # what a change back to an earlier version is worth
         ("power", "f8"),  # of the objective
         ("decay", "f8"),  # of the objective; 0: none
