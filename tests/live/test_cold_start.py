@@ -42,7 +42,7 @@ class Watch:
     async def start(cls, db: Path, folder: Path, *words: str) -> "Watch":
         program = "from pollwise.cli import main; main()"
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", program, "watch", "--db", str(db), *words),
+            *(sys.executable, "-c", program, "watch", "--verbose", "--db", str(db), *words),
             env={
                 **os.environ,
                 "PYTHONPATH": str(Path(pollwise.__file__).parents[1]),
