@@ -335,7 +335,7 @@ async def test_a_log_for_collectors_has_a_line_for_each_poll(start, server, tmp_
     await watch.until('"unchanged"')
     assert await watch.stop() == 0
     again = await start("watch", "--budget", "500/minute", "--log-json")
-    await again.until('"notice": "budget: 500/minute, before it was 600/minute"')
+    await again.until('"notice": "budget 500/minute, before 600/minute')
     await again.until('"url"')
     assert await again.stop() == 0
     assert all(isinstance(json.loads(line), dict) for line in [*watch.lines, *again.lines])
