@@ -57,9 +57,17 @@ async def test_what_a_reversion_counts_for(site, tmp_path):
     shares = []
     for worth in (1.0, 0.0):
         db = tmp_path / f"{worth}.db"
-        settings = WatchSettings(budget="6/minute", first_copies="6/minute", revert_worth=worth)
+        settings = WatchSettings(
+            budget="6/minute",
+            first_copies="6/minute",
+            revert_worth=worth,
+        )
         with Store.open(db) as store:
-            store.add_pages([NewPage(site.url(path), site.host) for path in paths], now=0.0)
+            # With a bound of their own they are not slowed down for changing at every poll.
+            store.add_pages(
+                [NewPage(site.url(path), site.host, shortest_interval=1.0) for path in paths],
+                now=0.0,
+            )
         site.asked.clear()
         for begin in (0.0, 1000.0):  # what was seen before outlives the process
             await watch_for(db, settings, begin, 1000.0)
