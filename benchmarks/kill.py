@@ -5,7 +5,10 @@
 Every few seconds, at moments drawn with a seed, the watch is killed (kill -9) and started again.
 It fails (exit status 1) if an answer that a host had given more than 0.1 s before a kill is not in
 the database, if a host was asked again within its crawl delay, also across kills, or if the
-database is damaged.
+database is damaged. The pages never change: a poll that finds a change may look again for noise,
+and is lost as a whole if it is killed before.
+
+Code should be compiled before, as by a watch that ran for two minutes.
 """
 
 import argparse
@@ -38,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         log_file = place / "log.npz"
-        words = ("plain", "--hosts", str(asked.hosts), "--pages", str(asked.pages))
+        words = ("plain", "--steady", "--hosts", str(asked.hosts), "--pages", str(asked.pages))
         with serving(log_file, *words) as urls:
             for number in range(asked.kills):
                 process = started(urls, f"{asked.rate}/second", place)
