@@ -21,9 +21,9 @@ project_copyright = "pollwise contributors"
 release = re.search(r'"(.+)"', (ROOT / "src/pollwise/version.py").read_text(encoding="utf-8"))[1]
 
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "*.md"]
+include_patterns = ["docs/**.md", "*.md", "src/pollwise/**/README.md"]
 extensions = ["myst_parser"]
-suppress_warnings = ["config.cache"]
+exclude_patterns = [".*", "build"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 smartquotes = False  # options begin with two hyphens

@@ -212,7 +212,11 @@ def _first_sentence(name: str, value: Any) -> str:
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in row)} |\n" for row in lines)
+    return "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
 
 
 def main() -> None:
