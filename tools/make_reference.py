@@ -127,8 +127,8 @@ def policies_page() -> str:
             "`simulate` and `replay` take them by `--policy NAME`, with options as in"
             " `--policy lakg:resolution=2500,exponent=1.3`.\n`watch` and `collect` always use the"
             " default. Below the tables stands what each class says in Python,\nwith what its"
-            " options mean. Options without a value are set by the run, and so is the resolution\nof"
-            " `lakg` and `gpoks` for many pages.\n",
+            " options mean. Options without a value are set by the run, and so is the resolution of"
+            "\n`lakg` and `gpoks` for many pages.\n",
             "## That poll given pages\n",
             *_policies(WATCHING),
             "## That discover pages\n",
