@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "require_choice",
     "require_drawable",
     "require_generator",
+    "require_object",
     "require_positive",
     "require_share",
     "require_whole",
@@ -71,6 +73,22 @@ def require(name: str, value: object, holds: bool, demand: str) -> None:
     """
     if not holds:
         raise InputError(f"{name}={value!r} must be {demand}")
+
+
+def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:
+    """`InputError`, which says that the value must be `demand`, unless it is an object of a kind.
+
+    A class is none, though it has all methods that a protocol asks for.
+
+    >>> require_object("simulate: policy", dict, dict, "a policy")
+    Traceback (most recent call last):
+    pollwise.errors.InputError: simulate: policy is the class dict; give an object, such as dict()
+    """
+    if isinstance(value, type):
+        raise InputError(
+            f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
+        )
+    require(name, value, isinstance(value, kind), demand)
 
 
 def require_whole(
