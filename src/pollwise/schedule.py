@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pollwise.checks import require, require_object, require_positive
+from pollwise.checks import is_real, require, require_object, require_positive, require_whole
 from pollwise.errors import InputError, StateError
 from pollwise.events import Added, Event, HostBlocked, Poll, Polled, Removed, Staffed, Together
 from pollwise.export.draft import draft
@@ -92,6 +92,10 @@ class Schedule:
                 raise InputError(
                     "Schedule: both an objective and a policy object; give the policy its objective"
                 )
+        fits = is_real(crawl_delay) and 0 <= crawl_delay < math.inf
+        require("Schedule: crawl_delay", crawl_delay, fits, "a number of seconds, at least 0")
+        require_positive("Schedule", "lease", lease)
+        require_whole("Schedule", "seed", seed, least=0)
         self._seed = seed
         self._crawl_delay = crawl_delay
         self._lease = lease

@@ -9,12 +9,20 @@ import math
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pollwise.checks import is_real
 from pollwise.errors import InputError
 
-__all__ = ["Moment", "no_seconds", "parse_time", "require_seconds", "time_of", "times_of"]
+__all__ = [
+    "Moment",
+    "no_seconds",
+    "parse_time",
+    "require_seconds",
+    "seconds_of_dates",
+    "time_of",
+    "times_of",
+]
 
 Moment = float | str | datetime | np.datetime64
 """A time as people give it."""
@@ -46,7 +54,7 @@ def time_of(name: str, value: object) -> float:
     elif isinstance(value, str):
         seconds = parse_time(value)
     elif isinstance(value, np.datetime64):
-        seconds = float(_seconds_of_dates(np.array([value]))[0])
+        seconds = float(seconds_of_dates(np.array([value]))[0])
     elif isinstance(value, datetime):
         if value.tzinfo is None and not hasattr(value, "to_datetime64"):
             raise InputError(
@@ -60,7 +68,7 @@ def time_of(name: str, value: object) -> float:
     return seconds
 
 
-def times_of(name: str, values: ArrayLike, *, endless: bool = False) -> NDArray[np.float64]:
+def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.float64]:
     """The UTC seconds of a list, an array or a column of a table.
 
     `endless`: a time may be infinite. `InputError`, which calls them `name`, for anything else.
@@ -72,12 +80,14 @@ def times_of(name: str, values: ArrayLike, *, endless: bool = False) -> NDArray[
     if array.ndim != 1:
         raise InputError(f"{name}={_shown(values)} must be a list of times, or one column of them")
     if array.dtype.kind == "M":
-        seconds = _seconds_of_dates(array)
+        seconds = seconds_of_dates(array)
     elif array.dtype.kind in "iuf":
         seconds = array.astype(np.float64)
     else:
-        whole = [v if endless and v == math.inf else time_of(name, v) for v in array.tolist()]
-        return np.array(whole, np.float64)
+        # An array of text and numbers would have turned the numbers into text.
+        each = values if isinstance(values, list | tuple) else array.tolist()
+        told = [v if endless and v == math.inf else time_of(name, v) for v in each]
+        return np.array(told, np.float64)
     usable = (np.abs(seconds) <= _LATEST) | (endless & (seconds == np.inf))
     for bad in array[~usable][:1]:
         time_of(name, bad)
@@ -111,8 +121,8 @@ def parse_time(text: str) -> float:
         return math.nan
 
 
-def _seconds_of_dates(dates: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """NaN where there is no date."""
+def seconds_of_dates(dates: NDArray[np.datetime64]) -> NDArray[np.float64]:
+    """The UTC seconds of numpy's dates; NaN where there is none."""
     seconds = dates.astype("datetime64[us]").astype(np.int64) / 1e6
     return np.where(np.isnat(dates), np.nan, seconds)
 
