@@ -29,7 +29,10 @@ __all__ = [
     "require_positive",
     "require_share",
     "require_whole",
+    "shown",
 ]
+
+_LONGEST_SHOWN = 200
 
 
 def read_json(text: str) -> Any:
@@ -72,7 +75,17 @@ def require(name: str, value: object, holds: bool, demand: str) -> None:
     pollwise.errors.InputError: Budget: rate=-1.0 must be above 0
     """
     if not holds:
-        raise InputError(f"{name}={value!r} must be {demand}")
+        raise InputError(f"{name}={shown(value)} must be {demand}")
+
+
+def shown(value: object) -> str:
+    """A value on one line, in a few words.
+
+    >>> shown(np.zeros((2, 2)))
+    'array([[0., 0.], [0., 0.]])'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real
+from pollwise.checks import is_real, shown
 from pollwise.errors import InputError
 
 __all__ = [
@@ -49,22 +49,23 @@ def time_of(name: str, value: object) -> float:
     pollwise.errors.InputError: now=1714564800000 is too large for UTC seconds: divide millisec...
     """
     seconds = math.nan
-    if is_real(value):
-        seconds = float(value)
-    elif isinstance(value, str):
-        seconds = parse_time(value)
-    elif isinstance(value, np.datetime64):
-        seconds = float(seconds_of_dates(np.array([value]))[0])
-    elif isinstance(value, datetime):
-        if value.tzinfo is None and not hasattr(value, "to_datetime64"):
+    moment = value.to_datetime64() if hasattr(value, "to_datetime64") else value  # of pandas
+    if is_real(moment):
+        seconds = float(moment)
+    elif isinstance(moment, str):
+        seconds = parse_time(moment)
+    elif isinstance(moment, np.datetime64):
+        seconds = float(seconds_of_dates(np.array([moment]))[0])
+    elif isinstance(moment, datetime):
+        if moment.tzinfo is None:
             raise InputError(
-                f"{name}={value.isoformat()} has no time zone: give one, such as datetime.now(UTC)"
+                f"{name}={moment.isoformat()} has no time zone: give one, such as datetime.now(UTC)"
             )
-        seconds = value.timestamp()  # of pandas' own timestamps without a time zone as of UTC
+        seconds = moment.timestamp()
     if not math.isfinite(seconds):
-        raise InputError(f"{name}={_shown(value)} must be {_WANTED}")
+        raise InputError(f"{name}={shown(value)} must be {_WANTED}")
     if complaint := no_seconds(seconds):
-        raise InputError(f"{name}={_shown(value)} {complaint}")
+        raise InputError(f"{name}={shown(value)} {complaint}")
     return seconds
 
 
@@ -78,7 +79,7 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
     """
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InputError(f"{name}={_shown(values)} must be a list of times, or one column of them")
+        raise InputError(f"{name}={shown(values)} must be a list of times, or one column of them")
     if array.dtype.kind == "M":
         seconds = seconds_of_dates(array)
     elif array.dtype.kind in "iuf":
@@ -90,7 +91,7 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
         return np.array(told, np.float64)
     usable = (np.abs(seconds) <= _LATEST) | (endless & (seconds == np.inf))
     for bad in array[~usable][:1]:
-        time_of(name, bad)
+        time_of(name, bad if array.dtype.kind == "M" else bad.item())
     return seconds
 
 
@@ -99,9 +100,9 @@ def require_seconds(name: str, value: object) -> None:
     if type(value) is float and -_LATEST <= value <= _LATEST:  # nearly always, and often
         return
     if not is_real(value) or not math.isfinite(value):
-        raise InputError(f"{name}={_shown(value)} must be finite, a number of UTC seconds")
+        raise InputError(f"{name}={shown(value)} must be finite, a number of UTC seconds")
     if complaint := no_seconds(float(value)):
-        raise InputError(f"{name}={_shown(value)} {complaint}")
+        raise InputError(f"{name}={shown(value)} {complaint}")
 
 
 def no_seconds(number: float) -> str | None:
@@ -125,9 +126,3 @@ def seconds_of_dates(dates: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """The UTC seconds of numpy's dates; NaN where there is none."""
     seconds = dates.astype("datetime64[us]").astype(np.int64) / 1e6
     return np.where(np.isnat(dates), np.nan, seconds)
-
-
-def _shown(value: object) -> str:
-    """A value on one line, in a few words."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
