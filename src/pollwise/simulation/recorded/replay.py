@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -21,8 +22,9 @@ class Replay(Recorded):
     """Recorded pages and changes; every reset gives the same history.
 
     `changes` maps the name of each page to the times (UTC seconds) at which it changed, in any
-    order; `lives` to its birth and death (infinite: none). Pages not in `lives` are there from the
-    first change of all on. Pages are polled from their birth on, without a copy at first.
+    order; `lives` to its birth and death (infinite: none); `sites` to its site, if that is known.
+    Pages not in `lives` are there from the first change of all on. Pages are polled from their
+    birth on, without a copy at first.
 
     >>> world = Replay({"a": [3.0, 1.0], "b": []}, lives={"b": (2.0, math.inf)})
     >>> world.reset(seed=0)
@@ -35,6 +37,8 @@ class Replay(Recorded):
         changes: Mapping[str, Sequence[float]],
         lives: Mapping[str, tuple[float, float]] | None = None,
         end: float | None = None,
+        *,
+        sites: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         lives = {} if lives is None else lives
@@ -48,7 +52,7 @@ class Replay(Recorded):
             end = max([float(known.max()), *(d for _, d in lives.values() if math.isfinite(d))])
         born = np.array([lives.get(name, (begin, math.inf))[0] for name in names])
         died = np.array([lives.get(name, (begin, math.inf))[1] for name in names])
-        pages = [Page(i, url=name) for i, name in enumerate(names)]
+        pages = [Page(i, url=name, site=sites.get(name, "")) for i, name in enumerate(names)]
         self._take(pages, Changes.of(times, born, died), end)
 
     def _take(self, pages: list[Page], changes: Changes, end: float) -> None:
@@ -94,6 +98,11 @@ class Replay(Recorded):
         world.tells_last_changed = last_changed
         world._take(pages, changes, end)
         return world
+
+    def with_copies(self) -> "Replay":
+        """The same history, with a copy of every page from the beginning on."""
+        pages = [replace(page, seen_at=self.begin) for page in self._pages]
+        return self._of(pages, self._changes, self.end, self.tells_last_changed)
 
     def within(self, begin: float, end: float) -> "Replay":
         """The part of the history from `begin` to `end` (UTC seconds), its pages numbered anew.
