@@ -19,20 +19,40 @@ from pollwise.errors import InputError
 
 def demo(
     as_json: Json = False,
-    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 50.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=1, help="How long the year takes, at least; if not given, as long as it must."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the year into this PNG file.")] = None,
 ) -> None:
-    """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
-    import uvloop
+    """Watch a year of real pages, offline: a learned schedule beside the usual one.
 
-    from pollwise.console.demo import DemoDisplay, print_demo
-    from pollwise.live.demo import run_demo
+    The time is virtual: the figures are the same on every machine.
+    """
+    from pollwise.checks import require_drawable
+    from pollwise.console.charts.year import draw_year
+    from pollwise.console.demo import NAMES, DemoDisplay, print_demo
+    from pollwise.experiments.demonstration import demonstrate
+    from pollwise.kernel_folder import is_compiled, note_compiled
+    from pollwise.testing.timelapse import TimeLapse
 
-    with DemoDisplay() as display:
-        results = uvloop.run(run_demo(display.show, seconds=seconds, report=display.say))
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+    timelapse = TimeLapse.bundled()
+    ready = "getting ready"
+    if not is_compiled("demo"):
+        ready = "getting ready: the first run compiles, which takes about two minutes"
+    with DemoDisplay(timelapse, ready) as display:
+        demonstration, watchers = demonstrate(timelapse, display.show, seconds=seconds)
+    note_compiled("demo")
+    if plot is not None:
+        draw_year(plot, timelapse, demonstration, watchers, NAMES)
     if as_json:
-        print_json({"results": results})
+        print_json(demonstration)
     else:
-        print_demo(results)
+        print_demo(demonstration)
 
 
 def replay(
