@@ -1,6 +1,7 @@
 """The reference has every command, option, policy, public name, and what lists of pages can say."""
 
 import re
+import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -82,6 +83,13 @@ def test_every_environment_variable_is_there():
         used |= set(re.findall(r"""(?:environ(?:\.get\(|\[)|envvar=)"([A-Z_]+)""", text))
     table = section(CONVENTIONS, "Environment variables")
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == used
+
+
+def test_every_extra_is_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(project["optional-dependencies"]) - {"dev", "docs"}
+    table = section(CONVENTIONS, "Extras")
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == extras
 
 
 def test_what_is_said_of_lists_is_so(tmp_path):
