@@ -26,10 +26,11 @@ class Replay(Recorded):
     """Recorded pages and changes; every reset gives the same history.
 
     `changes` maps the name of each page to the times at which it changed, in any order; `lives` to
-    its birth and death (infinite: none); `sites` to its site, if that is known. Pages not in `lives` are there from the first change of
-    all on. `end` is when the history ends (None: with what is known last). Times are UTC seconds,
-    or what else `pollwise.times` understands. The ids of pages are in the order of the names as
-    they are given. Pages are polled from their birth on, without a copy at first.
+    its birth and death (infinite: none); `sites` to its site, if that is known. Pages not in
+    `lives` are there from the first change of all on. `end` is when the history ends (None: with
+    what is known last). Times are UTC seconds, or what else `pollwise.times` understands. The ids
+    of pages are in the order of the names as they are given. Pages are polled from their birth on,
+    without a copy at first.
 
     >>> world = Replay({"a": [3.0, 1.0], "b": []}, lives={"b": (2.0, math.inf)})
     >>> world.reset(seed=0)
