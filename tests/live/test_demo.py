@@ -109,7 +109,7 @@ def test_the_figures_are_those_of_the_watchers_and_of_simulated_schedules(watche
     timelapse = small()
     assert (demonstration.pages, demonstration.never) == (PAGES, 14)
     assert demonstration.fast > 0
-    names = [(schedule.policy, schedule.objective) for schedule in demonstration.schedules]
+    names = [(schedule.policy, schedule.objective) for schedule in demonstration.results]
     assert names == [
         ("bayes-index", "freshness"),
         ("uniform", "freshness"),
@@ -118,7 +118,7 @@ def test_the_figures_are_those_of_the_watchers_and_of_simulated_schedules(watche
         ("whittle", "freshness"),
     ]
     total = sum(len(timelapse.change_times(name)) for name in timelapse.page_names)
-    for schedule in demonstration.schedules:
+    for schedule in demonstration.results:
         assert schedule.all_pages.changes == total
         assert schedule.without_fast.changes < total
         for figures in (schedule.all_pages, schedule.without_fast):
@@ -126,11 +126,11 @@ def test_the_figures_are_those_of_the_watchers_and_of_simulated_schedules(watche
             assert figures.seen == figures.found / figures.changes
             assert 0.0 < figures.freshness < 1.0
             assert 0.0 < figures.delay_days < DAYS
-    for schedule, watcher in zip(demonstration.schedules, watchers, strict=False):
+    for schedule, watcher in zip(demonstration.results, watchers, strict=False):
         assert schedule.requests == watcher.requests
         assert schedule.all_pages.found == sum(poll.found for poll in watcher.polls)
     # Nobody needs more polls than itself, but for what the web does to polls, and chance.
-    assert demonstration.schedules[1].all_pages.uniform_needs == pytest.approx(1.0, abs=0.3)
+    assert demonstration.results[1].all_pages.uniform_needs == pytest.approx(1.0, abs=0.3)
 
 
 def test_at_a_given_speed_the_figures_are_the_same(watched, temporary):

@@ -6,13 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from pollwise.console.display import Display
 from pollwise.console.streams import stdout
-from pollwise.experiments.demonstration import Demonstration, Figures, Schedule
+from pollwise.console.tables import short
+from pollwise.experiments.demonstration import DemoFigures, Demonstration, DemoSchedule
 from pollwise.live.demo import Watcher
 from pollwise.testing.timelapse import TimeLapse, site_of
 
@@ -27,7 +29,7 @@ NAMES = {
     ("bayes-index", "freshness"): "learned",
     ("bayes-index", "delay"): "learned, objective delay",
     ("uniform", "freshness"): "every page alike",
-    ("stormcrawler", "freshness"): "×0.5 if changed, ×1.5 if not",
+    ("stormcrawler", "freshness"): "×0.5 if changed, else ×1.5",
     ("whittle", "freshness"): "told the change rates",
 }
 """What people call a schedule, by policy and objective."""
@@ -72,7 +74,7 @@ class DemoDisplay(Display):
         )
         table.add_column("one page in " + str(round(len(self._names) / _ROWS)), width=20)
         rows: dict[int, list[str | Text]] = {
-            page: [_short(self._names[page], 20)] for page in self._shown
+            page: [short(self._names[page], 20)] for page in self._shown
         }
         footer = [Text("changes found")]
         for watcher in self._watchers.values():
@@ -86,7 +88,7 @@ class DemoDisplay(Display):
         table.add_row(*footer, style="bold")
         legend = Text.assemble(
             ("▂▅█", "dim"), " polled, more and more often  ", ("▅", "green"),
-            " found a change  ", (_MISSED, "red"), " changed, not polled again",
+            " found a change  ", (_MISSED, "red"), " changed, unseen",
         )  # fmt: skip
         return Group(table, legend)
 
@@ -117,14 +119,6 @@ def _spread(changes: Sequence[int]) -> list[int]:
     return [order[int(number * step)] for number in range(min(_ROWS, len(order)))]
 
 
-def _short(name: str, width: int) -> str:
-    """A name with its middle left out, if it is too long."""
-    if len(name) <= width:
-        return name
-    head = (width - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
-
-
 def _line(
     polls: NDArray[np.float64],
     changes: NDArray[np.float64],
@@ -153,28 +147,28 @@ def print_demo(demonstration: Demonstration) -> None:
     console = stdout()
     console.print(
         f"A year of {demonstration.pages} real pages, of which {demonstration.never} never changed,"
-        f" at {demonstration.budget}.\n"
+        f" polled by each schedule at {demonstration.budget}:\n"
     )
-    every = f"all {demonstration.pages} pages"
-    console.print(_table(every, [(each, each.all_pages) for each in demonstration.schedules]))
+    console.print(_table("all pages", [(each, each.all_pages) for each in demonstration.results]))
     if demonstration.fast:
-        rows = [(each, each.without_fast) for each in demonstration.schedules]
+        rows = [(each, each.without_fast) for each in demonstration.results]
         console.print(_table(f"without {_fast(demonstration)}", rows))
-    console.print("* simulated on the same changes; the others watched the pages over HTTP\n")
+    console.print("* simulated on the same changes; the others watched the pages over HTTP.\n")
     for name in ("learned", "learned, objective delay"):
-        [schedule] = [each for each in demonstration.schedules if _name(each) == name]
+        [schedule] = [each for each in demonstration.results if _name(each) == name]
         console.print(_as_quick(name, schedule, demonstration))
 
 
-def _table(title: str, rows: Sequence[tuple[Schedule, Figures]]) -> Table:
-    table = Table(title=title, title_justify="left")
+def _table(title: str, rows: Sequence[tuple[DemoSchedule, DemoFigures]]) -> Table:
+    changes = rows[0][1].changes
+    table = Table(title=f"{title}: {changes:,d} changes", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("schedule", no_wrap=True)
-    for heading in ("changes seen", "mean delay", "freshness", "uniform needs"):
-        table.add_column(heading, justify="right")
+    for heading in ("seen", "mean delay", "freshness", "uniform needs"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for schedule, figures in rows:
         table.add_row(
             _name(schedule) + ("*" if schedule.requests is None else ""),
-            f"{figures.found:,d} of {figures.changes:,d}, {figures.seen:.0%}",
+            f"{100 * figures.seen:.0f} %",
             f"{figures.delay_days:.2f} days",
             f"{figures.freshness:.3f}",
             f"× {figures.uniform_needs:.1f}",
@@ -182,7 +176,7 @@ def _table(title: str, rows: Sequence[tuple[Schedule, Figures]]) -> Table:
     return table
 
 
-def _as_quick(name: str, schedule: Schedule, demonstration: Demonstration) -> str:
+def _as_quick(name: str, schedule: DemoSchedule, demonstration: Demonstration) -> str:
     """The line that matters."""
     less = ""
     if demonstration.fast:
@@ -199,5 +193,5 @@ def _fast(demonstration: Demonstration) -> str:
     return f"the {demonstration.fast} pages that changed more often than daily"
 
 
-def _name(schedule: Schedule) -> str:
+def _name(schedule: DemoSchedule) -> str:
     return NAMES[schedule.policy, schedule.objective]

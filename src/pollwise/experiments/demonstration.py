@@ -25,7 +25,7 @@ from pollwise.simulation.recorded.replay import Replay
 from pollwise.testing.timelapse import TimeLapse
 from pollwise.types import Budget
 
-__all__ = ["Demonstration", "Figures", "Schedule", "demonstrate"]
+__all__ = ["DemoFigures", "DemoSchedule", "Demonstration", "demonstrate"]
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ _FAST = 1 / _DAY
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class DemoFigures:
     """How well pages were watched.
 
     `found` changes of `changes`, which is the share `seen`; `delay_days`: mean time from a change
@@ -60,7 +60,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class DemoSchedule:
     """A schedule and its figures, for all pages and for those that are not fast.
 
     `requests`: on the wire, robots.txt included; None: it was simulated.
@@ -70,19 +70,23 @@ class Schedule:
     objective: str
     polls: int
     requests: int | None
-    all_pages: Figures
-    without_fast: Figures
+    all_pages: DemoFigures
+    without_fast: DemoFigures
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The schedules, and on what: so many pages, of which so many are fast and never change."""
+    """What schedules made of `budget`.
+
+    Of so many `pages` so many are `fast` (they changed more often than daily) and so many `never`
+    changed.
+    """
 
     pages: int
     fast: int
     never: int
     budget: str
-    schedules: tuple[Schedule, ...]
+    results: tuple[DemoSchedule, ...]
 
 
 def demonstrate(
@@ -103,7 +107,7 @@ def demonstrate(
         fast=int(np.count_nonzero(scores.is_fast)),
         never=int(np.count_nonzero(counts == 0)),
         budget=BUDGET,
-        schedules=(*watched, *simulated),
+        results=(*watched, *simulated),
     )
     return demonstration, watchers
 
@@ -125,20 +129,20 @@ class _Scores:
             for fast in (True, False)
         }
 
-    def watched(self, watcher: Watcher, aim: str) -> Schedule:
+    def watched(self, watcher: Watcher, aim: str) -> DemoSchedule:
         """What a watcher did. A change counts as found if its polls told so."""
         table = self._tally(watcher.answered())
         found = [poll.page for poll in watcher.polls if poll.found]
         table[:, TALLIED.index("found")] = np.bincount(found, minlength=len(table))
         figures = [self._figures(table, fast) for fast in (True, False)]
-        return Schedule(watcher.policy, aim, len(watcher.polls), watcher.requests, *figures)
+        return DemoSchedule(watcher.policy, aim, len(watcher.polls), watcher.requests, *figures)
 
-    def simulated(self, policy: str, aim: str) -> Schedule:
+    def simulated(self, policy: str, aim: str) -> DemoSchedule:
         """A schedule with the budget of the watchers."""
         polls = self._polls(policy, aim, 1.0)
         table = self._tally(polls)
         figures = [self._figures(table, fast) for fast in (True, False)]
-        return Schedule(policy, aim, len(polls), None, *figures)
+        return DemoSchedule(policy, aim, len(polls), None, *figures)
 
     def _polls(self, policy: str, aim: str, factor: float) -> Polls:
         pages, rate = len(self._world.pages), self._budget * factor
@@ -155,7 +159,7 @@ class _Scores:
         sums: Floats = table[with_fast | ~self.is_fast].sum(axis=0)
         return sums
 
-    def _figures(self, table: Floats, with_fast: bool) -> Figures:
+    def _figures(self, table: Floats, with_fast: bool) -> DemoFigures:
         sums = self._sum(table, with_fast)
         counts = dict(zip(TALLIED, sums.tolist(), strict=True))
         found = _ratios(sums)
@@ -163,7 +167,7 @@ class _Scores:
         needs = np.interp(
             -np.log(found["delay"]), -np.log(self._delays[with_fast]), np.log(_FACTORS)
         )
-        return Figures(
+        return DemoFigures(
             found=int(counts["found"]),
             changes=int(counts["changes"]),
             seen=found["captured"],

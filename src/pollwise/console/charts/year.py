@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pollwise.experiments.demonstration import Demonstration, Figures, Schedule
+from pollwise.console.tables import short
+from pollwise.experiments.demonstration import DemoFigures, Demonstration, DemoSchedule
 from pollwise.live.demo import Watcher
 from pollwise.testing.timelapse import TimeLapse
 
@@ -16,6 +17,8 @@ __all__ = ["draw_year"]
 _DAY = 86_400.0
 _ROWS = 50
 """Pages that are drawn, at the most."""
+_LONGEST = 60
+"""Characters of a page's name."""
 
 
 def draw_year(
@@ -42,14 +45,15 @@ def draw_year(
     for panel, watcher in zip(panels, watchers, strict=True):
         _draw_polls(panel, timelapse, [changes[page] for page in shown], shown, watcher)
         panel.set_title(f"{names[watcher.policy, 'freshness']} ({watcher.policy})", fontsize=10)
-    labels = [timelapse.page_names[page] for page in shown]
+    labels = [short(timelapse.page_names[page], _LONGEST) for page in shown]
     panels[0].set_yticks(range(len(shown)), labels, fontsize=5)
     panels[0].invert_yaxis()
     years.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     years.suptitle(
-        f"{len(shown)} of {demonstration.pages} real pages, {demonstration.budget}", fontsize=12
+        f"{len(shown)} of {demonstration.pages} real pages, polled at {demonstration.budget}",
+        fontsize=12,
     )
-    _draw_figures(bars, demonstration.schedules, names)
+    _draw_figures(bars, demonstration.results, names)
     figure.savefig(path, dpi=120)
 
 
@@ -81,7 +85,7 @@ def _draw_polls(
 
 
 def _draw_figures(
-    bars: Any, schedules: Sequence[Schedule], names: Mapping[tuple[str, str], str]
+    bars: Any, schedules: Sequence[DemoSchedule], names: Mapping[tuple[str, str], str]
 ) -> None:
     labels = [names[each.policy, each.objective] for each in schedules]
     kinds = ["" if each.requests is not None else " (simulated)" for each in schedules]
@@ -108,6 +112,6 @@ def _draw_figures(
     bars.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-def _value(figures: Figures, key: str) -> float:
+def _value(figures: DemoFigures, key: str) -> float:
     value: float = getattr(figures, key)
     return value
