@@ -7,7 +7,6 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
@@ -16,6 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from pollwise.errors import InputError
+from pollwise.extras import require_extra
 
 __all__ = [
     "is_real",
@@ -149,11 +149,7 @@ def require_drawable(figure: Path, otherwise: str) -> None:
 
     `otherwise`: what the user can do instead.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
-            f" or {otherwise}"
-        )
+    require_extra("plots", "to draw a figure", otherwise)
     there = figure if figure.exists() else figure.parent
     if figure.is_dir() or not (figure.parent.is_dir() and os.access(there, os.W_OK)):
         raise InputError(

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from pollwise.checks import require_positive, require_whole
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
+from pollwise.numerics import root
 from pollwise.objectives import Objective
 
 __all__ = [
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # The absolute and relative tolerances of the logarithm of the price.
-_XTOL, _RTOL = 1e-13, 1e-14
+_ABSOLUTE, _RELATIVE = 1e-13, 1e-14
 _ROUNDING = 1e-12
 """By what share a capacity may exceed what the pages can take."""
 _SIGN = 2**63
@@ -117,14 +117,14 @@ def _solve(
         )
     # A little wider, so that rounding does not put both ends on one side of the budget.
     low, high = np.log(margins.min()) - 1e-9, np.log(margins.max()) + 1e-9
-    root = optimize.brentq(excess, low, high, xtol=_XTOL, rtol=_RTOL)
+    log_price = root(excess, low, high, absolute=_ABSOLUTE, relative=_RELATIVE)
     # Near the price at which pages saturate, neighbouring floats may differ much in spending.
     # Any mixture of their allocations that meets the budget is then a best one.
-    step = 2 * (_XTOL + _RTOL * abs(root))
-    more, less = frequencies(root - step), frequencies(root + step)
+    step = 2 * (_ABSOLUTE + _RELATIVE * abs(log_price))
+    more, less = frequencies(log_price - step), frequencies(log_price + step)
     spread = cost @ (more - less)
     share = np.clip((budget - cost @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
-    return share * more + (1.0 - share) * less, float(np.exp(root))
+    return share * more + (1.0 - share) * less, float(np.exp(log_price))
 
 
 def _per_page(

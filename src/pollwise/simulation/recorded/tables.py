@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import TraceError
+from pollwise.extras import require_extra
 from pollwise.times import no_seconds, parse_time, seconds_of_dates
 
 __all__ = ["Table", "open_table", "read_table"]
@@ -198,13 +199,9 @@ def read_table(path: Path, required: Sequence[str]) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise TraceError(
-            f"{path}: reading Parquet needs pyarrow; run pip install 'pollwise[parquet]',"
-            " or give a CSV file"
-        ) from error
+    require_extra("parquet", f"{path}: reading Parquet", "give a CSV file")
+    from pyarrow import parquet
+
     try:
         # One thread: the figures of a replay are those of one core.
         table = parquet.read_table(path, use_threads=False)
