@@ -1,5 +1,6 @@
 """A schedule for one's own loop: budget, leases, hosts, what it learns, and what a file keeps."""
 
+import time
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -172,11 +173,22 @@ class TestPolls:
         assert schedule.next(now=np.datetime64("2024-05-01T12:00:00")) == A
         assert schedule.wait(now=datetime(2024, 5, 1, 12, 0, 15, tzinfo=UTC)) == pytest.approx(45.0)
 
-    def test_by_the_clock_of_this_machine(self):
-        schedule = plain("1/day")
-        schedule.add(A)
+    def test_a_time_before_that_of_the_last_call_counts_as_the_same(self):
+        schedule = plain("1/minute")
+        schedule.add(A, now=100.0)
+        assert schedule.next(now=100.0) == A
+        schedule.record(A, changed=True, now=99.0)
+        assert schedule.wait(now=50.0) == pytest.approx(60.0)
+        assert schedule.next(now=160.0) == A
+
+    def test_by_the_clock_of_this_machine_even_if_it_is_set_back(self, monkeypatch):
+        schedule = plain("1000/second")
+        schedule.add([A, B])
         assert schedule.next() == A
-        assert 0 < schedule.wait() <= 60.0
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        while (url := schedule.next()) is None:
+            time.sleep(schedule.wait())
+        assert url == B
 
 
 class TestPages:
@@ -199,6 +211,13 @@ class TestPages:
         assert schedule.next(now=1.5) == A + "news"
         with pytest.raises(InputError, match=r"record: .* is not in the schedule: add it first"):
             schedule.record(A, changed=True, now=2.0)
+
+    def test_nothing_is_removed_at_a_time_that_is_none(self):
+        schedule = plain()
+        schedule.add(A, now=0.0)
+        with pytest.raises(InputError, match="must be a time"):
+            schedule.remove(A, now="soon")
+        assert schedule.next(now=0.0) == A
 
     def test_one_that_was_removed_can_be_added_again(self):
         schedule = plain()
