@@ -152,6 +152,13 @@ def test_bootstrap_commands_exist(document):
             assert words[2] in ("demo", "test")
 
 
+@each_document
+def test_scripts_exist(document):
+    text = document.read_text(encoding="utf-8")
+    scripts = set(re.findall(r"python3? ((?:benchmarks|tools)/\w+\.py)", text))
+    assert {script for script in scripts if not (ROOT / script).is_file()} == set()
+
+
 def test_the_readme_shows_both_bootstrap_commands():
     for readme in ROOT.glob("README.md"):
         shown = [words[1:3] for words in shell_commands(readme)]

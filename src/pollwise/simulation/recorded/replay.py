@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +26,11 @@ class Replay(Recorded):
     """Recorded pages and changes; every reset gives the same history.
 
     `changes` maps the name of each page to the times at which it changed, in any order; `lives` to
-    its birth and death (infinite: none). Pages not in `lives` are there from the first change of
-    all on. `end` is when the history ends (None: with what is known last). Times are UTC seconds,
-    or what else `pollwise.times` understands. The ids of pages are in the order of the names as
-    they are given. Pages are polled from their birth on, without a copy at first.
+    its birth and death (infinite: none); `sites` to its site, if that is known. Pages not in
+    `lives` are there from the first change of all on. `end` is when the history ends (None: with
+    what is known last). Times are UTC seconds, or what else `pollwise.times` understands. The ids
+    of pages are in the order of the names as they are given. Pages are polled from their birth on,
+    without a copy at first.
 
     >>> world = Replay({"a": [3.0, 1.0], "b": []}, lives={"b": (2.0, math.inf)})
     >>> world.reset(seed=0)
@@ -41,6 +43,8 @@ class Replay(Recorded):
         changes: Mapping[str, ArrayLike],
         lives: Mapping[str, tuple[Moment, Moment]] | None = None,
         end: Moment | None = None,
+        *,
+        sites: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         demand = "times by the names of pages; for a table, Replay.read"
@@ -61,7 +65,7 @@ class Replay(Recorded):
         last = max([float(known.max()), *(d for _, d in told.values() if math.isfinite(d))])
         born = np.array([told.get(name, (begin, math.inf))[0] for name in names])
         died = np.array([told.get(name, (begin, math.inf))[1] for name in names])
-        pages = [Page(i, url=name) for i, name in enumerate(names)]
+        pages = [Page(i, url=name, site=sites.get(name, "")) for i, name in enumerate(names)]
         self._take(
             pages,
             Changes.of(times, born, died),
@@ -118,6 +122,11 @@ class Replay(Recorded):
         world.tells_last_changed = last_changed
         world._take(pages, changes, end)
         return world
+
+    def with_copies(self) -> "Replay":
+        """The same history, with a copy of every page from the beginning on."""
+        pages = [replace(page, seen_at=self.begin) for page in self._pages]
+        return self._of(pages, self._changes, self.end, self.tells_last_changed)
 
     def within(self, begin: Moment, end: Moment) -> "Replay":
         """The part of the history from `begin` to `end`, its pages numbered anew.
