@@ -1,8 +1,10 @@
 """A schedule for one's own loop: budget, leases, hosts, what it learns, and what a file keeps."""
 
+import itertools
 import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import numpy as np
@@ -189,6 +191,29 @@ class TestPolls:
         while (url := schedule.next()) is None:
             time.sleep(schedule.wait())
         assert url == B
+
+
+def test_threads_share_a_schedule_without_sharing_a_page():
+    schedule = plain("2000/second")
+    schedule.add([f"https://{n}.example/" for n in range(20)])
+    at_work: set[str] = set()
+    polls = itertools.count()
+
+    def work() -> None:
+        while next(polls) < 400:
+            url = schedule.next()
+            if url is None:
+                time.sleep(schedule.wait())
+                continue
+            assert url not in at_work
+            at_work.add(url)
+            time.sleep(0.001)
+            at_work.remove(url)
+            schedule.record(url, changed=False)
+
+    with ThreadPoolExecutor(8) as workers:
+        for done in [workers.submit(work) for _ in range(8)]:
+            done.result()
 
 
 class TestPages:
