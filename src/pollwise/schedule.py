@@ -238,7 +238,7 @@ class Schedule:
         key = _key("record", url)
         with self._lock:
             at = self._at(now)
-            changed_at, pause = _changed_at(last_changed_at), _pause(retry_after, at)
+            changed_at, pause = _changed_at(last_changed_at, at), _pause(retry_after, at)
             page_id = self._handed_out.get(key, self._ids.get(key))
             if page_id is None or self._scheduler is None:
                 raise InputError(f"record: {url!r} is not in the schedule: add it first")
@@ -414,13 +414,13 @@ def _outcome(changed: bool | None, failed: bool, gone: bool) -> Outcome:
     return found[0]
 
 
-def _changed_at(told: Moment | None) -> float | None:
+def _changed_at(told: Moment | None, now: float) -> float | None:
     """The time of the latest change, from a header or as people give it."""
     if not isinstance(told, str):
         return None if told is None else time_of("record: last_changed_at", told)
     date = parse_http_date(told)
     date = parse_time(told) if date is None else date
-    return date if math.isfinite(date) else None
+    return date if date <= now else None  # NaN: it is no date; some servers name the future
 
 
 def _pause(told: float | str | None, now: float) -> float | None:

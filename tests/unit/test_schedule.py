@@ -296,7 +296,7 @@ class TestLearning:
 
         header = "Thu, 01 Jan 1970 01:00:00 GMT"
         assert rate(header) == rate(HOUR) == rate("1970-01-01T01:00:00Z") != rate(None)
-        assert rate("no date") == rate("") == rate(None)
+        assert rate("no date") == rate("") == rate("Fri, 31 Dec 9999 23:59:59 GMT") == rate(None)
 
     def test_estimates_are_of_the_learning_policy_only(self):
         schedule = plain()

@@ -335,6 +335,8 @@ class Scheduler:
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
+            if page.seen_at is not None:
+                require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
         for page in list(new.values()):
             self._pages[page.id] = _Terms(page.scope, page.cost)
             self._bounds.add(page, self._now)
@@ -616,6 +618,9 @@ def _check(event: Event) -> None:
     if isinstance(event, Polled):
         for one in event.observations:
             require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
+            if one.last_changed_at is not None:
+                where = f"Polled: page {one.page_id}: last_changed_at"
+                require_seconds(where, one.last_changed_at)
             fits = 0 <= one.cost < math.inf
             require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
     if isinstance(event, Together):
