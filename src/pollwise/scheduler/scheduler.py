@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
@@ -75,6 +75,7 @@ class _Lease:
 
 
 _NO_BOUNDS = Bounds()
+_EVENTS = frozenset(get_args(Event))
 
 
 class Scheduler:
@@ -613,7 +614,8 @@ def _time(value: Any) -> float:
 
 def _check(event: Event) -> None:
     """`InputError` for what would spoil the arithmetic of time and budget."""
-    require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
+    if type(event) not in _EVENTS:
+        require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
     require_seconds(f"{type(event).__name__}: now", event.now)
     if isinstance(event, Polled):
         for one in event.observations:
