@@ -25,6 +25,7 @@ from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.numerics import root
 from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 
 __all__ = [
     "Allocation",
@@ -54,7 +55,7 @@ class Allocation:
 
 
 def allocate(
-    objective: Objective,
+    objective: str | Objective,
     rates: ArrayLike,
     budget: float,
     weights: ArrayLike = 1.0,
@@ -62,21 +63,22 @@ def allocate(
 ) -> Allocation:
     """The poll frequencies that bring the most a second, with sum(costs * frequencies) = budget.
 
-    `rates` are changes per second, one per page; `budget` is in cost units per second; `weights`
-    and `costs` are numbers, or one per page. A page that never changes or weighs nothing gets no
-    polls. `InputError` for values out of range, and where no page is worth a poll at all.
+    `objective` may also be its name. `rates` are changes per second, one per page; `budget` is in
+    cost units per second; `weights` and `costs` are numbers, or one per page. A page that never
+    changes or weighs nothing gets no polls. `InputError` for values out of range, and where no page
+    is worth a poll at all.
 
     For detection, equal margins mean equal λ/f: a frequency in proportion to the change rate.
 
-    >>> from pollwise.objectives import Detection, Freshness
-    >>> allocate(Detection(), [1.0, 2.0, 0.0, 5.0], budget=4.0).frequencies.round(6)
+    >>> allocate("detection", [1.0, 2.0, 0.0, 5.0], budget=4.0).frequencies.round(6)
     array([0.5, 1. , 0. , 2.5])
 
     For freshness it may not pay to poll a page that changes often:
 
-    >>> allocate(Freshness(), [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
+    >>> allocate("freshness", [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
     array([0.1, 0.1, 0. ])
     """
+    objective = objective_of(objective)
     require_positive("allocate", "budget", budget)
     rate = _per_page("rates", rates)
     weight = _per_page("weights", weights, rate.size)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.times import times_of
+from pollwise.times import Moment, time_of, times_of
 
 __all__ = [
     "RATIOS",
@@ -201,27 +201,28 @@ def _tally_pages(
 
 
 def tally(
-    polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
+    polls: Polls, changes: Changes, *, begin: Moment, end: Moment, seen_at: Floats | None = None
 ) -> Floats:
     """What happened in the window [begin, end): a row for each page, the columns of `TALLIED`.
 
     `seen_at` is the time of each page's copy before the first poll (NaN or None: no copy).
     """
     count = len(changes.born)
-    order = np.argsort(polls.page_ids, kind="stable")
-    offsets = np.searchsorted(polls.page_ids[order], np.arange(count + 1))
+    page_ids, times = np.asarray(polls.page_ids), times_of("polls: times", polls.times)
+    order = np.argsort(page_ids, kind="stable")
+    offsets = np.searchsorted(page_ids[order], np.arange(count + 1))
     reverted = changes.reverted
     return _tally_pages(
         offsets,
-        polls.times[order],
+        times[order],
         changes.offsets,
         changes.times,
         np.zeros(len(changes.times), np.bool_) if reverted is None else reverted,
         changes.born,
         changes.died,
         np.full(count, np.nan) if seen_at is None else seen_at,
-        float(begin),
-        float(end),
+        time_of("begin", begin),
+        time_of("end", end),
     )
 
 
@@ -238,7 +239,7 @@ def ratios(sums: Floats) -> dict[str, Floats]:
 
 
 def score(
-    polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
+    polls: Polls, changes: Changes, *, begin: Moment, end: Moment, seen_at: Floats | None = None
 ) -> Score:
     """Score polls in the window [begin, end), over all pages alike.
 

@@ -64,10 +64,10 @@ class Schedule:
     seconds counts as failed. `seed` is for policies that draw random numbers.
 
     `now` is the time of a call: UTC seconds, or what else `pollwise.times` understands; None: that
-    of this machine. With times given, the same calls always give the same answers. An earlier time
-    than that of the call before counts as the same. Methods may be called from any thread. The
-    first schedule on a machine takes about a minute to compile when its first pages are added.
-    `InputError` for what cannot be used.
+    of this machine, which is not set back while the schedule is in use. With times given, the same
+    calls always give the same answers. A time earlier than that of the call before counts as the
+    same. Methods may be called from any thread. The first schedule on a machine takes about a
+    minute to compile when its first pages are added. `InputError` for what cannot be used.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Schedule:
         lease: float = 300.0,
         seed: int = 0,
     ) -> None:
-        self._budget = budget
-        self._rate = parse_budget(budget)
+        self._budget_text = budget
+        self._budget = parse_budget(budget)
         self._objective = objective_of("freshness" if objective is None else objective)
         self._policy = policy
         if isinstance(policy, str):
@@ -106,6 +106,9 @@ class Schedule:
         self._next_id = 0
         self._scheduler: Scheduler | None = None  # there is none before the first page
         self._ask_at = math.inf
+        self._latest = -math.inf
+        # The clock of the machine is read once: it may be set back, which would stop all polls.
+        self._monotonic_begin = time.time() - time.monotonic()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -115,17 +118,17 @@ class Schedule:
         return canonical(url) in self._ids
 
     def __repr__(self) -> str:
-        return f"<Schedule: {len(self)} pages, {self._budget}>"
+        return f"<Schedule: {len(self)} pages, {self._budget_text}>"
 
     @property
     def budget(self) -> str:
         """The budget; a new one holds from the next poll on."""
-        return self._budget
+        return self._budget_text
 
     @budget.setter
     def budget(self, budget: str) -> None:
-        self._rate = parse_budget(budget)
-        self._budget = budget
+        self._budget = parse_budget(budget)
+        self._budget_text = budget
         with self._lock:
             self._share_out()
 
@@ -150,7 +153,7 @@ class Schedule:
         longest, shortest = read_bounds(at_least, at_most)
         named = _by_key("add", urls)
         with self._lock:
-            at = _now(now)
+            at = self._at(now)
             new = [(key, url) for key, url in named.items() if key not in self._ids]
             pages = [
                 Page(
@@ -177,11 +180,11 @@ class Schedule:
         """Forget a URL or several, and what was learned of them; unknown ones are ignored."""
         named = _by_key("remove", urls)
         with self._lock:
+            at = self._at(now)
             page_ids = tuple(self._ids.pop(key) for key in named if key in self._ids)
             for page_id in page_ids:
                 del self._pages[page_id]
             if self._scheduler is not None and page_ids:
-                at = _now(now)
                 self._tell(self._scheduler, at, Removed(at, page_ids))
                 self._share_out()
 
@@ -194,7 +197,7 @@ class Schedule:
             scheduler = self._scheduler
             if scheduler is None:
                 return None
-            at = _now(now)
+            at = self._at(now)
             # Leases that have run out end first, so that one poll starts now, and not several.
             self._tell(scheduler, at)
             for command in scheduler.handle(Staffed(at, scheduler.in_flight + 1)):
@@ -208,7 +211,8 @@ class Schedule:
 
     def wait(self, now: Moment | None = None) -> float:
         """Seconds, at most 60, after which `next` may give a URL."""
-        return min(max(self._ask_at - _now(now), 0.0), _LONGEST_WAIT)
+        with self._lock:
+            return min(max(self._ask_at - self._at(now), 0.0), _LONGEST_WAIT)
 
     def record(
         self,
@@ -233,8 +237,8 @@ class Schedule:
         outcome = _outcome(changed, failed, gone)
         key = _key("record", url)
         with self._lock:
-            at = _now(now)
-            changed_at, pause = _changed_at(last_changed_at), _pause(retry_after, at)
+            at = self._at(now)
+            changed_at, pause = _changed_at(last_changed_at, at), _pause(retry_after, at)
             page_id = self._handed_out.get(key, self._ids.get(key))
             if page_id is None or self._scheduler is None:
                 raise InputError(f"record: {url!r} is not in the schedule: add it first")
@@ -259,7 +263,7 @@ class Schedule:
             policy = self._scheduler.policy
             if not isinstance(policy, BayesianIndex):
                 raise InputError("estimate: only the policy bayes-index has estimates")
-            return policy.estimate(page_id, _now(now))
+            return policy.estimate(page_id, self._at(now))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it into a file, as a whole or not at all.
@@ -311,7 +315,7 @@ class Schedule:
             schedule._scheduler = schedule._make_scheduler(len(pages))
             try:
                 schedule._scheduler.restore(pages, head["scheduler"])
-                schedule._scheduler.policy.load_state_dict(not_after(learned, _now(now)))
+                schedule._scheduler.policy.load_state_dict(not_after(learned, schedule._at(now)))
             except StateError as error:
                 raise StateError(f"{path}: {error}") from error
             schedule._take(pages)
@@ -322,19 +326,25 @@ class Schedule:
         policy = self._policy
         if isinstance(policy, str):
             choice = WATCHING.choose(policy)
-            rate = self._rate.total(pages)
+            rate = self._budget.total(pages)
             setting = Setting(self._objective, budget=rate, pages=pages, seed=self._seed)
             for _ in rehearsal(choice.make(setting)):
                 pass
             policy = choice.make(setting)
         return Scheduler(
             policy,
-            self._rate.budget(pages),
+            self._budget.budget(pages),
             line=WATCHING_LINE,
             bounds=Bounds(automatic=True),
             crawl_delay=self._crawl_delay,
             lease=self._lease,
         )
+
+    def _at(self, now: Moment | None) -> float:
+        """The time of a call, which never goes back."""
+        told = self._monotonic_begin + time.monotonic() if now is None else time_of("now", now)
+        self._latest = max(self._latest, told)
+        return self._latest
 
     def _take(self, pages: Iterable[Page]) -> None:
         """Keep pages that the scheduler knows."""
@@ -347,7 +357,7 @@ class Schedule:
     def _share_out(self) -> None:
         """Tell the scheduler the budget for the pages that there are."""
         if self._scheduler is not None:
-            self._scheduler.budget = self._rate.budget(max(len(self._pages), 1))
+            self._scheduler.budget = self._budget.budget(max(len(self._pages), 1))
 
     def _tell(self, scheduler: Scheduler, at: float, *events: Event) -> None:
         """Tell the scheduler what happened; no poll starts before `next` asks for one."""
@@ -362,7 +372,7 @@ class Schedule:
         if named:
             objective_of(aim.name, **parameters)  # one that `load` can make again
         return {
-            "budget": self._budget,
+            "budget": self._budget_text,
             "objective": [aim.name, parameters] if named else None,
             "policy": self._policy if named else None,
             "seed": self._seed,
@@ -372,10 +382,6 @@ class Schedule:
             "pages": [astuple(page) for page in self._pages.values()],
             "scheduler": None if self._scheduler is None else self._scheduler.state(),
         }
-
-
-def _now(now: Moment | None) -> float:
-    return time.time() if now is None else time_of("now", now)
 
 
 def _key(call: str, url: object) -> str:
@@ -408,13 +414,13 @@ def _outcome(changed: bool | None, failed: bool, gone: bool) -> Outcome:
     return found[0]
 
 
-def _changed_at(told: Moment | None) -> float | None:
+def _changed_at(told: Moment | None, now: float) -> float | None:
     """The time of the latest change, from a header or as people give it."""
     if not isinstance(told, str):
         return None if told is None else time_of("record: last_changed_at", told)
     date = parse_http_date(told)
     date = parse_time(told) if date is None else date
-    return date if math.isfinite(date) else None
+    return date if date <= now else None  # NaN: it is no date; some servers name the future
 
 
 def _pause(told: float | str | None, now: float) -> float | None:

@@ -15,6 +15,7 @@ from pollwise.checks import is_real, shown
 from pollwise.errors import InputError
 
 __all__ = [
+    "LATEST",
     "Moment",
     "no_seconds",
     "parse_time",
@@ -27,7 +28,7 @@ __all__ = [
 Moment = float | str | datetime | np.datetime64
 """A time as people give it."""
 
-_LATEST = 1e11
+LATEST = 1e11
 """The year 5138. Milliseconds, microseconds and nanoseconds since 1970 are above it since 1973."""
 _UNITS = (
     (3e13, "milliseconds", "1000"),
@@ -89,7 +90,7 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
         each = values if isinstance(values, list | tuple) else array.tolist()
         told = [v if endless and v == math.inf else time_of(name, v) for v in each]
         return np.array(told, np.float64)
-    usable = (np.abs(seconds) <= _LATEST) | (endless & (seconds == np.inf))
+    usable = (np.abs(seconds) <= LATEST) | (endless & (seconds == np.inf))
     for bad in array[~usable][:1]:
         time_of(name, bad if array.dtype.kind == "M" else bad.item())
     return seconds
@@ -97,7 +98,7 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
 
 def require_seconds(name: str, value: object) -> None:
     """`InputError` unless it is a number of UTC seconds, where nothing else is understood."""
-    if type(value) is float and -_LATEST <= value <= _LATEST:  # nearly always, and often
+    if type(value) is float and -LATEST <= value <= LATEST:  # nearly always, and often
         return
     if not is_real(value) or not math.isfinite(value):
         raise InputError(f"{name}={shown(value)} must be finite, a number of UTC seconds")
@@ -107,7 +108,7 @@ def require_seconds(name: str, value: object) -> None:
 
 def no_seconds(number: float) -> str | None:
     """Why a number can be no time in seconds; None: it can."""
-    if abs(number) <= _LATEST:
+    if abs(number) <= LATEST:
         return None
     unit, divisor = next((unit, by) for limit, unit, by in _UNITS if abs(number) < limit)
     return f"is too large for UTC seconds: divide {unit} by {divisor}"

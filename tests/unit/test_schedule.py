@@ -1,7 +1,10 @@
 """A schedule for one's own loop: budget, leases, hosts, what it learns, and what a file keeps."""
 
+import itertools
+import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import numpy as np
@@ -172,11 +175,45 @@ class TestPolls:
         assert schedule.next(now=np.datetime64("2024-05-01T12:00:00")) == A
         assert schedule.wait(now=datetime(2024, 5, 1, 12, 0, 15, tzinfo=UTC)) == pytest.approx(45.0)
 
-    def test_by_the_clock_of_this_machine(self):
-        schedule = plain("1/day")
-        schedule.add(A)
+    def test_a_time_before_that_of_the_last_call_counts_as_the_same(self):
+        schedule = plain("1/minute")
+        schedule.add(A, now=100.0)
+        assert schedule.next(now=100.0) == A
+        schedule.record(A, changed=True, now=99.0)
+        assert schedule.wait(now=50.0) == pytest.approx(60.0)
+        assert schedule.next(now=160.0) == A
+
+    def test_by_the_clock_of_this_machine_even_if_it_is_set_back(self, monkeypatch):
+        schedule = plain("1000/second")
+        schedule.add([A, B])
         assert schedule.next() == A
-        assert 0 < schedule.wait() <= 60.0
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        while (url := schedule.next()) is None:
+            time.sleep(schedule.wait())
+        assert url == B
+
+
+def test_threads_share_a_schedule_without_sharing_a_page():
+    schedule = plain("2000/second")
+    schedule.add([f"https://{n}.example/" for n in range(20)])
+    at_work: set[str] = set()
+    polls = itertools.count()
+
+    def work() -> None:
+        while next(polls) < 400:
+            url = schedule.next()
+            if url is None:
+                time.sleep(schedule.wait())
+                continue
+            assert url not in at_work
+            at_work.add(url)
+            time.sleep(0.001)
+            at_work.remove(url)
+            schedule.record(url, changed=False)
+
+    with ThreadPoolExecutor(8) as workers:
+        for done in [workers.submit(work) for _ in range(8)]:
+            done.result()
 
 
 class TestPages:
@@ -199,6 +236,13 @@ class TestPages:
         assert schedule.next(now=1.5) == A + "news"
         with pytest.raises(InputError, match=r"record: .* is not in the schedule: add it first"):
             schedule.record(A, changed=True, now=2.0)
+
+    def test_nothing_is_removed_at_a_time_that_is_none(self):
+        schedule = plain()
+        schedule.add(A, now=0.0)
+        with pytest.raises(InputError, match="must be a time"):
+            schedule.remove(A, now="soon")
+        assert schedule.next(now=0.0) == A
 
     def test_one_that_was_removed_can_be_added_again(self):
         schedule = plain()
@@ -252,7 +296,7 @@ class TestLearning:
 
         header = "Thu, 01 Jan 1970 01:00:00 GMT"
         assert rate(header) == rate(HOUR) == rate("1970-01-01T01:00:00Z") != rate(None)
-        assert rate("no date") == rate("") == rate(None)
+        assert rate("no date") == rate("") == rate("Fri, 31 Dec 9999 23:59:59 GMT") == rate(None)
 
     def test_estimates_are_of_the_learning_policy_only(self):
         schedule = plain()

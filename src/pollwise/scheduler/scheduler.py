@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
@@ -75,6 +75,7 @@ class _Lease:
 
 
 _NO_BOUNDS = Bounds()
+_EVENTS = frozenset(get_args(Event))
 
 
 class Scheduler:
@@ -333,6 +334,8 @@ class Scheduler:
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
+            if page.seen_at is not None:
+                require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
         for page in list(new.values()):
@@ -611,11 +614,15 @@ def _time(value: Any) -> float:
 
 def _check(event: Event) -> None:
     """`InputError` for what would spoil the arithmetic of time and budget."""
-    require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
+    if type(event) not in _EVENTS:
+        require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
     require_seconds(f"{type(event).__name__}: now", event.now)
     if isinstance(event, Polled):
         for one in event.observations:
             require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
+            if one.last_changed_at is not None:
+                where = f"Polled: page {one.page_id}: last_changed_at"
+                require_seconds(where, one.last_changed_at)
             fits = 0 <= one.cost < math.inf
             require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
     if isinstance(event, Together):

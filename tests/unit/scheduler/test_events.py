@@ -9,7 +9,7 @@ from pollwise.errors import InputError
 from pollwise.events import Added, HostBlocked, Polled, Removed, Tick, WakeAt
 from pollwise.policies.base import Policy
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget, Outcome, Page, Selection
+from pollwise.types import Budget, Observation, Outcome, Page, Selection
 
 from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
 
@@ -105,6 +105,11 @@ class TestEvents:
             (Tick, "the class Tick; give an object, such as Tick"),
             (Polled(0.0, (observed(0, "noon"),)), "page 0: polled_at='noon' must be finite"),
             (Polled(0.0, (observed(0, 1e18),)), "divide nanoseconds by 1e9"),
+            (
+                Polled(0.0, (Observation(0, 0.0, Outcome.CHANGED, 1e12),)),
+                "last_changed_at=.* by 1000",
+            ),
+            (Added(0.0, (Page(1, seen_at=1e15),)), "page 1: seen_at=.* divide microseconds"),
             ("Tick", "event='Tick' must be an event, such as Tick"),
         ],
     )

@@ -1,9 +1,9 @@
 """A recorded history of items that appeared on lists and left them, as a world."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError, TraceError
 from pollwise.metrics import Changes, Polls
-from pollwise.simulation.recorded.tables import read_table
+from pollwise.simulation.recorded.tables import open_table
 from pollwise.simulation.worlds.world import Recorded
 from pollwise.types import Item, Observation, Outcome, Page
 
@@ -82,15 +82,17 @@ class ItemReplay(Recorded):
         self._set_history([Page(i, url=str(name)) for i, name in enumerate(names)], changes)
 
     @classmethod
-    def read(cls, path: Path, half_life: float) -> Self:
-        """Read a table, Parquet or CSV by its ending; sources are in the order of their names.
+    def read(cls, source: object, half_life: float) -> Self:
+        """Read a table: the path of one, Parquet or CSV by its ending, or one in memory.
+
+        The sources of a file are in the order of their names.
 
         Its columns: `source`, `item` (unique within its source), `published_at` (where empty or
         later, `first_seen` is taken), `first_seen`, `gone_at` (negative or empty: it stays) and
         `weight`; times are UTC seconds. `TraceError` names what is missing or wrong, and where;
         `InputError` for a half-life that is not above 0.
         """
-        return cls(_read_items(path), half_life)
+        return cls(_read_items(source), half_life)
 
     @property
     def rates(self) -> Mapping[int, float]:
@@ -163,11 +165,11 @@ def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[s
     }
 
 
-def _read_items(path: Path) -> ItemTable:
-    """The table at a path, checked."""
-    table = read_table(path, ("source", "item", *_TIMES, "weight"))
+def _read_items(source: object) -> ItemTable:
+    """The table at a path, or in memory, checked."""
+    table = open_table(source, ("source", "item", *_TIMES, "weight"), "the table of items")
     if len(table) == 0:
-        raise TraceError(f"{path}: no rows; an item history needs at least one item")
+        raise TraceError(f"{table.name}: no rows; an item history needs at least one item")
     sources, items = np.array(table.texts("source")), np.array(table.texts("item"))
     first = table.times("first_seen")
     published = np.fmin(table.times("published_at", empty=math.nan), first)
@@ -183,8 +185,10 @@ def _read_items(path: Path) -> ItemTable:
         if bad.any():
             raise table.complaint(int(np.argmax(bad)), complaint)
     if not weight.any():
-        raise TraceError(f"{path}: every weight is 0; give items that are worth something")
+        raise TraceError(f"{table.name}: every weight is 0; give items that are worth something")
     columns = (sources, published, first, gone, weight)
+    if not isinstance(source, str | os.PathLike):
+        return ItemTable(*columns)
     by_name = np.argsort(sources, kind="stable")
     return ItemTable(*(column[by_name] for column in columns))
 

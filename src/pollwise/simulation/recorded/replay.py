@@ -168,13 +168,16 @@ class Replay(Recorded):
         pages = [replace(self._pages[i], id=number) for number, i in enumerate(page_ids)]
         return self._of(pages, changes, self.end, self.tells_last_changed)
 
-    def joined_by(self, others: Mapping[str, Sequence[float]]) -> "Replay":
+    def joined_by(self, others: Mapping[str, ArrayLike]) -> "Replay":
         """The history with further pages, by name the times at which each changed, in order.
 
         They live all the time, each is a site of its own, and none of their changes is a revert.
         """
         whole = self._changes
-        times = [np.asarray(changed_at, np.float64) for changed_at in others.values()]
+        times = [
+            times_of(f"joined_by: changes of {name!r}", changed_at)
+            for name, changed_at in others.items()
+        ]
         novel = np.zeros(sum(map(len, times)), np.bool_)
         changes = Changes(
             np.append(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import TraceError
 from pollwise.extras import require_extra
-from pollwise.times import no_seconds, parse_time, seconds_of_dates
+from pollwise.times import LATEST, no_seconds, parse_time, seconds_of_dates
 
 __all__ = ["Table", "open_table", "read_table"]
 
@@ -85,9 +85,9 @@ class Table:
         """A column of times in UTC seconds, read from numbers, ISO 8601 or Arrow timestamps."""
         mend = "is no time; give UTC seconds or ISO 8601, such as 2024-05-01T12:00:00Z"
         seconds = self._floats(name, empty, _as_seconds, mend)
-        for row, complaint in enumerate(map(no_seconds, seconds.tolist())):
-            if complaint is not None:
-                raise self.complaint(row, f"{name} {seconds[row]:.0f} {complaint}")
+        for row in np.flatnonzero(np.abs(seconds) > LATEST)[:1].tolist():
+            why = no_seconds(seconds[row])
+            raise self.complaint(row, f"{name} {seconds[row]:.0f} {why}")
         return seconds
 
     def _floats(self, name: str, empty: float | None, parse: Any, mend: str) -> Floats:
@@ -175,6 +175,8 @@ def _cells(column: Any) -> list[Any]:
     if array.dtype.kind == "M":
         array = seconds_of_dates(array)
     cells: list[Any] = array.tolist()
+    if array.dtype.kind != "O":
+        return cells
     missing = {"nan", "NaT", "<NA>"}
     return [None if not isinstance(cell, str) and str(cell) in missing else cell for cell in cells]
 

@@ -158,3 +158,14 @@ def test_sources_are_in_the_order_of_the_caller_and_those_of_files_by_name(tmp_p
     assert [page.url for page in world.pages] == ["z", "a", "m"]
     found = [each.poll(ids, 45.0) for each, ids in ((filed, [2, 0, 1]), (world, [0, 1, 2]))]
     assert [poll.items for poll in found[0]] == [poll.items for poll in found[1]]
+
+
+def test_tables_in_memory_and_paths_as_text(tmp_path):
+    filed = ItemReplay.read(str(written(tmp_path, TABLE)), half_life=10.0)
+    world = ItemReplay.read(TABLE, half_life=10.0)
+    assert [page.url for page in filed.pages] == ["a", "b"]
+    assert [page.url for page in world.pages] == ["b", "a"]
+    found = [each.poll(ids, 45.0) for each, ids in ((filed, [1, 0]), (world, [0, 1]))]
+    assert [poll.items for poll in found[0]] == [poll.items for poll in found[1]]
+    with pytest.raises(TraceError, match=r"^the table of items: no column item"):
+        ItemReplay.read({name: cells for name, cells in TABLE.items() if name != "item"}, 1.0)
