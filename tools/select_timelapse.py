@@ -1,133 +1,99 @@
-"""Select the pages of the bundled time-lapse from a longer recorded history.
+"""Select the pages of the bundled time-lapse from a longer list, by names alone.
 
-    python tools/select_timelapse.py INPUT.jsonl.xz OUTPUT.jsonl.xz
+    python tools/select_timelapse.py INPUT.jsonl.xz SITES.json OUTPUT.jsonl.xz NOTICES.md
 
-Both files are packed JSON lines as `pollwise.testing.timelapse.TimeLapse.load` reads them. The
-rule, in which nothing is left to chance:
+INPUT has JSON lines packed with xz, an object `{page, site, time, body}` a line, in order of time;
+SITES.json says of each site where its pages are from and under which licence.
 
-1.  Only pages whose every text says that it is in the public domain or under CC0-1.0.
-2.  The window is one year and begins on the first day of a month: of all such windows within the
-    history the one with the most changes, the earliest of equals.
-3.  All pages with 4 or more changes in the window: these are what a watcher can be early for.
-4.  Of the pages that are never longer than 30,000 characters (to keep the file near 1 MB), up to
-    50 with 2 or 3 changes, up to 50 with 1, and then pages without a change until there are 250.
-    They are taken in the order of the SHA-256 of their names, so that age and subject play no part.
-    Pages that change are more frequent among them than in the history.
-
-It writes the texts that were current at the start of the window, with the times at which they had
-become so, and all later ones until its end, in order of time.
+The rule: a fifth of the pages of each site, rounded up, those whose names have the least SHA-256.
+How often a page changes plays no part. All texts of these pages are kept, as they are. OUTPUT is in
+the format that `pollwise.testing.timelapse.TimeLapse.load` reads; NOTICES.md has the attributions
+of the sites and the notices that their licences want to go with the pages.
 """
 
 import argparse
 import hashlib
 import json
 import lzma
-import re
+import math
 import sys
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from pollwise.errors import PollwiseError
-from pollwise.testing.timelapse import Revision, TimeLapse
+SHARE = 5
+"""One of so many pages is taken."""
 
-PAGES = 250
-LONGEST = 30_000
-OFTEN = 4
-QUOTAS = ((2, 3, 50), (1, 1, 50))
-
-FREE = re.compile(r"in\s+the\s+public\s+domain|CC0-1\.0")
-
-Histories = dict[str, tuple[Revision, ...]]
+Row = Mapping[str, Any]
 
 
-def free_pages(timelapse: TimeLapse) -> Histories:
-    """The pages that may be shipped (rule 1)."""
-    histories = {name: timelapse.history(name) for name in timelapse.page_names}
+def select(rows: Iterable[Row]) -> set[str]:
+    """The names of the pages to take."""
+    pages: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        pages[row["site"]].add(row["page"])
     return {
-        name: history
-        for name, history in histories.items()
-        if all(FREE.search(revision.body) for revision in history)
+        name
+        for names in pages.values()
+        for name in sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[
+            : math.ceil(len(names) / SHARE)
+        ]
     }
 
 
-def best_window(histories: Histories, first: float, last: float) -> tuple[float, float]:
-    """The year with the most changes (rule 2)."""
-    changes = [revision.time for history in histories.values() for revision in history[1:]]
-    windows = list(_years(first, last))
-    if not windows:
-        raise SystemExit("the history is shorter than a year; give a longer one")
-    return max(windows, key=lambda w: (sum(w[0] < t <= w[1] for t in changes), -w[0]))
-
-
-def within(history: tuple[Revision, ...], start: float, end: float) -> tuple[Revision, ...]:
-    """The revision that is current at the start, and the later ones until the end."""
-    old = [revision for revision in history if revision.time <= start]
-    new = [revision for revision in history if start < revision.time <= end]
-    return (*old[-1:], *new)
-
-
-def select(histories: Histories) -> list[str]:
-    """The names of the pages to take (rules 3 and 4); the histories are those of the window."""
-
-    def drawn(least: int, most: int, count: int) -> list[str]:
-        fitting = (
-            name
-            for name, history in histories.items()
-            if least <= len(history) - 1 <= most
-            and max(len(revision.body) for revision in history) <= LONGEST
-        )
-        return sorted(fitting, key=lambda name: hashlib.sha256(name.encode()).digest())[:count]
-
-    chosen = [name for name, history in histories.items() if len(history) - 1 >= OFTEN]
-    for least, most, count in QUOTAS:
-        chosen += drawn(least, most, count)
-    return chosen + drawn(0, 0, PAGES - len(chosen))
+def notices(sites: Iterable[Row], taken: Mapping[str, int]) -> str:
+    """The attributions, and the notices of the licences, of the sites that pages are taken from."""
+    lines = ["# Where the pages of the time-lapse are from", ""]
+    for site in sites:
+        if site["site"] not in taken:
+            continue
+        lines += [
+            f"## {site['site']}: {site['name']}",
+            "",
+            f"Pages: {taken[site['site']]}, from <{site['repository']}>, commits",
+            f"`{site['commits']}`.",
+            f"Licence: {site['licence']}, <{site['licence_text']}>.",
+            "",
+            f"{site['attribution']}.",
+            "",
+        ]
+        if site["notice"]:
+            lines += ["```", *site["notice"].strip().splitlines(), "```", ""]
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read, select, write, and tell what was selected."""
     parser = argparse.ArgumentParser(description="Select the pages of the bundled time-lapse.")
     parser.add_argument("input", type=Path, help="the whole history, JSON lines packed with xz")
+    parser.add_argument("sites", type=Path, help="the sites, JSON")
     parser.add_argument("output", type=Path, help="where to write the selection")
+    parser.add_argument("notices", type=Path, help="where to write the notices")
     options = parser.parse_args(arguments)
-    try:
-        timelapse = TimeLapse.load(options.input)
-    except PollwiseError as error:
-        raise SystemExit(str(error)) from error
-    free = free_pages(timelapse)
-    start, end = best_window(free, timelapse.start, timelapse.end)
-    windowed = {name: within(history, start, end) for name, history in free.items()}
-    histories = {name: history for name, history in windowed.items() if history}
-    chosen = {name: histories[name] for name in select(histories)}
-    rows = sorted((time, name, body) for name in chosen for time, body in chosen[name])
-    lines = (
-        json.dumps({"page": name, "time": int(time), "body": body}, ensure_ascii=False) + "\n"
-        for time, name, body in rows
+    with lzma.open(options.input, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    chosen = select(rows)
+    kept = [row for row in rows if row["page"] in chosen]
+    text = "".join(
+        json.dumps({key: row[key] for key in ("page", "time", "body")}, ensure_ascii=False) + "\n"
+        for row in kept
     )
-    packed = lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME)
+    packed = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
     options.output.write_bytes(packed)
-    dates = " to ".join(f"{datetime.fromtimestamp(t, UTC):%Y-%m-%d}" for t in (start, end))
-    changes = sum(len(history) - 1 for history in chosen.values())
-    born = sum(history[0].time > start for history in chosen.values())
+    taken: dict[str, int] = {}
+    changes = dict.fromkeys(chosen, -1)  # the first text is no change
+    for row in kept:
+        changes[row["page"]] += 1
+        taken[row["site"]] = taken.get(row["site"], 0) + (changes[row["page"]] == 0)
+    sites = json.loads(options.sites.read_text(encoding="utf-8"))["sites"]
+    options.notices.write_text(notices(sites, taken), encoding="utf-8")
     print(
-        f"{dates}: {len(chosen)} pages, {len(rows)} texts, {changes} changes,"
-        f" {born} pages that appear on the way; {len(packed):,} bytes",
+        f"{len(chosen)} pages of {len(taken)} sites, {len(kept)} texts,"
+        f" {sum(changes.values())} changes, {sum(not n for n in changes.values())} pages that"
+        f" never change; {len(packed):,} bytes",
         file=sys.stderr,
     )
-
-
-def _years(first: float, last: float) -> Iterator[tuple[float, float]]:
-    begin = datetime.fromtimestamp(first, UTC)
-    month = begin.year * 12 + begin.month  # the month after the first one, counted from 0
-    while (end := _month(month + 12)) <= last:
-        yield _month(month), end
-        month += 1
-
-
-def _month(number: int) -> float:
-    year, month = divmod(number, 12)
-    return datetime(year, month + 1, 1, tzinfo=UTC).timestamp()
 
 
 if __name__ == "__main__":

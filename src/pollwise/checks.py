@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -24,10 +25,14 @@ __all__ = [
     "require_choice",
     "require_drawable",
     "require_generator",
+    "require_object",
     "require_positive",
     "require_share",
     "require_whole",
+    "shown",
 ]
+
+_LONGEST_SHOWN = 200
 
 
 def read_json(text: str) -> Any:
@@ -70,7 +75,33 @@ def require(name: str, value: object, holds: bool, demand: str) -> None:
     pollwise.errors.InputError: Budget: rate=-1.0 must be above 0
     """
     if not holds:
-        raise InputError(f"{name}={value!r} must be {demand}")
+        raise InputError(f"{name}={shown(value)} must be {demand}")
+
+
+def shown(value: object) -> str:
+    """A value on one line, in a few words.
+
+    >>> shown(np.zeros((2, 2)))
+    'array([[0., 0.], [0., 0.]])'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:
+    """`InputError`, which says that the value must be `demand`, unless it is an object of a kind.
+
+    A class is none, though it has all methods that a protocol asks for.
+
+    >>> require_object("simulate: policy", dict, dict, "a policy")
+    Traceback (most recent call last):
+    pollwise.errors.InputError: simulate: policy is the class dict; give an object, such as dict()
+    """
+    if isinstance(value, type):
+        raise InputError(
+            f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
+        )
+    require(name, value, isinstance(value, kind), demand)
 
 
 def require_whole(

@@ -31,7 +31,7 @@ al. (2018), prices of freshness; Kolobov et al. (2019), costs that grow with the
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,7 @@ Floats = NDArray[np.float64]
 _SMALLEST_RATE = 1e-100
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What a poll is worth: the interface, and the methods that all objectives share.
 
@@ -287,17 +288,26 @@ class Ephemeral(Objective):
         return two_or_more_inverse(np.multiply(y, self.decay / self.value))
 
 
-def objective(name: str, **parameters: float) -> Objective:
+def objective(name: str | Objective, **parameters: float) -> Objective:
     """The objective of this name; `ephemeral` takes the parameters `decay` and `value`.
 
-    `InputError` for an unknown name (it lists the names) or wrong parameters.
+    An objective itself is given back: whatever takes an objective takes its name, too.
+    `InputError` for an unknown name (it lists the names), wrong parameters, or anything else.
 
     >>> objective("freshness")
     Freshness()
     >>> objective("ephemeral", decay=0.5)
     Ephemeral(decay=0.5, value=1.0)
+    >>> objective(Delay())
+    Delay()
     """
-    if name not in _OBJECTIVES:
+    if isinstance(name, type):
+        raise InputError(
+            f"objective: {name.__name__} is a class; give an object, such as {name.__name__}()"
+        )
+    if isinstance(name, Objective) and not parameters:
+        return name
+    if not isinstance(name, str) or name not in _OBJECTIVES:
         raise InputError(f"no such objective: {name!r}; choose one of {', '.join(_OBJECTIVES)}")
     kind = _OBJECTIVES[name]
     try:

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from pollwise.collecting.response_processor import ProcessorLoad
+from pollwise.experiments.demonstration import Demonstration
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
@@ -16,13 +17,12 @@ from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
 from pollwise.live.checking import PageCheck
-from pollwise.live.demo import DemoResult
 from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
     *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
-    *(Hit, ProcessorLoad, DemoResult),
+    *(Hit, ProcessorLoad, Demonstration),
 )
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)

@@ -209,6 +209,17 @@ async def test_the_pages_are_spread_over_the_hosts(client: aiohttp.ClientSession
         assert (await get(client, elsewhere)).status == 404
 
 
+async def test_the_pages_of_a_site_share_a_host() -> None:
+    names = [f"site{n % 3}.example/{n}" for n in range(9)]
+    timelapse = TimeLapse(
+        {name: [Revision(START, name)] for name in names}, start=START, end=START + 1
+    )
+    async with TimeLapseServer(timelapse, Moment()) as server:
+        for name in names:
+            assert server.host_of(name) == server.host_of(name.partition("/")[0] + f"/{name[4]}")
+        assert len({server.host_of(name) for name in names}) == 3
+
+
 async def test_hosts_of_one_address_are_different_scopes(
     client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

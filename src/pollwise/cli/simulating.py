@@ -48,18 +48,13 @@ def _on_graph(
     """What `simulate --world graph` does."""
     from pollwise.simulation.worlds.graph import Graph
 
-    if graph is None:
-        raise InputError(
-            "--world graph needs --graph, the place of its files without their endings, such as"
-            " DIR/debdocs"
-        )
     if change_load is None and requests is not None:
         raise InputError(
             "--requests is for graphs that change: give --change-load, or leave it out"
         )
     if change_load is not None and traversals > 1:
         raise InputError("--traversals is for graphs without changes: leave out --change-load")
-    world = Graph.read(graph, topic)
+    world = Graph.bundled(topic) if graph is None else Graph.read(graph, topic)
     if change_load is None:
         _print_traversals(world, policies, traversals, seeds, as_json)
     else:
@@ -127,7 +122,11 @@ def simulate(
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,
     graph: Annotated[
-        Path | None, typer.Option(help="A recorded graph, DIR/NAME (world graph).")
+        Path | None,
+        typer.Option(
+            help="A recorded graph, DIR/NAME, such as DIR/debdocs; if not given, the bundled one"
+            " (world graph)."
+        ),
     ] = None,
     topic: Annotated[
         str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")

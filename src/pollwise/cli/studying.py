@@ -19,30 +19,53 @@ from pollwise.errors import InputError
 
 def demo(
     as_json: Json = False,
-    seconds: Annotated[float, typer.Option(min=5, help="How long the year takes.")] = 50.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=5, help="How long the year takes, at least; if not given, as long as it must."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the year into this PNG file.")] = None,
 ) -> None:
-    """Watch a year of real pages in a minute, offline: a learned schedule beside the usual one."""
-    import uvloop
+    """Watch a year of real pages, offline: a learned schedule beside the usual one.
 
-    from pollwise.console.demo import DemoDisplay, print_demo
-    from pollwise.live.demo import run_demo
+    The time is virtual: the figures are the same on every machine.
+    """
+    from pollwise.checks import require_drawable
+    from pollwise.console.charts.year import draw_year
+    from pollwise.console.demo import NAMES, DemoDisplay, print_demo
+    from pollwise.experiments.demonstration import demonstrate
+    from pollwise.kernel_folder import is_compiled, note_compiled
+    from pollwise.testing.timelapse import TimeLapse
 
-    with DemoDisplay() as display:
-        results = uvloop.run(run_demo(display.show, seconds=seconds, report=display.say))
+    if plot is not None:
+        require_drawable(plot, "leave out --plot")
+    timelapse = TimeLapse.bundled()
+    ready = "getting ready"
+    if not is_compiled("demo"):
+        ready = "getting ready: the first run compiles, which takes about two minutes"
+    with DemoDisplay(timelapse, ready) as display:
+        demonstration, watchers = demonstrate(timelapse, display.show, seconds=seconds)
+    note_compiled("demo")
+    if plot is not None:
+        draw_year(plot, timelapse, demonstration, watchers, NAMES)
     if as_json:
-        print_json({"results": results})
+        print_json(demonstration)
     else:
-        print_demo(results)
+        print_demo(demonstration)
 
 
 def replay(
     trace: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="A .parquet or .csv table: page, changed_at; or, named NAME.items.parquet, of"
             " items. Or the folder of the crawl data set of Kolobov et al."
         ),
-    ],
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Replay the bundled year of 101 pages: no file.")
+    ] = False,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,6 +125,10 @@ def replay(
     reliability = plot.with_stem(f"{plot.stem}-calibration") if plot and calibration else None
     for chart in filter(None, (plot, reliability)):
         require_drawable(chart, "leave out --plot")
+    if (trace is None) != example:
+        raise InputError(
+            "replay: name the file of a recorded history, or give --example for the bundled one"
+        )
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
@@ -121,7 +148,8 @@ def replay(
         }
         results = replay_policies(history, policies, **asked)
         calibrations = calibrate_policies(history, policies, **asked) if calibration else []
-    title = f"{trace.name}, {', '.join(map(str, budgets))}"
+    name = "101 bundled pages" if trace is None else trace.name
+    title = f"{name}, {', '.join(map(str, budgets))}"
     if plot is not None:
         draw_trade_off(plot, title, results)
     if reliability is not None:
@@ -141,7 +169,7 @@ def reproduce(
         bool, typer.Option("--all", help="Run all; write one page and the figures.")
     ] = False,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
+        int | None, typer.Option(min=5, help="Trials to average over (default: see the list).")
     ] = None,
     figures: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path(),
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
-__all__ = ["folded", "moment", "pairs"]
+__all__ = ["folded", "moment", "pairs", "short"]
 
 
 _END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
@@ -22,6 +22,18 @@ def moment(seconds: float | None) -> str:
 def folded(heading: str) -> Column:
     """A column whose long texts, such as URLs, are wrapped and not cut."""
     return Column(heading, overflow="fold")
+
+
+def short(name: str, width: int) -> str:
+    """A name without its middle if it is longer than this.
+
+    >>> short("example.org/news/2026/today.html", 16)
+    'example…day.html'
+    """
+    if len(name) <= width:
+        return name
+    head = (width - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
 
 
 def pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:

@@ -8,7 +8,6 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +42,7 @@ TRAVERSALS: Mapping[str, int] = {LEARNER: 30, GREEDY: 1, RANDOM: 20}
 @cache
 def recorded_graph(topic: str) -> Graph:
     """The graph that comes with the package."""
-    folder = resources.files("pollwise") / "data" / "graphs"
-    with resources.as_file(folder) as path:
-        return Graph.read(path / "wikispeedia", topic)
+    return Graph.bundled(topic)
 
 
 @dataclass(frozen=True, eq=False)

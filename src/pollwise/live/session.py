@@ -38,7 +38,7 @@ from pollwise.types import Observation, Outcome, StateDict
 from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
-from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, HttpFetcher
+from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, Exchanges, HttpFetcher
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
@@ -73,9 +73,9 @@ _SWITCH = 0.0005  # seconds
 class Session:
     """A run over a store that has all its pages already.
 
-    `scheduler`, with its policy, must be new; None: the one that the settings make. `say` is told
-    what people should know, in words: that it has to compile, or that what another kind of policy,
-    or an earlier version of this one, learned is forgotten.
+    `scheduler`, with its policy, must be new, and what the policy needs compiled; None: the one
+    that the settings make. `say` is told what people should know, in words: that it has to compile,
+    or that what another kind of policy, or an earlier version of this one, learned is forgotten.
 
     The first run on a machine compiles. A watch polls meanwhile what needs no policy: first copies,
     and pages that are overdue. A collection compiles here, before an event loop minds signals, so
@@ -129,9 +129,10 @@ class Session:
         pages = len(self.records)
         self.scheduler = self.settings.scheduler(pages) if scheduler is None else scheduler
         self._take_up(self.scheduler.policy)
-        # Before the first poll: polls under way would run out of time meanwhile, and their answers
-        # would wait to be written down.
-        rehearse(self.settings, pages)
+        if scheduler is None:
+            # Before the first poll: polls under way would run out of time meanwhile, and their
+            # answers would wait to be written down.
+            rehearse(self.settings, pages)
 
     def _take_up(self, policy: Policy) -> None:
         """Read what a policy of this kind has learned."""
@@ -236,7 +237,8 @@ async def web_poller(
     *,
     crawl_delay: float = 1.0,
     longest_pace: float = 3600.0,
-    robots_txt_clock: Callable[[], float] | None = None,
+    seconds: Callable[[], float] | None = None,
+    exchanging: Callable[[Exchanges], Exchanges] = lambda exchanges: exchanges,
     user_agent: str = USER_AGENT,
     not_modified_cost: float = 1.0,
     follow_redirects: bool = True,
@@ -255,8 +257,9 @@ async def web_poller(
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
 
-    Clocks give seconds; a robots.txt holds for a day of `robots_txt_clock` (None: `clock`).
-    `crawl_delay` and `longest_pace` are those of the scheduler, in real seconds. `given` are the
+    `clock` gives UTC seconds, `seconds` counts those between exchanges (None: as this machine
+    does); `exchanging` gives what carries out the exchanges, and may look at each. `crawl_delay`
+    and `longest_pace` are those of the scheduler, in seconds. `given` are the
     politeness scopes that the user named: see `HttpFetcher`, also for `given_plain`, `timeout`,
     `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
     `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
@@ -280,19 +283,20 @@ async def web_poller(
             most_kept=most_polls(),
         ) as exchanges,
     ):
+        counting = LiveClock() if seconds is None else seconds
         fetcher = PoliteFetcher(
-            exchanges,
+            exchanging(exchanges),
             delay=crawl_delay,
-            clock=LiveClock(),
+            clock=counting,
             sleep=asyncio.sleep,
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
             blocked_for=lambda scope: blocked_until(scope) - clock(),
             groups=groups,
-            addresses=Addresses(LiveClock()) if by_address else None,
+            addresses=Addresses(counting) if by_address else None,
         )
         robots_txt = RobotsTxt(
             fetcher,
-            clock=robots_txt_clock or clock,
+            clock=clock,
             user_agent=user_agent,
             beside=rules_beside,
             groups=groups,

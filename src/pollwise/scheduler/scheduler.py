@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pollwise.checks import read_json, require
+from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
@@ -40,6 +40,7 @@ from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
+from pollwise.times import require_seconds
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -141,6 +142,9 @@ class Scheduler:
         groups: Mapping[str, str] = MappingProxyType({}),
         limits: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
+        require_object("Scheduler: policy", policy, Policy, "a policy, such as BayesianIndex()")
+        demand = "a Budget, such as Budget(rate=0.1): cost units a second"
+        require_object("Scheduler: budget", budget, Budget, demand)
         require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
         require("Scheduler: crawl_delay", crawl_delay, fits, "finite and at least 0")
@@ -606,10 +610,12 @@ def _time(value: Any) -> float:
 
 
 def _check(event: Event) -> None:
-    """`InputError` for numbers that would spoil the arithmetic of time and budget."""
-    require(f"{type(event).__name__}: now", event.now, math.isfinite(event.now), "finite")
+    """`InputError` for what would spoil the arithmetic of time and budget."""
+    require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
+    require_seconds(f"{type(event).__name__}: now", event.now)
     if isinstance(event, Polled):
         for one in event.observations:
+            require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
             fits = 0 <= one.cost < math.inf
             require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
     if isinstance(event, Together):

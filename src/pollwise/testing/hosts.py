@@ -44,18 +44,17 @@ HOSTS = (
     HostBehaviour("exact", last_modified=True),
     HostBehaviour("plain"),
     HostBehaviour("dated", etag=False, last_modified=True),
-    HostBehaviour("calm", crawl_delay=0.1),
+    HostBehaviour("calm", crawl_delay=10.0),
     HostBehaviour("bare", etag=False),
-    HostBehaviour("slow", delay=0.1),
-    HostBehaviour("limited", limit=8),
+    HostBehaviour("slow", delay=5.0),
+    HostBehaviour("limited", limit=1),
     HostBehaviour("failing", failing=0.1),
     HostBehaviour("varying", varying=True),
     HostBehaviour("quiet"),
+    HostBehaviour("mild", crawl_delay=2.0),
+    HostBehaviour("stamped", last_modified=True),
 )
-"""The hosts over which the pages are spread: most of them behave well.
-
-In a year that takes a minute, a tenth of a second is more than half a day: enough to be slow.
-"""
+"""The hosts over which sites are spread, one for each of the bundled ones: most behave well."""
 
 
 class _Client:
@@ -94,7 +93,15 @@ class ServedHost:
         self._clients: dict[str, _Client] = defaultdict(lambda: _Client(seed))
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The answer to one request; 404 for a page that does not exist yet."""
+        """The answer to one request; 404 for a page that does not exist yet.
+
+        It ends its connection: one that is kept would be closed at a moment of the real time.
+        """
+        response = await self._answer(request)
+        response.force_close()
+        return response
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         user_agent = request.headers.get("User-Agent", "")
         self.requests[user_agent] += 1
         if request.method not in ("GET", "HEAD"):

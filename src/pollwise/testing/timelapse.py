@@ -28,11 +28,11 @@ from pollwise.errors import InputError, PollwiseError, TraceError
 from pollwise.testing.hosts import HOSTS, HostBehaviour, ServedHost
 from pollwise.testing.loopback import listen
 
-__all__ = ["Revision", "TimeLapse", "TimeLapseServer", "VirtualClock"]
+__all__ = ["Revision", "TimeLapse", "TimeLapseServer", "site_of"]
 
-# The window from which tools/select_timelapse.py took the bundled pages.
-_BUNDLED_START = datetime(2024, 2, 1, tzinfo=UTC).timestamp()
-_BUNDLED_END = datetime(2025, 2, 1, tzinfo=UTC).timestamp()
+# The window of the bundled pages: the texts that they had at its start may be older.
+_BUNDLED_START = datetime(2025, 8, 1, tzinfo=UTC).timestamp()
+_BUNDLED_END = datetime(2026, 8, 1, tzinfo=UTC).timestamp()
 
 _ROW_FORMAT = 'an object such as {"page": "home", "time": 1.5, "body": "Hello"}'
 
@@ -72,8 +72,8 @@ class TimeLapse:
 
     @classmethod
     def bundled(cls) -> Self:
-        """250 Python Enhancement Proposals over one year, as data/README.md describes."""
-        packed = resources.files("pollwise.testing") / "data" / "peps.jsonl.xz"
+        """101 pages of 12 sites over one year, as data/README.md describes."""
+        packed = resources.files("pollwise.testing") / "data" / "web.jsonl.xz"
         with resources.as_file(packed) as path:
             return cls.load(path, start=_BUNDLED_START, end=_BUNDLED_END)
 
@@ -152,33 +152,11 @@ def _row(place: str, line: str) -> tuple[str, Revision]:
     return name, Revision(float(time), body)
 
 
-class VirtualClock:
-    """Tells a time that passes `speed` times as fast as `real_clock` and is now `start`.
-
-    >>> real = iter([100.0, 103.0])
-    >>> clock = VirtualClock(0.0, 86400.0, lambda: next(real))
-    >>> clock()
-    259200.0
-    """
-
-    def __init__(self, start: float, speed: float, real_clock: Callable[[], float]) -> None:
-        if not speed > 0:
-            raise InputError(f"VirtualClock: speed={speed!r} must be above 0")
-        self.start = start
-        self.speed = speed
-        self._real_clock = real_clock
-        self._real_start = real_clock()
-
-    def __call__(self) -> float:
-        """The virtual time, in the unit of `start`."""
-        return self.start + self.speed * (self._real_clock() - self._real_start)
-
-
 class TimeLapseServer:
     """Serves a time-lapse over HTTP on this machine, each page as it was at `clock()`.
 
-    An asynchronous context manager; the URLs are known once it is entered. The pages are spread
-    evenly over `hosts`, each of which has an address of its own (127.0.0.1, 127.0.0.2 ...) where
+    An asynchronous context manager; the URLs are known once it is entered. The sites of the pages
+    are spread evenly over `hosts`, each of which has an address of its own (127.0.0.1, ...) where
     the machine has them (Linux), else a port of its own: either way they are different politeness
     scopes, robots.txt and all.
 
@@ -210,9 +188,11 @@ class TimeLapseServer:
 
     async def __aenter__(self) -> Self:
         names = self._timelapse.page_names
+        sites = sorted({site_of(name) for name in names})
         async with AsyncExitStack() as started:
             for number, behaviour in enumerate(self._behaviours):
-                own = frozenset(names[number :: len(self._behaviours)])
+                hosted = sites[number :: len(self._behaviours)]
+                own = frozenset(name for name in names if site_of(name) in hosted)
                 host = self._host(behaviour, partial(self._revision_at, own))
                 runner = web.ServerRunner(
                     web.Server(host.answer, handler_cancellation=True, access_log=None),
@@ -260,6 +240,15 @@ class TimeLapseServer:
 
     def _revision_at(self, own: frozenset[str], name: str, time: float) -> Revision | None:
         return self._timelapse.revision_at(name, time) if name in own else None
+
+
+def site_of(name: str) -> str:
+    """The site of a page: what its name has before the first slash.
+
+    >>> site_of("example.org/news/today.html")
+    'example.org'
+    """
+    return name.partition("/")[0]
 
 
 async def _opened(runner: web.BaseRunner, number: int) -> str:

@@ -190,3 +190,25 @@ def test_without_matplotlib_it_says_so_before_the_work(run, monkeypatch):
     status, _, err = run("t.csv", "--plot", "x.png")
     assert status == 2
     assert "pip install 'pollwise[plots]', or leave out --plot" in err.replace("`", "")
+
+
+def test_the_example_needs_no_file(run):
+    status, out, _ = run("--example", "--budget", "0.1/day/page", "--policy", "uniform", "--json")
+    assert status == 0
+    [result] = json.loads(out)["results"]
+    assert result["polls"] > 3000
+    assert 0.2 < result["captured"] < 0.9
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--weighted"], "--weighted"),
+        (["--reverts", "ignore"], "--reverts ignore"),
+        (["--objective", "ephemeral", "--half-life", "6"], "--objective ephemeral"),
+    ],
+)
+def test_what_the_example_does_not_have(run, words, option):
+    status, out, err = run("--example", *words)
+    assert (status, out) == (2, "")
+    assert f"{option} is not for --example" in err

@@ -90,7 +90,6 @@ def test_a_table(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "--world graph needs --graph"),
         (["--graph", "nowhere/debdocs"], "there is no file nowhere/debdocs.pages.tsv.xz"),
         (["--graph", RECORDED, "--topic", "cats"], "its topics: physics, storms"),
         (["--graph", RECORDED, "--policy", "lakg"], ", ".join(COLLECTING.names)),
@@ -108,3 +107,8 @@ def test_what_cannot_be_used(run, words, message):
 
 def test_the_data_are_described():
     assert (Path(RECORDED).parent / "README.md").is_file()
+
+
+def test_without_a_graph_it_is_the_bundled_one(run):
+    words = ("--policy", "random", "--json")
+    assert run(*words) == run("--graph", RECORDED, *words)

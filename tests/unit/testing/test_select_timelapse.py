@@ -3,18 +3,14 @@
 import json
 import lzma
 import runpy
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pollwise.testing.timelapse import Revision, TimeLapse
+from pollwise.testing.timelapse import TimeLapse
 
 SCRIPT = Path(__file__).parents[3] / "tools" / "select_timelapse.py"
-DAY = 86400.0
-NEW_YEAR = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
-FREE = "This document is in the\npublic domain."
 
 
 @pytest.fixture(scope="module")
@@ -22,70 +18,46 @@ def script() -> dict[str, Any]:
     return runpy.run_path(str(SCRIPT))
 
 
-def history(*days: float, text: str = FREE) -> tuple[Revision, ...]:
-    return tuple(Revision(NEW_YEAR + day * DAY, f"{text} {day}") for day in days)
+def row(site: str, number: int, time: int = 0) -> dict[str, Any]:
+    return {"page": f"{site}/{number}", "site": site, "time": time, "body": f"{number} {time}"}
 
 
-def test_only_pages_that_may_be_shipped(script: dict[str, Any]) -> None:
-    timelapse = TimeLapse(
-        {"a": history(0, 5), "b": history(0, text="All rights reserved.")},
-        start=NEW_YEAR,
-        end=NEW_YEAR + 10 * DAY,
-    )
-    assert list(script["free_pages"](timelapse)) == ["a"]
+def site(name: str, notice: str | None) -> dict[str, Any]:
+    keys = ("repository", "commits", "licence", "licence_text", "attribution")
+    return {"site": name, "name": name.upper(), "notice": notice} | {k: f"{k}-{name}" for k in keys}
 
 
-def test_the_window_is_the_first_year_with_the_most_changes(script: dict[str, Any]) -> None:
-    start, end = script["best_window"](
-        {"a": history(0, 40, 45, 380)}, NEW_YEAR, NEW_YEAR + 800 * DAY
-    )
-    assert datetime.fromtimestamp(start, UTC) == datetime(2020, 2, 1, tzinfo=UTC)
-    assert datetime.fromtimestamp(end, UTC) == datetime(2021, 2, 1, tzinfo=UTC)
+def test_a_fifth_of_each_site_is_taken(script: dict[str, Any]) -> None:
+    rows = [row("large", n) for n in range(51)] + [row("small", n) for n in range(2)]
+    chosen = script["select"](rows)
+    counts = {name: sum(page.startswith(name) for page in chosen) for name in ("large", "small")}
+    assert counts == {"large": 11, "small": 1}
 
 
-def test_a_history_within_a_window(script: dict[str, Any]) -> None:
-    within = script["within"]
-    start, end = NEW_YEAR + 10 * DAY, NEW_YEAR + 20 * DAY
-    assert within(history(0, 5, 15, 25), start, end) == history(5, 15)
-    assert within(history(12, 15), start, end) == history(12, 15)
-    assert within(history(30), start, end) == ()
+def test_how_often_a_page_changes_plays_no_part(script: dict[str, Any]) -> None:
+    once = [row("a", n) for n in range(20)]
+    often = [row("a", n, time) for n in range(20) for time in range(n)]
+    assert script["select"](once + often) == script["select"](once)
 
 
-def test_frequent_pages_are_all_taken_and_long_quiet_ones_are_not(script: dict[str, Any]) -> None:
-    histories = {f"quiet-{i}": history(0) for i in range(300)}
-    histories |= {f"rare-{i}": history(0, 1) for i in range(80)}
-    histories |= {f"busy-{i}": history(*range(9), text="x" * 40_000) for i in range(30)}
-    histories["long"] = history(0, text="x" * 40_000)
-    chosen = script["select"](histories)
-    assert len(chosen) == len(set(chosen)) == 250
-    counts = {kind: sum(name.startswith(kind) for name in chosen) for kind in ("busy", "rare")}
-    assert counts == {"busy": 30, "rare": 50}
-    assert "long" not in chosen
+def test_notices_go_with_the_pages(script: dict[str, Any]) -> None:
+    text = script["notices"]([site("a", "Do as\nyou like."), site("b", None)], {"a": 3})
+    assert "Pages: 3, from <repository-a>" in text
+    assert "attribution-a.\n\n```\nDo as\nyou like.\n```" in text
+    assert "repository-b" not in text
 
 
 def test_the_script_from_file_to_file(
     script: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [
-        {"page": page, "time": int(time), "body": body}
-        for page, revisions in {"a": history(0, 50, 100), "b": history(10)}.items()
-        for time, body in [*revisions, (NEW_YEAR + 500 * DAY, FREE + page)]
-    ]
-    source, target = tmp_path / "in.xz", tmp_path / "out.xz"
+    rows = [row("a", n, time) for time in range(3) for n in range(5) if n < 4 or not time]
+    source, sites = tmp_path / "in.xz", tmp_path / "sites.json"
     source.write_bytes(lzma.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
-    script["main"]([str(source), str(target)])
+    sites.write_text(json.dumps({"sites": [site("a", None)]}))
+    target, notices = tmp_path / "out.xz", tmp_path / "NOTICES.md"
+    script["main"](list(map(str, (source, sites, target, notices))))
     said = capsys.readouterr().err
-    assert said.startswith("2020-02-01 to 2021-02-01: 2 pages, 4 texts, 2 changes, 0 pages")
-    selected = TimeLapse.load(target)
-    assert selected.history("a") == history(0, 50, 100)
-    assert selected.history("b") == history(10)
-
-
-def test_a_bad_input_is_told_in_one_line(script: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"none\.xz: the time-lapse cannot be read"):
-        script["main"]([str(tmp_path / "none.xz"), str(tmp_path / "out.xz")])
-
-
-def test_a_history_shorter_than_a_year_is_refused(script: dict[str, Any]) -> None:
-    with pytest.raises(SystemExit, match="shorter than a year"):
-        script["best_window"]({}, NEW_YEAR, NEW_YEAR + 200 * DAY)
+    [name] = TimeLapse.load(target, end=10.0).page_names
+    texts = sum(each["page"] == name for each in rows)
+    assert said.startswith(f"1 pages of 1 sites, {texts} texts, {texts - 1} changes,")
+    assert "Pages: 1, from <repository-a>" in notices.read_text()

@@ -13,6 +13,7 @@ from pollwise.policies.catalogue import PolicyChoice, Setting
 from pollwise.scheduler.budgets import BudgetText
 from pollwise.simulation.compare.figures import Figures, Report
 from pollwise.simulation.loop import BudgetPerPage, simulate
+from pollwise.simulation.recorded.example import example
 from pollwise.simulation.recorded.items import ItemReplay, ephemeral_figures
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.scores.paired import paired_differences
@@ -25,7 +26,7 @@ _EPHEMERAL = "ephemeral"
 
 
 def read_history(
-    path: Path,
+    path: Path | None,
     *,
     objectives: Sequence[str],
     half_life: float | None,
@@ -35,10 +36,23 @@ def read_history(
 ) -> Replay | ItemReplay:
     """The recorded history at a path; `InputError` if it does not have what is asked for.
 
+    None: the bundled one, of changes, without weights and reverts.
+
     A file NAME.items.parquet (or .csv) has items, which fade with `half_life` (seconds) and are
     for the objective ephemeral; any other has changes, which are for the other objectives.
     `weighted`, `ignore_reverts`, `last_changed`: see `Replay.read`.
     """
+    if path is None:
+        for option, asked in (
+            ("--weighted", weighted),
+            ("--reverts ignore", ignore_reverts),
+            (f"--objective {_EPHEMERAL}", _EPHEMERAL in objectives),
+        ):
+            if asked:
+                raise InputError(f"{option} is not for --example: leave it out, or give a trace")
+        world = example()
+        world.tells_last_changed = last_changed
+        return world
     if not path.stem.endswith(".items"):
         if _EPHEMERAL in objectives:
             raise InputError(

@@ -40,8 +40,8 @@ class ItemTable:
 class ItemReplay(Recorded):
     """The lists of a table of items; every reset gives the same history.
 
-    The pages are the sources, in the order of their names; a page changes when a new item is
-    listed. A poll can find an item from `first_seen` on until it is gone. Its value halves every
+    The pages are the sources, in the order of the table; a page changes when a new item is listed.
+    A poll can find an item from `first_seen` on until it is gone. Its value halves every
     `half_life` seconds from its publication on. If every item is published when it is first
     listed, the table has no real times of publication, and polls do not tell ages.
 
@@ -62,7 +62,11 @@ class ItemReplay(Recorded):
                 " time in which an item loses half of its value"
             )
         self.decay = math.log(2.0) / half_life
-        names, owner = np.unique(items.source, return_inverse=True)
+        sorted_names, first_row, code = np.unique(
+            items.source, return_index=True, return_inverse=True
+        )
+        turns = np.argsort(first_row)
+        names, owner = sorted_names[turns], np.argsort(turns)[code]
         order = np.lexsort((items.published_at, items.first_seen, owner))
         self._items = ItemTable(
             owner[order],
@@ -79,7 +83,7 @@ class ItemReplay(Recorded):
 
     @classmethod
     def read(cls, path: Path, half_life: float) -> Self:
-        """Read a table, Parquet or CSV by its ending.
+        """Read a table, Parquet or CSV by its ending; sources are in the order of their names.
 
         Its columns: `source`, `item` (unique within its source), `published_at` (where empty or
         later, `first_seen` is taken), `first_seen`, `gone_at` (negative or empty: it stays) and
@@ -180,7 +184,9 @@ def _read_items(path: Path) -> ItemTable:
             raise table.complaint(int(np.argmax(bad)), complaint)
     if not weight.any():
         raise TraceError(f"{path}: every weight is 0; give items that are worth something")
-    return ItemTable(sources, published, first, gone, weight)
+    columns = (sources, published, first, gone, weight)
+    by_name = np.argsort(sources, kind="stable")
+    return ItemTable(*(column[by_name] for column in columns))
 
 
 def _repeated(sources: NDArray[np.str_], items: NDArray[np.str_]) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ Relevance says how much a page is about a topic, from 0 to 1. A crawl starts at 
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,13 @@ class Graph:
         graph = cls.__new__(cls)
         graph._take(GraphFiles.read(Path(prefix)), topic)
         return graph
+
+    @classmethod
+    def bundled(cls, topic: str | None = None) -> "Graph":
+        """The articles of "Wikipedia for Schools"; see `read`."""
+        folder = resources.files("pollwise") / "data" / "graphs"
+        with resources.as_file(folder) as path:
+            return cls.read(path / "wikispeedia", topic)
 
     def _take(self, files: GraphFiles, topic: str | None) -> None:
         self._files = files
