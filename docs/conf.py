@@ -21,7 +21,7 @@ project_copyright = "pollwise contributors"
 release = runpy.run_path(str(ROOT / "src" / "pollwise" / "version.py"))["__version__"]
 
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "*.md", "src/pollwise/**/README.md"]
+include_patterns = ["docs/**.md", "*.md", "src/pollwise/**/*.md"]
 extensions = ["myst_parser"]
 exclude_patterns = [".*", "build"]
 myst_enable_extensions = ["dollarmath"]
