@@ -55,6 +55,13 @@ def test_what_is_counted_is_so():
         for at, (*_, sign) in zip((2, 5, 8), COLUMNS, strict=True)
     ]
     assert [int(each) for each in counted.groups()] == [won[0], len(made), *won[1:]]
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    told = re.search(
+        r"On (\d+) replays .* (\d+) times for freshness, (\d+) times for delay and (\d+) times",
+        readme,
+    )
+    assert told is not None
+    assert [int(each) for each in told.groups()] == [len(made), *won]
 
 
 def test_every_peer_is_named():
