@@ -3,8 +3,8 @@
     .venv/bin/python packaging/smoke_test.py
 
 The wheel is made from the sdist, so that both are tried, and installed without any extra, with the
-versions of requirements.lock. Needs the package registry. Exit status 1 if anything is not as it
-should be.
+versions of requirements-base.lock. Needs the package registry. Exit status 1 if anything is not as
+it should be.
 """
 
 import json
@@ -27,8 +27,9 @@ def main() -> None:
         run(sys.executable, "-m", "venv", environment)
         pip = [environment / "bin" / "python", "-m", "pip", "--quiet"]
         before = megabytes(environment)
-        lock = ROOT / "requirements.lock"
-        run(*pip, "install", "--no-compile", "--constraint", lock, wheel)
+        lock = ROOT / "requirements-base.lock"
+        run(*pip, "install", "--no-compile", "--require-hashes", "--requirement", lock)
+        run(*pip, "install", "--no-compile", "--no-deps", wheel)
         size = megabytes(environment) - before
         print(f"installed: {size:.0f} MB beside pip")
         assert size < MOST_MEGABYTES, f"more than {MOST_MEGABYTES} MB"
