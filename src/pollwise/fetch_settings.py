@@ -108,11 +108,13 @@ class FetchSettings:
     def __post_init__(self) -> None:
         fits = 0 <= self.crawl_delay <= _LONGEST_DELAY
         demand = f"at least 0 and at most {_LONGEST_DELAY:g} seconds"
-        require("crawl_delay", self.crawl_delay, fits, demand)
+        require("--crawl-delay", self.crawl_delay, fits, demand)
         fits = 0 < self.timeout <= _LONGEST_TIMEOUT
-        require("timeout", self.timeout, fits, f"above 0 and at most {_LONGEST_TIMEOUT:g} seconds")
+        require(
+            "--timeout", self.timeout, fits, f"above 0 and at most {_LONGEST_TIMEOUT:g} seconds"
+        )
         fits = self.max_size is None or 0 < self.max_size <= _LARGEST
-        require("max_size", self.max_size, fits, f"above 0 and at most {_LARGEST:g} MiB")
+        require("--max-size", self.max_size, fits, f"above 0 and at most {_LARGEST:g} MiB")
         require_choice("fetching", "politeness", self.politeness, POLITENESS)
         _check_user_agent(self.user_agent)
         self.header_lines()

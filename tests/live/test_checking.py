@@ -65,9 +65,10 @@ async def test_check_shows_what_counts_and_what_is_noise(site):
     page = await check(site.url("/"))
     assert (page.status, page.error, page.kind, page.fetches) == (200, None, "html", 3)
     assert page.kept == ("t", "News", "End")
-    assert [(part.number, part.text, part.whole) for part in page.masked] == [
-        (1, "Visitor 0", False),
-        (2, "It is 0:0 now", False),
+    assert page.masked == ()
+    assert [(part.number, part.text, part.whole) for part in page.noise] == [
+        (None, "Visitor 0", False),
+        (None, "It is 0:0 now", False),
     ]
     assert page.restless == ()
     assert page.changed is None
@@ -119,7 +120,8 @@ async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tm
     assert set(others) == {Outcome.UNCHANGED}
     page = await check(site.url("/"), db)
     assert page.changed is False
-    assert len(page.masked) == 2
+    assert [part.number for part in page.masked] == [1, 2]
+    assert page.noise == ()
     with pytest.raises(InputError, match="no masked part 3: expected 1 to 2"):
         unmask(db, site.url("/"), 3, print)
     with Store.open(db), pytest.raises(StoreError, match="stop that process"):

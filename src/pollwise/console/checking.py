@@ -1,6 +1,6 @@
 """What people see of `pollwise check`."""
 
-from pollwise.console.masked_parts import masked_rows
+from pollwise.console.masked_parts import masked_rows, noise_rows
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.console.tables import pairs
@@ -30,6 +30,7 @@ def print_check(page: PageCheck) -> None:
             ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
             *(("", text) for text in page.kept),
             *masked_rows(page.masked),
+            *noise_rows(page.noise),
             *(("differs, but is not masked", text) for text in page.restless),
         ]
     if page.changed is not None:

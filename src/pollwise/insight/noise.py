@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from pollwise.types import Mask, MaskState, PageMemory
 
-__all__ = ["MaskedPart", "masked_parts", "set_masks"]
+__all__ = ["MaskedPart", "masked_part", "masked_parts", "set_masks"]
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedPart:
     """A part of a page that counts for no change.
 
-    `number` is by what it is unmasked, from 1; None: it has been, and this ends with the next poll.
+    `number` is by what it is unmasked, from 1; None: it has been, and this ends with the next poll,
+    or it is not masked yet.
     `text` is what stood there when it was found. `whole`: whatever stands there does not count;
     else only the numbers, dates and the like that differed do not. `quiet_polls` have found it the
     same, in a row.
@@ -34,7 +35,9 @@ def masked_parts(masks: Sequence[Mask]) -> tuple[MaskedPart, ...]:
     set_now = [mask for mask in masks if mask.state is MaskState.SET]
     ending = [mask for mask in masks if mask.state is MaskState.ENDING]
     numbers = [*range(1, len(set_now) + 1), *(None for _ in ending)]
-    return tuple(
-        MaskedPart(number, mask.sample, not mask.shape, mask.quiet)
-        for number, mask in zip(numbers, [*set_now, *ending], strict=True)
-    )
+    return tuple(map(masked_part, numbers, [*set_now, *ending]))
+
+
+def masked_part(number: int | None, mask: Mask) -> MaskedPart:
+    """The part under one mask, with its number if it has one."""
+    return MaskedPart(number, mask.sample, not mask.shape, mask.quiet)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pollwise.errors import InputError, PostponedError, StateError
-from pollwise.insight.noise import MaskedPart, masked_parts
+from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
 from pollwise.live.clock import LiveClock
 from pollwise.live.session import fetching, opened_again
 from pollwise.policies.awaited import AwaitedPolicy
@@ -40,7 +40,8 @@ class PageCheck:
     `changed`: whether it differs from the latest copy in the database; None: there is none.
 
     `blocks` are those that count, of which `kept` has the first ten. `masked` are the parts that
-    do not, `restless` up to ten that differ between the fetches but are not masked.
+    do not by what the database knows, `noise` those that these fetches showed to be noise, and
+    `restless` up to ten that differ between the fetches but are neither.
     """
 
     url: str
@@ -57,6 +58,7 @@ class PageCheck:
     blocks: int
     kept: tuple[str, ...]
     masked: tuple[MaskedPart, ...]
+    noise: tuple[MaskedPart, ...]
     restless: tuple[str, ...]
 
 
@@ -166,6 +168,7 @@ def _nothing(result: FetchResult) -> PageCheck:
         blocks=0,
         kept=(),
         masked=(),
+        noise=(),
         restless=(),
     )
 
@@ -192,7 +195,8 @@ def _told(address: str, memory: PageMemory, results: list[FetchResult]) -> PageC
         changed=None if memory.text_hash is None else compared.changed,
         blocks=len(kept),
         kept=_shown(kept),
-        masked=masked_parts(held),
+        masked=masked_parts(masks),
+        noise=tuple(masked_part(None, mask) for mask in new),
         restless=_shown(_restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []),
     )
 
