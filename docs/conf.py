@@ -6,7 +6,7 @@ The sources are those of the whole repository, so that a link between two files 
 site and on GitHub.
 """
 
-import re
+import runpy
 from pathlib import Path
 
 from docutils import nodes
@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[1]
 
 project = "pollwise"
 project_copyright = "pollwise contributors"
-release = re.search(r'"(.+)"', (ROOT / "src/pollwise/version.py").read_text(encoding="utf-8"))[1]
+release = runpy.run_path(str(ROOT / "src" / "pollwise" / "version.py"))["__version__"]
 
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "*.md", "src/pollwise/**/README.md"]
+include_patterns = ["docs/**.md", "*.md", "src/pollwise/**/*.md"]
 extensions = ["myst_parser"]
 exclude_patterns = [".*", "build"]
 myst_enable_extensions = ["dollarmath"]

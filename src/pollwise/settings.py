@@ -116,7 +116,7 @@ class WatchSettings(FetchSettings):
             crawl_delay=self.crawl_delay,
             first_copies=first_copies,
             bounds=self._bounds(),
-            groups=self.group_scopes(),
+            groups=self.shared_scopes(),
             limits=self.limit_rates(),
         )
 
@@ -185,7 +185,7 @@ class CollectSettings(FetchSettings):
             lease=_LEASE,
             crawl_delay=self.crawl_delay,
             line=_LINE,
-            groups=self.group_scopes(),
+            groups=self.shared_scopes(),
             limits=self.limit_rates(),
         )
 

@@ -55,9 +55,37 @@ def test_what_is_counted_is_so():
         for at, (*_, sign) in zip((2, 5, 8), COLUMNS, strict=True)
     ]
     assert [int(each) for each in counted.groups()] == [won[0], len(made), *won[1:]]
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    told = re.search(
+        r"On (\d+) replays .* (\d+) times for freshness, (\d+) times for delay and (\d+) times",
+        readme,
+    )
+    assert told is not None
+    assert [int(each) for each in told.groups()] == [len(made), *won]
 
 
 def test_every_peer_is_named():
     named = REPLAYED.partition("*best peer*")[2].partition(";")[0]
     peers = {row["policy"] for run in RUNS for row in run["rows"] if is_peer(row)}
     assert {peer for peer in peers if not re.search(rf"\b{peer}\b", named)} == set()
+
+
+def test_the_table_of_the_readme_is_that_of_the_demonstration():
+    """Schedules, changes seen (of all pages; without the fast one), delay and freshness."""
+    told = (DOCS / "demo.md").read_text(encoding="utf-8")
+    schedules = re.findall(
+        r"^\| ([^|]+?) \| (\d+ %) \| ([\d.]+) days \| ([\d.]+) \| × [\d.]+ \|$", told, re.M
+    )
+    half = len(schedules) // 2
+    assert half > 3
+    rows = {
+        (name, seen, without[1], delay, freshness)
+        for (name, seen, delay, freshness), without in zip(
+            schedules[:half], schedules[half:], strict=True
+        )
+    }
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    shown = [line.strip("| ").split(" | ") for line in readme.splitlines() if line[:2] == "| "]
+    assert {
+        ("learned" if n == "learned, the default" else n, *rest) for n, *rest in shown[1:]
+    } == rows

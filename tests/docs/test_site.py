@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import pollwise
+
 pytest.importorskip("sphinx", reason="the packages for the documentation are not installed")
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +64,8 @@ def test_every_document_is_on_the_site(site):
     pages = [site / path.relative_to(ROOT).with_suffix(".html") for path in documents]
     assert [page for page in pages if not page.is_file()] == []
     assert (site / "index.html").is_file()
+    first = (site / "docs" / "index.html").read_text(encoding="utf-8")
+    assert f"<title>pollwise {pollwise.__version__}</title>" in first
 
 
 def test_no_page_asks_another_host(site):

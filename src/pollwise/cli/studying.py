@@ -1,7 +1,8 @@
 """The commands that run policies on recorded pages, and published experiments."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,10 @@ from pollwise.cli.options import (
     parameters_of,
 )
 from pollwise.errors import InputError
+
+if TYPE_CHECKING:
+    from pollwise.objectives import Objective
+    from pollwise.policies.catalogue import PolicyChoice
 
 
 def demo(
@@ -60,7 +65,8 @@ def replay(
         Path | None,
         typer.Argument(
             help="A .parquet or .csv table: page, changed_at; or, named NAME.items.parquet, of"
-            " items. Or the folder of the crawl data set of Kolobov et al."
+            " items. Or the folder of the crawl data set of Kolobov et al. Or a .csv table of your"
+            " own past checks: page, checked_at, changed (1 or 0)."
         ),
     ] = None,
     example: Annotated[
@@ -117,6 +123,7 @@ def replay(
     from pollwise.scheduler.budgets import parse_budget
     from pollwise.simulation.compare.calibrations import calibrate_policies, require_predictions
     from pollwise.simulation.compare.replays import read_history, replay_policies
+    from pollwise.simulation.recorded.past_checks import has_checks
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.freshness]))
@@ -129,6 +136,21 @@ def replay(
         raise InputError(
             "replay: name the file of a recorded history, or give --example for the bundled one"
         )
+    if trace is not None and has_checks(trace):
+        not_for_checks = {
+            "--budget": budget,
+            "--plot": plot,
+            "--calibration": calibration,
+            "--weighted": weighted,
+            "--last-changed": last_changed,
+            "--reverts ignore": reverts is RevertsName.ignored,
+            "a second --objective": aims[1:],
+            f"--objective {ObjectiveName.ephemeral}": ObjectiveName.ephemeral in aims,
+        }
+        for option, given in not_for_checks.items():
+            if given:
+                raise InputError(f"{option} is not for a table of checks: leave it out")
+        return _replay_checks(trace, policies, objective_of(aims[0].value), as_json)
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
@@ -159,6 +181,24 @@ def replay(
     else:
         print_replay(results)
         print_calibration(calibrations)
+
+
+def _replay_checks(
+    trace: Path, policies: Sequence["PolicyChoice"], objective: "Objective", as_json: bool
+) -> None:
+    """What `replay` does with a table of past checks."""
+    from pollwise.console.replays import print_past_checks
+    from pollwise.console.streams import progress_line
+    from pollwise.simulation.compare.past_checks import compare_to_checks
+    from pollwise.simulation.recorded.past_checks import PastChecks
+
+    checks = PastChecks.read(trace)
+    with progress_line() as report:
+        results = compare_to_checks(checks, policies, objective=objective, report=report)
+    if as_json:
+        print_json({"results": results})
+    else:
+        print_past_checks(results)
 
 
 def reproduce(

@@ -7,7 +7,7 @@ from rich.table import Column, Table
 
 from pollwise.console.streams import stdout
 
-__all__ = ["print_replay"]
+__all__ = ["print_past_checks", "print_replay"]
 
 Figures = Mapping[str, Any]
 
@@ -46,6 +46,32 @@ def print_replay(results: Sequence[Figures]) -> None:
     compared = [result for result in results if "against" in result]
     if compared:
         console.print(_differences(compared, keys))
+
+
+def print_past_checks(results: Sequence[Figures]) -> None:
+    """A row for the checks and for each policy of `compare_to_checks`, and what that means."""
+    shown = {key: _FIGURES[key] for key in _COMPARED}
+    table = _table(["policy", "polls"], shown, title="expected, ± standard error over histories")
+    for result in results:
+        numbers = (
+            f"{result[key]:{form}} ± {result['stderr'][key]:{form}}"
+            for key, (_, form) in shown.items()
+        )
+        table.add_row(result["policy"], f"{result['polls']:,.0f}", *numbers)
+    console = stdout()
+    console.print(table)
+    for result in results[1:]:
+        seen = result["seen_more"]
+        sooner = result["sooner"]
+        console.print(
+            f"With the same polls, {result['policy']} would have seen"
+            f" {abs(seen):.0%} {'more' if seen >= 0 else 'less'},"
+            f" {max(sooner, 1 / sooner):.1f} times {'sooner' if sooner >= 1 else 'later'}."
+        )
+    console.print(
+        "When pages changed between two checks is not known: these are means over histories that"
+        " fit the checks."
+    )
 
 
 def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:

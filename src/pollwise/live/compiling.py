@@ -22,7 +22,7 @@ from pollwise.settings import Settings
 
 __all__ = ["has_compiled", "preparing", "rehearse"]
 
-_NICENESS = 10
+_NICENESS = 5
 _LONGEST_JOIN = 2.0
 """Seconds that the end of a run waits for the thread, which stops after its present step."""
 

@@ -125,7 +125,8 @@ class _Watcher:
             timelapse, clock, real_clock=loop.time, sleep=loop.sleep
         ) as server:
             loop.call_at(timelapse.end - timelapse.start, stop.set)
-            with Store.open(self._watch.folder / f"{self._watch.policy}.db") as store:
+            db = self._watch.folder / f"{self._watch.policy}.db"
+            with Store.open(db, durable=False) as store:
                 await self._poll(server, store, clock, loop, stop)
             self._tell_now(clock())
             return server.requests.total()

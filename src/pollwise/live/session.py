@@ -326,7 +326,7 @@ def fetching(
         max_bytes=settings.max_bytes(max_bytes),
         own_headers=own_headers,
         proxy=settings.proxy or None,
-        groups=settings.group_scopes(),
+        groups=settings.shared_scopes(),
         by_address=settings.politeness == "address",
     )
 

@@ -331,13 +331,13 @@ class Scheduler:
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
-        if self._groups:
-            new = {page.id: replace(page, scope=self._shared(page.scope)) for page in new.values()}
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
             if page.seen_at is not None:
                 require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
+            if (scope := self._shared(page.scope)) != page.scope:
+                new[page.id] = replace(page, scope=scope)
         for page in list(new.values()):
             self._pages[page.id] = _Terms(page.scope, page.cost)
             self._bounds.add(page, self._now)

@@ -79,7 +79,7 @@ def simulate(
     >>> len(polls), polls.times[:3].tolist(), polls.outcomes[:3].tolist()
     (20, [0.0, 1.0, 2.0], [1, 0, 0])
     """
-    if compiled_state(policy) is None:
+    if compiled_state(policy) is None:  # what has one need not be a whole policy
         require_object("simulate: policy", policy, Policy, "a policy, such as BayesianIndex()")
     require_object("simulate: world", world, World, "a world, such as Zipf or Replay")
     require_whole("simulate", "seed", seed, least=0)

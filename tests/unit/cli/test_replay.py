@@ -212,3 +212,53 @@ def test_what_the_example_does_not_have(run, words, option):
     status, out, err = run("--example", *words)
     assert (status, out) == (2, "")
     assert f"{option} is not for --example" in err
+
+
+@pytest.fixture
+def past(run) -> str:
+    """A table of weekly checks: two pages change at every check, ten at none."""
+    rows = [
+        f"{page},{week * 7 * DAY},{int(page < 2 and week > 0)}"
+        for page in range(12)
+        for week in range(20)
+    ]
+    Path("checks.csv").write_text("\n".join(["page,checked_at,changed", *rows]))
+    return "checks.csv"
+
+
+def test_past_checks_are_compared_with_as_many_polls(run, past):
+    words = (past, "--policy", "bayes-index", "--policy", "uniform", "--json")
+    status, out, _ = run(*words)
+    assert status == 0
+    own, learned, uniform = json.loads(out)["results"]
+    assert [own["policy"], learned["policy"], uniform["policy"]] == [
+        "your checks",
+        "bayes-index",
+        "uniform",
+    ]
+    assert own["polls"] == 12 * 19
+    for other in (learned, uniform):
+        assert other["polls"] == pytest.approx(own["polls"], abs=1)
+    # To poll the ten that never change was in vain.
+    assert learned["seen_more"] > 0.2
+    assert learned["sooner"] > 1.2
+    assert uniform["sooner"] == pytest.approx(1.0, abs=0.2)
+    assert run(*words)[1] == out
+
+
+def test_past_checks_are_told_in_a_sentence(run, past):
+    status, out, _ = run(past)
+    assert status == 0
+    words = " ".join(out.split())
+    assert "With the same polls, bayes-index would have seen" in words
+    assert " times sooner. When pages changed between two checks is not known" in words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--budget", "5/day"], ["--weighted"], ["--objective", "delay", "--objective", "age"]],
+)
+def test_what_is_not_for_past_checks(run, past, words):
+    status, out, err = run(past, *words)
+    assert (status, out) == (2, "")
+    assert "is not for a table of checks: leave it out" in err

@@ -124,8 +124,9 @@ class Replay(Recorded):
         return world
 
     def with_copies(self) -> "Replay":
-        """The same history, with a copy of every page from the beginning on."""
-        pages = [replace(page, seen_at=self.begin) for page in self._pages]
+        """The same history, with a copy of every page from its birth on."""
+        born = self._changes.born.tolist()
+        pages = [replace(page, seen_at=born[page.id]) for page in self._pages]
         return self._of(pages, self._changes, self.end, self.tells_last_changed)
 
     def within(self, begin: Moment, end: Moment) -> "Replay":

@@ -57,8 +57,10 @@ class Store(SqliteReader):
         self._retention = KEEP_ALL
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: str | os.PathLike[str], *, durable: bool = True) -> Self:
         """The only writer of this file, which is created or converted if need be.
+
+        Not `durable`: commits do not wait for the disk, and a power loss may damage the file.
 
         `StoreError` if another store, here or in another process, has it open for writing, if it is
         the file of another program (which is not changed) or if it cannot be written;
@@ -72,6 +74,8 @@ class Store(SqliteReader):
             with no_older_writer(place):
                 connection = open_for_writing(place)
             undo.callback(connection.close)
+            if not durable:
+                connection.execute("PRAGMA synchronous = OFF")
             use.confirm()
             undo.pop_all()
             return cls(place, connection, use)

@@ -548,3 +548,10 @@ def test_all_is_there_after_reopening(store: Store) -> None:
         assert dump(reopened) == before
         assert reopened.pages() == records
         assert tuple(reopened.events(run)) == TestRuns.EVENTS
+
+
+@pytest.mark.parametrize(("durable", "synchronous"), [(True, 2), (False, 0)])
+def test_only_a_durable_store_waits_for_the_disk(tmp_path, durable, synchronous):
+    with Store.open(tmp_path / "x.db", durable=durable) as store:
+        [(found,)] = store._connection._sqlite.execute("PRAGMA synchronous").fetchall()
+    assert found == synchronous

@@ -1,0 +1,87 @@
+"""What `pollwise replay` computes of past checks: what policies would have made of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pollwise.metrics import TALLIED, Polls, ratios, tally
+from pollwise.objectives import Objective
+from pollwise.policies.catalogue import PolicyChoice, Setting
+from pollwise.simulation.compare.figures import Figures, Report
+from pollwise.simulation.loop import simulate
+from pollwise.simulation.recorded.past_checks import PastChecks
+from pollwise.simulation.recorded.replay import Replay
+from pollwise.simulation.scores.summary import mean_of
+from pollwise.types import Budget
+
+__all__ = ["OWN", "compare_to_checks"]
+
+OWN = "your checks"
+"""What stands in the place of the policy."""
+_HISTORIES = 20
+_SEED = 0
+_DAY = 86_400.0
+
+
+def compare_to_checks(
+    checks: PastChecks,
+    policies: Sequence[PolicyChoice],
+    *,
+    objective: Objective,
+    report: Report,
+) -> list[Figures]:
+    """The checks, and what each policy would have made of as many polls, spread evenly over time.
+
+    Figures are means over 20 histories that fit the checks (see `PastChecks`), with their standard
+    errors under `stderr`: `captured`, `freshness` and `delay_days`, and for policies
+    `seen_more` (the changes seen over those that the checks saw, less 1) and `sooner` (the mean
+    delay of the checks over that of the policy).
+    """
+    histories = checks.histories(_HISTORIES, np.random.default_rng(_SEED))
+    own = [_figures(history, checks.polls) for history in histories]
+    results = [_entry(OWN, own)]
+    for choice in policies:
+        report(choice.text)
+        made = [
+            _figures(each, _polls(choice, each, len(checks.polls), objective)) for each in histories
+        ]
+        compared = [
+            {
+                **theirs,
+                "seen_more": theirs["captured"] / ours["captured"] - 1,
+                "sooner": ours["delay_days"] / theirs["delay_days"],
+            }
+            for theirs, ours in zip(made, own, strict=True)
+        ]
+        results.append(_entry(choice.text, compared))
+    return results
+
+
+def _polls(choice: PolicyChoice, world: Replay, count: int, objective: Objective) -> Polls:
+    world.reset(0)
+    budget = count / (world.end - world.begin)
+    setting = Setting(objective, budget, len(world.pages), world.rates)
+    return simulate(choice.make(setting), world, seed=0, budget=Budget(budget))
+
+
+def _figures(world: Replay, polls: Polls) -> dict[str, float]:
+    world.reset(0)
+    seen_at = world.changes.born
+    table = tally(polls, world.changes, begin=world.begin, end=world.end, seen_at=seen_at)
+    sums = table.sum(axis=0)
+    found = {name: float(value) for name, value in ratios(sums).items()}
+    return {
+        "polls": float(sums[TALLIED.index("polls")]),
+        "captured": found["captured"],
+        "freshness": found["freshness"],
+        "delay_days": found["delay"] / _DAY,
+    }
+
+
+def _entry(name: str, figures: Sequence[dict[str, float]]) -> Figures:
+    means = {key: mean_of([each[key] for each in figures]) for key in figures[0]}
+    return {
+        "policy": name,
+        **{key: mean.value for key, mean in means.items()},
+        "stderr": {key: mean.stderr for key, mean in means.items() if key != "polls"},
+    }
