@@ -104,7 +104,7 @@ class TestPolls:
 
     def test_a_host_that_asks_for_it_is_left_alone(self):
         for told in (120.0, "120", "Thu, 01 Jan 1970 00:02:00 GMT"):
-            schedule = plain("10/second")
+            schedule = plain("1/second")
             schedule.add([A, A + "news", B], now=0.0)
             assert schedule.next(now=0.0) == A
             schedule.record(A, failed=True, retry_after=told, now=0.0)
@@ -307,7 +307,12 @@ class TestLearning:
             schedule.estimate(B, now=0.0)
 
     def test_policies_by_name_with_options_or_as_objects(self):
-        for policy in ("bayes-index:revert_worth=0.5", BayesianIndex(objective="age")):
+        for policy in (
+            "ucb1-raw",
+            "fixed",
+            "bayes-index:revert_worth=0.5",
+            BayesianIndex(objective="age"),
+        ):
             schedule = Schedule("1/second", policy=policy)
             schedule.add(A, now=0.0)
             assert schedule.next(now=0.0) == A
