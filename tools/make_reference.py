@@ -2,8 +2,9 @@
 
     python tools/make_reference.py
 
-They are docs/reference/commands.md, policies.md and names.md. Run it after every change of an
-option, a policy or a public name; `tests/docs/test_reference.py` fails until then.
+They are commands.md, policies.md and names.md in docs/reference, and the manual page of the
+command. Run it after every change of an option, a policy or a public name;
+`tests/docs/test_reference.py` fails until then.
 """
 
 import inspect
@@ -20,7 +21,7 @@ import pollwise
 from pollwise.cli import app
 from pollwise.policies.catalogue import COLLECTING, WATCHING, Catalogue
 
-FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
 
 _MADE = "<!-- Made by `python tools/make_reference.py`. Edit the code, not this page. -->\n"
 _KINDS = {"str": "TEXT", "path": "FILE", "float": "NUMBER", "int": "N"}
@@ -37,11 +38,12 @@ def program() -> TyperGroup:
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by the name of its file."""
+    """The text of each page by its place in the repository."""
     return {
-        "commands.md": commands_page(program()),
-        "policies.md": policies_page(),
-        "names.md": names_page(),
+        "docs/reference/commands.md": commands_page(program()),
+        "docs/reference/policies.md": policies_page(),
+        "docs/reference/names.md": names_page(),
+        "packaging/pollwise.1": manual_page(program()),
     }
 
 
@@ -117,6 +119,44 @@ def _range(parameter: Any) -> str:
     if low is None:
         return ""
     return f"at least {low}" if high is None else f"{low} to {high}"
+
+
+def manual_page(group: TyperGroup) -> str:
+    """The same in the language of `man`."""
+    parts = [
+        '.\\" Made by `python tools/make_reference.py`. Edit the code, not this page.',
+        f'.TH POLLWISE 1 "" "pollwise {pollwise.__version__}"',
+        ".SH NAME",
+        r"pollwise \- decides which web page to fetch next under a fetch budget",
+        ".SH SYNOPSIS",
+        r".B pollwise",
+        r".I COMMAND",
+        r"[\fIARGUMENT\fR ...] [\fIOPTION\fR ...]",
+        ".SH DESCRIPTION",
+        _roff(group.help or ""),
+        "An answer goes to standard output, progress and errors go to standard error.",
+        ".SH COMMANDS",
+    ]
+    for name, command in group.commands.items():
+        assert isinstance(command, TyperCommand)
+        context = typer.Context(command)
+        parts += [f".SS {name}", _roff(inspect.cleandoc(command.help or ""))]
+        for each in command.params:
+            is_option = each.param_type_name == "option"
+            shown = _option(each, context) if is_option else f"`{_argument(each)}`"
+            default = _default(each) if is_option else ""
+            told = f" Default: {default}." if default else ""
+            parts += [".TP", rf"\fB{_roff(shown.strip('`'))}\fR", _roff(_meaning(each) + told)]
+    statuses = ["0: done.", "1: an error of its own.", "2: an input that cannot be used."]
+    parts += [".SH EXIT STATUS", *statuses, "130: interrupted."]
+    return "\n".join(parts) + "\n"
+
+
+def _roff(text: str) -> str:
+    """Text as roff reads it: one line for each, none of which begins a request."""
+    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("`", "")
+    lines = (line if line[:1] not in (".", "'") else rf"\&{line}" for line in escaped.split("\n"))
+    return "\n".join(line or ".PP" for line in lines)
 
 
 def policies_page() -> str:
@@ -222,9 +262,8 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Write the pages."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    for place, text in pages().items():
+        (ROOT / place).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def section(page: str, heading: str) -> str:
 @pytest.mark.parametrize("name", MAKER.pages())
 def test_a_page_is_what_the_code_says(name):
     told = "run `python tools/make_reference.py`"
-    assert (FOLDER / name).read_text(encoding="utf-8") == MAKER.pages()[name], told
+    assert (ROOT / name).read_text(encoding="utf-8") == MAKER.pages()[name], told
 
 
 @pytest.mark.parametrize("name", COMMANDS)
