@@ -90,6 +90,17 @@ def test_a_replay_of_items(run, tmp_path):
     assert [*entry] == FIELDS["replay of items"]
 
 
+def test_a_replay_of_checks(run, tmp_path):
+    table = tmp_path / "checks.csv"
+    rows = [f"{page},{day * 86400},{int(day % step == 1)}" for page, step in (("a", 2), ("b", 5))
+            for day in range(40)]  # fmt: skip
+    table.write_text("\n".join(["page,checked_at,changed", *rows]))
+    own, other = run("replay", str(table), "--policy", "uniform")["results"]
+    assert own["policy"] == "your checks"
+    assert [*other] == FIELDS["replay of checks"]
+    assert other.keys() - own.keys() == {"seen_more", "sooner"}
+
+
 def test_a_calibration(run):
     words = ["--calibration", "--policy", "bayes-index", "--budget", "0.05/day/page"]
     document = run("replay", POLICIES, *words)
