@@ -209,7 +209,7 @@ def reproduce(
         bool, typer.Option("--all", help="Run all; write one page and the figures.")
     ] = False,
     trials: Annotated[
-        int | None, typer.Option(min=5, help="Trials to average over (default: see the list).")
+        int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
     ] = None,
     figures: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path(),
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,
