@@ -50,7 +50,9 @@ def demo(
     if not is_compiled("demo"):
         ready = "getting ready: the first run compiles, which takes about two minutes"
     with DemoDisplay(timelapse, ready) as display:
-        demonstration, watchers = demonstrate(timelapse, display.show, seconds=seconds)
+        demonstration, watchers = demonstrate(
+            timelapse, display.show, report=display.say, seconds=seconds
+        )
     note_compiled("demo")
     if plot is not None:
         draw_year(plot, timelapse, demonstration, watchers, NAMES)
