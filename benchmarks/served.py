@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -30,6 +31,7 @@ LIMIT_OF_FILES = 65_536
 Floats = NDArray[np.float64]
 
 ROBOTS = "/robots.txt"
+_IF_NONE_MATCH = re.compile(rb"if-none-match: *([^\r\n]+)", re.IGNORECASE)
 EVIL: dict[str, list[dict[str, str]]] = {
     "tarpits": [{"/": "/never"}, {"/": "/never", ROBOTS: "/never"}],
     "drips": [{"/": "/endless-drip"}, {"/": "/drip-headers"}, {"/": "/slow-body"}],
@@ -68,14 +70,29 @@ TO_ONE_HOST = "redirects to one host"
 """All hosts redirect to one, which wants ten seconds between requests."""
 
 
+AGAIN = -2
+"""Stands for a page that had been served before and is fetched without a validator, as a look for
+noise does: that is part of the poll before."""
+
+
 class PlainHosts(asyncio.Protocol):
-    """A connection to one of many hosts with small pages, each of which changes at its own pace.
+    """A connection to one of many hosts with small pages, each of which changes at its own pace, or
+    never, if they are `steady`.
 
     `log` gets the number of the host, that of the page (-1: none), begin and end of each exchange.
+    `served` are the pages, with their hosts, that were served so far.
     """
 
-    def __init__(self, log: list[tuple[int, int, float, float]]) -> None:
+    def __init__(
+        self,
+        log: list[tuple[int, int, float, float]],
+        served: set[tuple[int, int]],
+        *,
+        steady: bool,
+    ) -> None:
         self._log = log
+        self._served = served
+        self._steady = steady
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -88,26 +105,35 @@ class PlainHosts(asyncio.Protocol):
         self._received += data
         while b"\r\n\r\n" in self._received:
             request, _, self._received = self._received.partition(b"\r\n\r\n")
-            self._answer(request.split(b" ", 2)[1].decode())
+            known = _IF_NONE_MATCH.search(request)
+            path = request.split(b" ", 2)[1].decode()
+            self._answer(path, None if known is None else known[1].decode())
 
-    def _answer(self, path: str) -> None:
+    def _answer(self, path: str, known: str | None) -> None:
         begun_at = time.monotonic()
         page = int(path[1:]) if path[1:].isdecimal() else -1
-        status, body = "404 Not Found", b"no such page"
+        status, body, etag = "404 Not Found", b"no such page", ""
         if page >= 0:
             period = 2.0 + (self._host * 7 + page * 13) % 120
-            edition = int(begun_at / period)
+            edition = 0 if self._steady else int(begun_at / period)
+            etag = f'"{edition}"'
             status, body = "200 OK", f"<title>{self._host}/{page}</title>{edition}".encode()
-        head = (
-            f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
+            if known == etag:
+                status, body = "304 Not Modified", b""
+        length = f"Content-Type: text/html\r\nContent-Length: {len(body)}\r\n" if body else ""
+        validator = f"ETag: {etag}\r\n" if etag else ""
+        head = f"HTTP/1.1 {status}\r\n{length}{validator}\r\n"
         self._transport.write(head.encode() + body)
-        self._log.append((self._host, page, begun_at, time.monotonic()))
+        told = page
+        if page >= 0 and known is None and (self._host, page) in self._served:
+            told = AGAIN
+        self._served.add((self._host, page))
+        self._log.append((self._host, told, begun_at, time.monotonic()))
 
 
 @dataclass(frozen=True)
 class Log:
-    """Exchanges: hosts by number, their pages (-1: none, as robots.txt), begin and end.
+    """Exchanges: hosts by number, their pages (-1: none, as robots.txt, or AGAIN), begin and end.
 
     Times are those of `time.monotonic`, which all processes of a machine share.
     """
@@ -137,10 +163,15 @@ class Log:
         return host[1:][same], (begun[1:] - ended[:-1])[same], begun[1:][same]
 
 
-async def serve_plain(hosts: int, pages: int) -> list[tuple[int, int, float, float]]:
+async def serve_plain(
+    hosts: int, pages: int, *, steady: bool
+) -> list[tuple[int, int, float, float]]:
     log: list[tuple[int, int, float, float]] = []
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: PlainHosts(log), "0.0.0.0", 0, backlog=4096)
+    served: set[tuple[int, int]] = set()
+    server = await loop.create_server(
+        lambda: PlainHosts(log, served, steady=steady), "0.0.0.0", 0, backlog=4096
+    )
     port = server.sockets[0].getsockname()[1]
     tell(
         [
@@ -202,6 +233,7 @@ def main() -> None:
     parser.add_argument("kind", choices=["plain", "evil"])
     parser.add_argument("--hosts", type=int, default=20)
     parser.add_argument("--pages", type=int, default=1)
+    parser.add_argument("--steady", action="store_true")
     parser.add_argument("--attack")
     parser.add_argument("--log", type=Path, required=True)
     asked = parser.parse_args()
@@ -209,7 +241,7 @@ def main() -> None:
     most = LIMIT_OF_FILES if hard == resource.RLIM_INFINITY else min(hard, LIMIT_OF_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     if asked.kind == "plain":
-        log = asyncio.run(serve_plain(asked.hosts, asked.pages))
+        log = asyncio.run(serve_plain(asked.hosts, asked.pages, steady=asked.steady))
     else:
         log = asyncio.run(serve_evil(asked.hosts, asked.attack))
     host, page, begun_at, ended_at = (

@@ -83,8 +83,10 @@ if TYPE_CHECKING:
     from pollwise.policies.rules.newsblur import NewsBlur as NewsBlur
     from pollwise.policies.rules.nutch import Nutch as Nutch
     from pollwise.policies.rules.stormcrawler import StormCrawler as StormCrawler
+    from pollwise.schedule import Schedule as Schedule
     from pollwise.scheduler.scheduler import Scheduler as Scheduler
     from pollwise.simulation.loop import BudgetPerPage as BudgetPerPage
+    from pollwise.simulation.loop import SimulatedPolls as SimulatedPolls
     from pollwise.simulation.loop import simulate as simulate
     from pollwise.simulation.recorded.items import ItemReplay as ItemReplay
     from pollwise.simulation.recorded.replay import Replay as Replay
@@ -144,8 +146,9 @@ _NAMES = {
     "pollwise.policies.rules.newsblur": "NewsBlur",
     "pollwise.policies.rules.nutch": "Nutch",
     "pollwise.policies.rules.stormcrawler": "StormCrawler",
+    "pollwise.schedule": "Schedule",
     "pollwise.scheduler.scheduler": "Scheduler",
-    "pollwise.simulation.loop": "BudgetPerPage simulate",
+    "pollwise.simulation.loop": "BudgetPerPage SimulatedPolls simulate",
     "pollwise.simulation.recorded.items": "ItemReplay",
     "pollwise.simulation.recorded.replay": "Replay",
     "pollwise.simulation.worlds.ephemeral": "EphemeralSource EphemeralWorld play_epochs",

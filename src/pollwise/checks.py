@@ -7,14 +7,15 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from pollwise.errors import InputError
+from pollwise.extras import require_extra
 
 __all__ = [
     "is_real",
@@ -24,10 +25,14 @@ __all__ = [
     "require_choice",
     "require_drawable",
     "require_generator",
+    "require_object",
     "require_positive",
     "require_share",
     "require_whole",
+    "shown",
 ]
+
+_LONGEST_SHOWN = 200
 
 
 def read_json(text: str) -> Any:
@@ -70,7 +75,33 @@ def require(name: str, value: object, holds: bool, demand: str) -> None:
     pollwise.errors.InputError: Budget: rate=-1.0 must be above 0
     """
     if not holds:
-        raise InputError(f"{name}={value!r} must be {demand}")
+        raise InputError(f"{name}={shown(value)} must be {demand}")
+
+
+def shown(value: object) -> str:
+    """A value on one line, in a few words.
+
+    >>> shown(np.zeros((2, 2)))
+    'array([[0., 0.], [0., 0.]])'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:
+    """`InputError`, which says that the value must be `demand`, unless it is an object of a kind.
+
+    A class is none, though it has all methods that a protocol asks for.
+
+    >>> require_object("simulate: policy", dict, dict, "a policy")
+    Traceback (most recent call last):
+    pollwise.errors.InputError: simulate: policy is the class dict; give an object, such as dict()
+    """
+    if isinstance(value, type):
+        raise InputError(
+            f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
+        )
+    require(name, value, isinstance(value, kind), demand)
 
 
 def require_whole(
@@ -118,11 +149,7 @@ def require_drawable(figure: Path, otherwise: str) -> None:
 
     `otherwise`: what the user can do instead.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            "to draw a figure needs matplotlib: install it with `pip install 'pollwise[plots]'`,"
-            f" or {otherwise}"
-        )
+    require_extra("plots", "to draw a figure", otherwise)
     there = figure if figure.exists() else figure.parent
     if figure.is_dir() or not (figure.parent.is_dir() and os.access(there, os.W_OK)):
         raise InputError(

@@ -13,10 +13,11 @@ from ada_url import URL
 from pollwise.checks import require, require_choice
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import parse_budget
+from pollwise.shared_scopes import DomainScopes, domain_scope
 
 __all__ = ["POLITENESS", "FetchSettings", "HeaderLine", "parse_header"]
 
-POLITENESS = ("host", "address")
+POLITENESS = ("host", "domain", "address")
 
 _LONGEST_TIMEOUT = 240.0
 _LONGEST_DELAY = 366 * 86_400.0
@@ -79,10 +80,12 @@ class FetchSettings:
     `parse_header` reads them, `header_file` and `cookie_file` the paths of files that may hold
     secrets, `netrc`: logins are taken from the user's netrc file. `proxy` is its URL. `timeout` is
     in seconds for one exchange. `max_size` is that of the largest body in MiB (None: as the command
-    has it). `politeness` says what is asked by one request at a time: each "host", or each
-    "address", that is all hosts whose names mean one. `groups` are texts such as
+    has it). `politeness` says what is asked by one request at a time: each "host", each "domain",
+    that is all hosts of a registrable one, or each "address", that is all hosts whose names mean
+    one. `groups` are texts such as
     `name=a.example,b.example`: hosts that share one crawl delay. `host_limits` are texts such as
-    `a.example=200/day`, or `@name=200/day` for a group. `InputError` for what cannot be used; files
+    `a.example=200/day`, or `@name=200/day` for a group, or `*.a.example=200/day` for a domain whose
+    hosts share one scope. `InputError` for what cannot be used; files
     are not looked at.
     """
 
@@ -149,19 +152,22 @@ class FetchSettings:
                     )
         return scopes
 
+    def shared_scopes(self) -> Mapping[str, str]:
+        """The politeness scope of each host that shares one with others."""
+        groups = self.group_scopes()
+        return DomainScopes(groups) if self.politeness == "domain" else groups
+
     def limit_texts(self) -> dict[str, str]:
         """By politeness scope, the limit on its polls as it was given, such as 200/day."""
-        shared = self.group_scopes()
+        shared = self.shared_scopes()
         limits: dict[str, str] = {}
         for text in self.host_limits:
             place = f"--host-limit {_shown(text)}"
             name, limit = _named(text, "--host-limit", "a.example=200/day")
-            scope = name if name.startswith("@") else _host(name, place)
-            if name.startswith("@") and name not in shared.values():
-                raise InputError(f"{place}: there is no group {name[1:]}; name one with --group")
-            if scope in shared:
+            scope = self._limited(name, place)
+            if shared.get(scope, scope) != scope:
                 raise InputError(
-                    f"{place}: {scope} is in a group; give the limit of all of it:"
+                    f"{place}: {scope} shares its limit with others; give that of all of them:"
                     f" {shared[scope]}={limit}"
                 )
             try:
@@ -173,6 +179,24 @@ class FetchSettings:
             if limits.setdefault(scope, limit) != limit:
                 raise InputError(f"{place}: {scope} has another limit too; keep one of them")
         return limits
+
+    def _limited(self, name: str, place: str) -> str:
+        """The scope that a limit names: a host, `@` and a group, or `*.` and a domain."""
+        if name.startswith("@"):
+            if name not in self.group_scopes().values():
+                raise InputError(f"{place}: there is no group {name[1:]}; name one with --group")
+            return name
+        if not name.startswith("*."):
+            return _host(name, place)
+        domain = domain_scope(_host(name[2:], place))
+        if domain != name:
+            raise InputError(
+                f"{place}: {name[2:]} is no registrable domain, such as example.org"
+                + (f"; that is {domain[2:]}" if domain else "")
+            )
+        if self.politeness != "domain":
+            raise InputError(f"{place}: a limit of a domain needs --politeness domain")
+        return name
 
     def limit_rates(self) -> dict[str, float]:
         """By politeness scope, how many polls a second it may get at most."""

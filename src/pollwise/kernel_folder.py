@@ -7,6 +7,7 @@ precedence over both.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from pollwise.version import __version__
 
-__all__ = ["is_compiled", "kernel_folder", "note_compiled"]
+__all__ = ["alone", "is_compiled", "kernel_folder", "note_compiled"]
 
 _PACKAGE = Path(__file__).parent
 _FOLDER = f"{_PACKAGE.name}-kernels-"
@@ -56,6 +57,17 @@ def note_compiled(purpose: str) -> None:
     if folder := kernel_folder():
         with contextlib.suppress(OSError):
             Path(folder, _mark(purpose)).touch()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other process is in this context, for the same folder."""
+    if folder := kernel_folder():
+        with Path(folder, "compiling").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+    else:
+        yield
 
 
 def _mark(purpose: str) -> str:

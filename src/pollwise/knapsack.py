@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from pollwise.checks import require_positive, require_whole
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
+from pollwise.numerics import root
 from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 
 __all__ = [
     "Allocation",
@@ -38,7 +39,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # The absolute and relative tolerances of the logarithm of the price.
-_XTOL, _RTOL = 1e-13, 1e-14
+_ABSOLUTE, _RELATIVE = 1e-13, 1e-14
 _ROUNDING = 1e-12
 """By what share a capacity may exceed what the pages can take."""
 _SIGN = 2**63
@@ -54,7 +55,7 @@ class Allocation:
 
 
 def allocate(
-    objective: Objective,
+    objective: str | Objective,
     rates: ArrayLike,
     budget: float,
     weights: ArrayLike = 1.0,
@@ -62,21 +63,22 @@ def allocate(
 ) -> Allocation:
     """The poll frequencies that bring the most a second, with sum(costs * frequencies) = budget.
 
-    `rates` are changes per second, one per page; `budget` is in cost units per second; `weights`
-    and `costs` are numbers, or one per page. A page that never changes or weighs nothing gets no
-    polls. `InputError` for values out of range, and where no page is worth a poll at all.
+    `objective` may also be its name. `rates` are changes per second, one per page; `budget` is in
+    cost units per second; `weights` and `costs` are numbers, or one per page. A page that never
+    changes or weighs nothing gets no polls. `InputError` for values out of range, and where no page
+    is worth a poll at all.
 
     For detection, equal margins mean equal λ/f: a frequency in proportion to the change rate.
 
-    >>> from pollwise.objectives import Detection, Freshness
-    >>> allocate(Detection(), [1.0, 2.0, 0.0, 5.0], budget=4.0).frequencies.round(6)
+    >>> allocate("detection", [1.0, 2.0, 0.0, 5.0], budget=4.0).frequencies.round(6)
     array([0.5, 1. , 0. , 2.5])
 
     For freshness it may not pay to poll a page that changes often:
 
-    >>> allocate(Freshness(), [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
+    >>> allocate("freshness", [0.1, 0.1, 50.0], budget=0.2).frequencies.round(6)
     array([0.1, 0.1, 0. ])
     """
+    objective = objective_of(objective)
     require_positive("allocate", "budget", budget)
     rate = _per_page("rates", rates)
     weight = _per_page("weights", weights, rate.size)
@@ -117,14 +119,14 @@ def _solve(
         )
     # A little wider, so that rounding does not put both ends on one side of the budget.
     low, high = np.log(margins.min()) - 1e-9, np.log(margins.max()) + 1e-9
-    root = optimize.brentq(excess, low, high, xtol=_XTOL, rtol=_RTOL)
+    log_price = root(excess, low, high, absolute=_ABSOLUTE, relative=_RELATIVE)
     # Near the price at which pages saturate, neighbouring floats may differ much in spending.
     # Any mixture of their allocations that meets the budget is then a best one.
-    step = 2 * (_XTOL + _RTOL * abs(root))
-    more, less = frequencies(root - step), frequencies(root + step)
+    step = 2 * (_ABSOLUTE + _RELATIVE * abs(log_price))
+    more, less = frequencies(log_price - step), frequencies(log_price + step)
     spread = cost @ (more - less)
     share = np.clip((budget - cost @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
-    return share * more + (1.0 - share) * less, float(np.exp(root))
+    return share * more + (1.0 - share) * less, float(np.exp(log_price))
 
 
 def _per_page(

@@ -3,14 +3,15 @@
 Nothing here is known to a policy. `Changes` is what happened, `Polls` what was done about it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.times import Moment, time_of, times_of
 
 __all__ = [
     "RATIOS",
@@ -43,12 +44,17 @@ class Changes:
     reverted: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, times: Sequence[Floats], born: Floats, died: Floats) -> Self:
-        """From one array of ascending times per page."""
-        offsets = np.zeros(len(times) + 1, np.int64)
-        np.cumsum([len(page) for page in times], out=offsets[1:])
-        joined = np.concatenate([*times, np.empty(0)]).astype(np.float64)
-        return cls(offsets, joined, np.asarray(born, float), np.asarray(died, float))
+    def of(cls, times: Iterable[ArrayLike], born: ArrayLike, died: ArrayLike) -> Self:
+        """From one array of ascending times per page, and when each was born and died.
+
+        Times are UTC seconds, or what else `pollwise.times` understands; died infinite: never.
+        """
+        pages = [times_of("Changes: times", page) for page in times]
+        offsets = np.zeros(len(pages) + 1, np.int64)
+        np.cumsum([len(page) for page in pages], out=offsets[1:])
+        joined = np.concatenate([*pages, np.empty(0)])
+        ends = times_of("Changes: died", died, endless=True)
+        return cls(offsets, joined, times_of("Changes: born", born), ends)
 
     def of_page(self, page: int) -> Floats:
         """The times at which a page changed."""
@@ -195,27 +201,28 @@ def _tally_pages(
 
 
 def tally(
-    polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
+    polls: Polls, changes: Changes, *, begin: Moment, end: Moment, seen_at: Floats | None = None
 ) -> Floats:
     """What happened in the window [begin, end): a row for each page, the columns of `TALLIED`.
 
     `seen_at` is the time of each page's copy before the first poll (NaN or None: no copy).
     """
     count = len(changes.born)
-    order = np.argsort(polls.page_ids, kind="stable")
-    offsets = np.searchsorted(polls.page_ids[order], np.arange(count + 1))
+    page_ids, times = np.asarray(polls.page_ids), times_of("polls: times", polls.times)
+    order = np.argsort(page_ids, kind="stable")
+    offsets = np.searchsorted(page_ids[order], np.arange(count + 1))
     reverted = changes.reverted
     return _tally_pages(
         offsets,
-        polls.times[order],
+        times[order],
         changes.offsets,
         changes.times,
         np.zeros(len(changes.times), np.bool_) if reverted is None else reverted,
         changes.born,
         changes.died,
         np.full(count, np.nan) if seen_at is None else seen_at,
-        float(begin),
-        float(end),
+        time_of("begin", begin),
+        time_of("end", end),
     )
 
 
@@ -232,7 +239,7 @@ def ratios(sums: Floats) -> dict[str, Floats]:
 
 
 def score(
-    polls: Polls, changes: Changes, *, begin: float, end: float, seen_at: Floats | None = None
+    polls: Polls, changes: Changes, *, begin: Moment, end: Moment, seen_at: Floats | None = None
 ) -> Score:
     """Score polls in the window [begin, end), over all pages alike.
 

@@ -31,13 +31,14 @@ al. (2018), prices of freshness; Kolobov et al. (2019), costs that grow with the
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require
 from pollwise.errors import InputError
+from pollwise.numerics import as_floats, two_or_more, two_or_more_inverse, two_or_more_steps
 
 __all__ = [
     "Age",
@@ -57,6 +58,7 @@ Floats = NDArray[np.float64]
 _SMALLEST_RATE = 1e-100
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What a poll is worth: the interface, and the methods that all objectives share.
 
@@ -102,7 +104,7 @@ class Objective(Protocol):
         with np.errstate(over="ignore", invalid="ignore"):
             y = self.shape(np.multiply(rate if self.decay is None else self.decay, elapsed))
             index = np.divide(weight, cost) * (rate**-self.power * y)
-        return _floats(np.where(changing, index, 0.0))
+        return as_floats(np.where(changing, index, 0.0))
 
     def due(
         self,
@@ -121,7 +123,7 @@ class Objective(Protocol):
             y = np.maximum(price, 0.0) * np.divide(cost, weight) * rate**self.power
             time = self.shape_inverse(y) / (rate if self.decay is None else self.decay)
         reached = changing & (np.asarray(weight) > 0)
-        return _floats(np.where(price <= 0, 0.0, np.where(reached, time, np.inf)))
+        return as_floats(np.where(price <= 0, 0.0, np.where(reached, time, np.inf)))
 
 
 class _Saturating(Objective, Protocol):
@@ -129,11 +131,11 @@ class _Saturating(Objective, Protocol):
 
     def shape(self, a: ArrayLike) -> Floats:
         """1 - e^-a (1 + a)."""
-        return _two_or_more(a)
+        return two_or_more(a)
 
     def shape_inverse(self, y: ArrayLike) -> Floats:
         """Infinite for y >= 1."""
-        return _two_or_more_inverse(y)
+        return two_or_more_inverse(y)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Detection(_Saturating):
         """The probability of at least one change, times weight."""
         rate, changing = _changing(rate)
         seen = np.multiply(weight, -np.expm1(-np.multiply(rate, elapsed)))
-        return _floats(np.where(changing, seen, 0.0))
+        return as_floats(np.where(changing, seen, 0.0))
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class Freshness(_Saturating):
         """The expected seconds of a cycle before the first change, times weight."""
         rate, changing = _changing(rate)
         fresh = -np.expm1(-np.multiply(rate, elapsed)) / rate
-        return _floats(np.multiply(weight, np.where(changing, fresh, elapsed)))
+        return as_floats(np.multiply(weight, np.where(changing, fresh, elapsed)))
 
 
 @dataclass(frozen=True)
@@ -194,15 +196,15 @@ class Delay(Objective):
         """The cost: the summed waiting times of the changes of a cycle, times weight."""
         rate, changing = _changing(rate)
         waited = np.multiply(weight, rate) * np.square(np.asarray(elapsed, np.float64)) / 2
-        return _floats(np.where(changing, waited, 0.0))
+        return as_floats(np.where(changing, waited, 0.0))
 
     def shape(self, a: ArrayLike) -> Floats:
         """a²/2."""
-        return _floats(np.square(np.asarray(a, np.float64)) / 2)
+        return as_floats(np.square(np.asarray(a, np.float64)) / 2)
 
     def shape_inverse(self, y: ArrayLike) -> Floats:
         """Finite everywhere."""
-        return _floats(np.sqrt(np.multiply(y, 2.0)))
+        return as_floats(np.sqrt(np.multiply(y, 2.0)))
 
 
 @dataclass(frozen=True)
@@ -226,14 +228,14 @@ class Age(Objective):
             small = a**3 * np.polynomial.polynomial.polyval(np.minimum(a, 1.0), _AGE_COST_SERIES)
             # a (a/2 - 1) instead of a²/2 - a: an infinite time costs infinitely much.
             age = np.where(a < 0.5, small, a * (a / 2 - 1) - np.expm1(-a)) / rate**2
-        return _floats(np.multiply(weight, np.where(changing, age, 0.0)))
+        return as_floats(np.multiply(weight, np.where(changing, age, 0.0)))
 
     def shape(self, a: ArrayLike) -> Floats:
         """a²/2 + a e^-a - 1 + e^-a."""
         a = np.asarray(a, np.float64)
         with np.errstate(over="ignore"):
             small = a**3 * np.polynomial.polynomial.polyval(np.minimum(a, 1.0), _AGE_SERIES)
-            return _floats(np.where(a < 0.5, small, a**2 / 2 - _two_or_more(a)))
+            return as_floats(np.where(a < 0.5, small, a**2 / 2 - two_or_more(a)))
 
     def shape_inverse(self, y: ArrayLike) -> Floats:
         """Finite everywhere; by Newton's method."""
@@ -246,7 +248,7 @@ class Age(Objective):
         target = np.where(inner, y, self.shape(1.0))
         for _ in range(6):
             a -= (self.shape(a) - target) / (a * -np.expm1(-a))
-        return _floats(np.where(inner, a, start))
+        return as_floats(np.where(inner, a, start))
 
 
 @dataclass(frozen=True)
@@ -275,28 +277,37 @@ class Ephemeral(Objective):
     def gain(self, rate: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> Floats:
         """The expected value of the items at the end of a cycle, times weight."""
         kept = -np.expm1(-np.multiply(self.decay, elapsed)) * (self.value / self.decay)
-        return _floats(np.multiply(weight, rate) * kept)
+        return as_floats(np.multiply(weight, rate) * kept)
 
     def shape(self, a: ArrayLike) -> Floats:
         """(ξ/μ) [1 - e^-a (1 + a)] of time in units of 1/μ."""
-        return _floats(_two_or_more(a) * (self.value / self.decay))
+        return as_floats(two_or_more(a) * (self.value / self.decay))
 
     def shape_inverse(self, y: ArrayLike) -> Floats:
         """Infinite for y >= ξ/μ."""
-        return _two_or_more_inverse(np.multiply(y, self.decay / self.value))
+        return two_or_more_inverse(np.multiply(y, self.decay / self.value))
 
 
-def objective(name: str, **parameters: float) -> Objective:
+def objective(name: str | Objective, **parameters: float) -> Objective:
     """The objective of this name; `ephemeral` takes the parameters `decay` and `value`.
 
-    `InputError` for an unknown name (it lists the names) or wrong parameters.
+    An objective itself is given back: whatever takes an objective takes its name, too.
+    `InputError` for an unknown name (it lists the names), wrong parameters, or anything else.
 
     >>> objective("freshness")
     Freshness()
     >>> objective("ephemeral", decay=0.5)
     Ephemeral(decay=0.5, value=1.0)
+    >>> objective(Delay())
+    Delay()
     """
-    if name not in _OBJECTIVES:
+    if isinstance(name, type):
+        raise InputError(
+            f"objective: {name.__name__} is a class; give an object, such as {name.__name__}()"
+        )
+    if isinstance(name, Objective) and not parameters:
+        return name
+    if not isinstance(name, str) or name not in _OBJECTIVES:
         raise InputError(f"no such objective: {name!r}; choose one of {', '.join(_OBJECTIVES)}")
     kind = _OBJECTIVES[name]
     try:
@@ -331,7 +342,7 @@ def discrete_index(
         epochs = np.ceil(np.maximum(np.log(rise / u) / math.log(retention), 0.0))
         total = u * (1 - retention**epochs) / (1 - retention)
         # At the limit of the state, which no finite number of epochs reaches, rise is 0.
-        return _floats(np.divide(total - np.where(rise > 0, epochs * rise, 0.0), cost))
+        return as_floats(np.divide(total - np.where(rise > 0, epochs * rise, 0.0), cost))
 
 
 def discrete_detection_index(
@@ -353,11 +364,7 @@ def discrete_detection_index(
     >>> discrete_detection_index([0, 1, 2], 0.5)
     array([0.  , 0.25, 0.5 ])
     """
-    from scipy import special  # as in `_two_or_more`
-
-    n = np.asarray(steps, np.float64)
-    shape = special.betainc(2.0, np.where(n > 0, n, 1.0), change_probability)
-    return _floats(np.divide(weight, cost) * np.where(n > 0, shape, 0.0))
+    return as_floats(np.divide(weight, cost) * two_or_more_steps(steps, change_probability))
 
 
 _OBJECTIVES: dict[str, type[Objective]] = {
@@ -374,23 +381,3 @@ def _changing(rate: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     rate = np.asarray(rate, np.float64)
     changing = rate > _SMALLEST_RATE
     return np.where(changing, rate, 1.0), changing
-
-
-def _two_or_more(a: ArrayLike) -> Floats:
-    """1 - e^-a (1 + a) without cancellation: the regularised incomplete gamma function P(2, a)."""
-    # Here, because it takes long to load, and a run names its objective before it needs this.
-    from scipy import special
-
-    return _floats(special.gammainc(2.0, a))
-
-
-def _two_or_more_inverse(y: ArrayLike) -> Floats:
-    from scipy import special
-
-    return _floats(special.gammaincinv(2.0, np.minimum(y, 1.0)))
-
-
-def _floats(values: ArrayLike) -> Floats:
-    """As float64; a 0-dimensional array as a numpy float."""
-    result: Floats = np.asarray(values, np.float64)[()]
-    return result

@@ -52,12 +52,6 @@ _NONE = "none"
 _CHECKED_TOGETHER = ("groups", "host_limits", "objective", "parameters")
 
 
-def _budget(text: str, pages: int) -> Budget:
-    # The polls of one second may come at once, as the loop is too slow to use each slot in time.
-    rate = parse_budget(text).total(pages)
-    return Budget(rate, burst=max(1.0, rate))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings(FetchSettings):
     """How `pollwise watch` is to watch; see `FetchSettings` for how it fetches.
@@ -100,13 +94,13 @@ class WatchSettings(FetchSettings):
     def policy(self, pages: int) -> Policy:
         """A new policy for about so many pages."""
         aim = objective(self.objective, **self.parameters)
-        setting = Setting(aim, budget=_budget(self.budget, pages).rate, pages=pages)
+        setting = Setting(aim, budget=parse_budget(self.budget).total(pages), pages=pages)
         choice = WATCHING.choose(WATCHING.default, revert_worth=self.revert_worth)
         return choice.make(setting)
 
     def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
         """A new scheduler for so many pages, with this policy; None: a new one."""
-        return self._scheduler(pages, policy, _budget(self.first_copies, pages))
+        return self._scheduler(pages, policy, parse_budget(self.first_copies).budget(pages))
 
     def scheduler_without_first_copies(self, pages: int) -> Scheduler:
         """A new one whose policy is told of all pages at once, to look at what it knows."""
@@ -117,12 +111,12 @@ class WatchSettings(FetchSettings):
     ) -> Scheduler:
         return Scheduler(
             self.policy(pages) if policy is None else policy,
-            _budget(self.budget, pages),
+            parse_budget(self.budget).budget(pages),
             line=WATCHING_LINE,
             crawl_delay=self.crawl_delay,
             first_copies=first_copies,
             bounds=self._bounds(),
-            groups=self.group_scopes(),
+            groups=self.shared_scopes(),
             limits=self.limit_rates(),
         )
 
@@ -187,11 +181,11 @@ class CollectSettings(FetchSettings):
         """A new scheduler with a new policy; the budget does not depend on the number of pages."""
         return Scheduler(
             self.policy(pages),
-            _budget(self.budget, pages),
+            parse_budget(self.budget).budget(pages),
             lease=_LEASE,
             crawl_delay=self.crawl_delay,
             line=_LINE,
-            groups=self.group_scopes(),
+            groups=self.shared_scopes(),
             limits=self.limit_rates(),
         )
 

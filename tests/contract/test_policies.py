@@ -1,12 +1,16 @@
 """Every policy keeps to the contract, and the contract notices policies that do not."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import Phase, settings
 
+import pollwise
 from pollwise.objectives import Freshness
 from pollwise.policies.arrays import ABSENT, HELD
 from pollwise.policies.base import Policy
@@ -206,3 +210,12 @@ def test_the_contract_names_the_rule_that_is_broken(broken, message, monkeypatch
         except AssertionError as error:
             complaints.append(str(error))
     assert any(message in complaint for complaint in complaints), complaints
+
+
+def test_without_pytest_the_contract_says_how_to_install_it():
+    script = "import sys; sys.modules['pytest'] = None; import pollwise.testing.policy_contract"
+    environment = {"PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
+    command = [sys.executable, "-P", "-c", script]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].endswith("run `pip install pytest hypothesis`")

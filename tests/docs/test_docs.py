@@ -152,11 +152,35 @@ def test_bootstrap_commands_exist(document):
             assert words[2] in ("demo", "test")
 
 
+@each_document
+def test_scripts_exist(document):
+    text = document.read_text(encoding="utf-8")
+    scripts = set(re.findall(r"python3? ((?:benchmarks|tools)/\w+\.py)", text))
+    assert {script for script in scripts if not (ROOT / script).is_file()} == set()
+
+
 def test_the_readme_shows_both_bootstrap_commands():
     for readme in ROOT.glob("README.md"):
         shown = [words[1:3] for words in shell_commands(readme)]
         assert ["bootstrap.py", "demo"] in shown
         assert ["bootstrap.py", "test"] in shown
+
+
+def test_the_example_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (example,) = code(ROOT / "README.md", {"python"})
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert str(names["url"]).startswith("https://example.org/")
+    assert len([*tmp_path.iterdir()]) == 1
+
+
+def test_the_readme_is_of_one_screen():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert sum(len(line.split()) for line in lines) <= 650
+    tables = [line for line in lines if line.startswith("|")]
+    assert len(tables) <= 2 + 8  # one table, with its head
+    assert len([row for row in tables if set(row) <= set("|-: ")]) == 1
 
 
 def test_the_changelog_has_a_version():

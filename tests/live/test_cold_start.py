@@ -119,3 +119,33 @@ async def test_it_learns_from_when_it_is_compiled_and_the_log_gives_the_same_aga
     for name in learned:
         if name.startswith("page"):
             np.testing.assert_array_equal(learned[name], again[name])
+
+
+async def test_what_was_learned_waits_while_a_new_version_compiles(tmp_path, urls):
+    db, folder = tmp_path / "pollwise.db", tmp_path / "kernels"
+    rehearse(WatchSettings(), 3)
+    shutil.copytree(kernel_folder(), folder / Path(kernel_folder()).name)
+    watch = await Watch.start(db, folder, *urls[:2], "--budget", "2/second")
+    await watch.until("unchanged")
+    assert await watch.end(signal.SIGTERM) == 0
+    with Store.open_readonly(db) as store:
+        before = {record.page.url: record.polls for record in store.pages()}
+        learned = store.load_learned()
+    assert learned is not None
+
+    nothing_compiled = tmp_path / "empty"
+    nothing_compiled.mkdir()
+    again = await Watch.start(db, nothing_compiled, urls[2], "--budget", "2/second")
+    lines = await again.until(f"first copy  {urls[2]}")
+    assert any("learning goes on after it" in line for line in lines)
+    assert not any("compiled:" in line for line in lines)
+    assert await again.end(signal.SIGTERM) == 0
+    with Store.open_readonly(db) as store:
+        after = {record.page.url: record.polls for record in store.pages()}
+        kept = store.load_learned()
+        run = store.runs()[-1]
+        assert store.initial_state(run.id) is not None
+    assert kept is not None
+    assert after == before | {urls[2]: 1}
+    for name in learned:
+        np.testing.assert_array_equal(kept[name], learned[name])

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from pollwise.errors import PostponedError
+from pollwise.shared_scopes import DomainScopes
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
 from pollwise.web.addresses import Addresses
@@ -273,6 +274,21 @@ async def test_hosts_of_a_group_take_turns_also_within_a_redirect():
         ("http://b/", 6.0),
         ("http://c/1", 7.0),
         ("http://b/2", 12.0),
+    ]
+
+
+async def test_hosts_of_a_domain_take_turns_also_within_a_redirect():
+    web = Web(**{"a.example.org": "http://b.example.org/"})
+    web.polite = PoliteFetcher(
+        web, delay=3.0, clock=lambda: web.now, sleep=web.wait, groups=DomainScopes({})
+    )
+    for url in ("http://a.example.org/robots.txt", "http://example.com/", "http://example.org/"):
+        await web.polite.fetch(url, NOTHING)
+    assert [(url, begun) for url, begun, _ in web.exchanges] == [
+        ("http://a.example.org/robots.txt", 0.0),
+        ("http://b.example.org/", 4.0),
+        ("http://example.com/", 5.0),
+        ("http://example.org/", 8.0),
     ]
 
 

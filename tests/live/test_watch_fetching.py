@@ -171,7 +171,7 @@ async def test_a_limit_may_be_for_a_group_of_the_run_before(runs, site):
     await stopped(watch)
     status, text = await runs.end("watch", "--host-limit", f"{site.host}=2/day")
     assert status == 2
-    assert f"{site.host} is in a group; give the limit of all of it: @own=2/day" in text
+    assert f"{site.host} shares its limit with others; give that of all of them: @own=2/day" in text
     status, text = await runs.end("watch", "--host-limit", "@none=2/day")
     assert (status, text.count("\n")) == (2, 1)
     assert "there is no group none" in text

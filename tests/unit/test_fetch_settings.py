@@ -60,7 +60,7 @@ def test_no_header_has_a_character_that_would_begin_another(name: str, bad: str,
         ({"user_agent": "(no name)"}, "--user-agent"),
         ({"crawl_delay": -1.0}, "crawl_delay"),
         ({"timeout": 0.0}, "timeout"),
-        ({"politeness": "domain"}, "host, address"),
+        ({"politeness": "port"}, "host, domain, address"),
         ({"timeout": 241.0}, "timeout"),
         ({"max_size": 0.0}, "max_size"),
         ({"groups": ("a.example",)}, "--group 'a.example'"),
@@ -89,6 +89,39 @@ def test_hosts_of_a_group_have_its_scope_and_limits_are_by_scope() -> None:
     assert settings.group_scopes() == {"a.example": "@news", "b.example:8080": "@news"}
     assert settings.limit_rates() == {"@news": 48 / 86400, "c.example": 1.0}
     assert settings.limit_texts() == {"@news": "48/day", "c.example": "3600/hour"}
+
+
+def test_hosts_of_a_domain_share_its_scope_and_its_limit() -> None:
+    settings = FetchSettings(
+        politeness="domain",
+        groups=("news=a.example.org,b.example.com",),
+        host_limits=("*.example.org=24/day", "127.0.0.1=1/hour"),
+    )
+    shared = settings.shared_scopes()
+    hosts = ("a.example.org", "c.example.org:8080", "example.org", "127.0.0.1", "[::1]:80", "intra")
+    assert [shared.get(host, host) for host in hosts] == [
+        "@news",
+        "*.example.org",
+        "*.example.org",
+        "127.0.0.1",
+        "[::1]:80",
+        "intra",
+    ]
+    assert settings.limit_rates() == {"*.example.org": 1 / 3600, "127.0.0.1": 1 / 3600}
+
+
+@pytest.mark.parametrize(
+    ("politeness", "limit", "said"),
+    [
+        ("domain", "www.example.org", r"give that of all of them: \*\.example\.org=2/day"),
+        ("domain", "*.www.example.org", "is no registrable domain.*that is example.org"),
+        ("domain", "*.127.0.0.1", "is no registrable domain"),
+        ("host", "*.example.org", "needs --politeness domain"),
+    ],
+)
+def test_a_limit_that_no_scope_has(politeness: str, limit: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        FetchSettings(politeness=politeness, host_limits=(f"{limit}=2/day",))
 
 
 @pytest.mark.parametrize("port", [":80", ":443", ""])

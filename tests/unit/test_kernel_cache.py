@@ -1,5 +1,6 @@
 """Compiled code is kept from run to run, until a source of the package changes."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -174,3 +175,29 @@ def test_nothing_is_noted_where_nothing_can_be_kept(little: Little, tmp_path: Pa
         command, env=little.environment, capture_output=True, text=True, check=True
     )
     assert ended.stdout.strip() == "False"
+
+
+def test_one_process_compiles_at_a_time(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pollwise.kernel_folder import alone\n"
+        "with alone():\n"
+        "    print('begun', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = str(Path(pollwise.kernel_folder.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    [place] = tmp_path.glob("*/compiling")
+    with place.open() as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process.communicate(timeout=60)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

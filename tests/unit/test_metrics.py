@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pollwise.errors import InputError
 from pollwise.metrics import TALLIED, Changes, Polls, detections, score, tally
 
 LAST = 30
@@ -177,3 +178,24 @@ def test_detections_are_probabilities_of_a_change(hazard, before):
 
 def test_rare_changes_are_not_lost_in_rounding():
     assert detections(np.array([0.0]), np.array([1e-18])) == pytest.approx([1e-18])
+
+
+def test_changes_of_times_in_words():
+    days = np.array(["1970-01-02", "1970-01-03"], "datetime64[ns]")
+    changes = Changes.of([days, ["1970-01-04"]], born=["1970-01-01"] * 2, died=[np.inf, 5e5])
+    assert changes.times.tolist() == [86_400.0, 2 * 86_400.0, 3 * 86_400.0]
+    assert changes.born.tolist() == [0.0, 0.0]
+    assert changes.died.tolist() == [np.inf, 5e5]
+    with pytest.raises(InputError, match=r"Changes: times=.* divide nanoseconds by 1e9"):
+        Changes.of([days.astype(np.int64) + 10**18], [0.0], [np.inf])
+
+
+def test_polls_and_windows_in_words():
+    changes = Changes.of([["1970-01-02"]], born=[0.0], died=[np.inf])
+    polls = Polls([0, 0], np.array(["1970-01-01", "1970-01-03"], "datetime64[ns]"))
+    told = score(polls, changes, begin="1970-01-01", end=np.datetime64("1970-01-04"))
+    meant = Polls(np.array([0, 0]), np.array([0.0, 2 * 86_400.0]))
+    assert told == score(meant, changes, begin=0.0, end=3 * 86_400.0)
+    assert (told.polls, told.found, told.delay) == (2, 1, 86_400.0)
+    with pytest.raises(InputError, match=r"end=.* divide milliseconds by 1000"):
+        score(polls, changes, begin=0.0, end=1.7e12)

@@ -1,6 +1,7 @@
 """Gain, index and due time of every objective, against each other and against long arithmetic."""
 
 import decimal
+import re
 
 import numpy as np
 import pytest
@@ -226,3 +227,22 @@ def test_discrete_index_does_not_cancel():
 def test_discrete_index_refuses_a_retention_out_of_range(bad):
     with pytest.raises(InputError, match="retention"):
         discrete_index(1.0, bad, 1.0)
+
+
+def test_an_objective_may_be_given_for_its_name():
+    mine = Ephemeral(decay=2.0)
+    assert objective(mine) is mine
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (Freshness, "Freshness is a class; give an object, such as Freshness()"),
+        ("fresh", "no such objective: 'fresh'; choose one of detection, freshness"),
+        (None, "no such objective: None; choose one of"),
+        (["delay"], "no such objective"),
+    ],
+)
+def test_what_is_no_objective(given, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        objective(given)

@@ -28,6 +28,7 @@ from pollwise.cli.options import (
     UserAgentOption,
     fetching_told,
 )
+from pollwise.extras import require_extra
 
 
 def collect(
@@ -196,6 +197,7 @@ def serve(
 ) -> None:
     """Answer searches of the collection over HTTP, in a browser too, until stopped."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
+    require_extra("serve", "to answer over HTTP")
     from pollwise.search.serving import serve_collection
 
     serve_collection(

@@ -27,6 +27,7 @@ class PolitenessName(StrEnum):
     """What gets one request at a time."""
 
     host = "host"
+    domain = "domain"
     address = "address"
 
 
@@ -124,8 +125,8 @@ PolitenessOption = Annotated[
     PolitenessName | None,
     typer.Option(
         rich_help_panel="Fetching",
-        help="What gets one request at a time: each host, or all hosts at one address together."
-        " Default: host.",
+        help="What gets one request at a time: each host, all hosts of a registrable domain"
+        " together, or all at one address. Default: host.",
     ),
 ]
 GroupsOption = Annotated[
@@ -143,8 +144,8 @@ HostLimitsOption = Annotated[
         "--host-limit",
         rich_help_panel="Fetching",
         metavar="HOST=N/TIME",
-        help="The most polls of one host, such as example.org=200/day, or @NAME=... for a group;"
-        " give several. '': none.",
+        help="The most polls of one host, such as example.org=200/day, or @NAME=... for a group,"
+        " *.example.org=... for a domain; give several. '': none.",
     ),
 ]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]

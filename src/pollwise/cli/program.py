@@ -20,7 +20,7 @@ from pollwise.version import __version__
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 

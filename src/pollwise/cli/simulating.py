@@ -105,7 +105,7 @@ def simulate(
             help="zipf: pages to poll. knapsack: amounts to offer. graph: pages to discover."
         ),
     ] = "zipf",
-    pages: Annotated[int, typer.Option(min=1)] = 500,
+    pages: Annotated[int, typer.Option(min=1, help="How many pages there are.")] = 500,
     alpha: Annotated[float, typer.Option(help="Change probability of the first page.")] = 0.9,
     beta: Annotated[float, typer.Option(help="How fast it falls with the rank.")] = 1.5,
     noise: Annotated[
@@ -117,7 +117,7 @@ def simulate(
     perturbations: Annotated[
         int | None, typer.Option(min=0, help="Start from ranks in order, with so many swaps.")
     ] = None,
-    polls: Annotated[int, typer.Option(min=1)] = 10_000,
+    polls: Annotated[int, typer.Option(min=1, help="How many polls are made.")] = 10_000,
     policy: PolicyOption = None,
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,

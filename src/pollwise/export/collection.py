@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,6 +10,7 @@ from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
+from pollwise.extras import require_extra
 from pollwise.store import Store
 
 __all__ = ["FORMATS", "export_collection"]
@@ -20,7 +20,7 @@ _Writer = Callable[[BinaryIO, Store, float | None], int]
 FORMATS = ("jsonl", "parquet", "warc")
 
 _SUFFIXES = {".jsonl": "jsonl", ".parquet": "parquet", ".warc.gz": "warc"}
-_NEEDS = {"parquet": "pyarrow", "warc": "warcio"}
+_EXTRAS = ("parquet", "warc")
 
 
 def export_collection(
@@ -56,12 +56,8 @@ def _writer(name: str, now: float) -> _Writer:
     """The writer of a format; `InputError` if it is unknown or its library is missing."""
     if name not in FORMATS:
         raise InputError(f"the format {name!r} is unknown: give one of {', '.join(FORMATS)}")
-    library = _NEEDS.get(name)
-    if library is not None and find_spec(library) is None:
-        raise InputError(
-            f"the format {name} needs {library}: run pip install 'pollwise[{name}]',"
-            " or choose jsonl"
-        )
+    if name in _EXTRAS:
+        require_extra(name, f"the format {name}", "choose jsonl")
     writers: dict[str, _Writer] = {
         "jsonl": write_jsonl,
         "parquet": write_parquet,

@@ -234,7 +234,7 @@ def _waits(known: "Knowledge", record: PageRecord, index_due_at: float, now: flo
 
 
 def _limit(settings: WatchSettings, scope: str) -> str | None:
-    return settings.limit_texts().get(settings.group_scopes().get(scope, scope))
+    return settings.limit_texts().get(settings.shared_scopes().get(scope, scope))
 
 
 def _sources(

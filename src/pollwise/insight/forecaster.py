@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from pollwise.checks import require_positive
 from pollwise.errors import InputError
@@ -34,6 +33,7 @@ from pollwise.insight.forecast_draws import (
 )
 from pollwise.insight.forecasts import Expectation, Forecast, Interval
 from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls
+from pollwise.numerics import normal_distribution, root
 from pollwise.objectives import Objective
 from pollwise.types import Page
 
@@ -192,7 +192,7 @@ class Forecaster:
                 f" {SHORTEST} s it is {excess(most) + freshness:.4f}; ask for less"
             )
         least = math.log(self._costs.sum() / LONGEST)
-        found = least if excess(least) >= 0 else optimize.brentq(excess, least, most, xtol=2e-4)
+        found = least if excess(least) >= 0 else root(excess, least, most, absolute=2e-4)
         # The root found may be a little too small.
         return math.exp(found + 4e-4)
 
@@ -291,7 +291,7 @@ class Forecaster:
         for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
             own = generator.normal(size=len(cumulative))
             level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
-            number = (cumulative < special.ndtr(level)[:, None]).sum(axis=1)
+            number = (cumulative < normal_distribution(level)[:, None]).sum(axis=1)
             yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
 
 

@@ -26,7 +26,7 @@ def first_copies_told(records: Iterable[PageRecord], settings: WatchSettings) ->
     records = list(records)
     texts = settings.first_copies, settings.budget
     rate = max(parse_budget(text).total(len(records)) for text in texts) if records else math.inf
-    groups, limits = settings.group_scopes(), settings.limit_rates()
+    groups, limits = settings.shared_scopes(), settings.limit_rates()
     scopes = (record.page.scope for record in records if record.outcome is None)
     by_scope = Counter(groups.get(scope, scope) for scope in scopes)
     pages = by_scope.total()

@@ -4,15 +4,11 @@ With the initial state and the log of events, `rerun` gives the commands of the 
 """
 
 import asyncio
-import io
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
-from typing import Any, Generic, Self, TypeVar
-
-import numpy as np
+from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
 from pollwise.events import Command, Event
@@ -20,6 +16,7 @@ from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.scheduler.packing import pack, unpack
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreJournal
 from pollwise.store.records import Batch
@@ -63,19 +60,14 @@ class InitialState:
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        head = json.dumps([[astuple(page) for page in self.pages], self.scheduler, self.awaited])
-        arrays: dict[str, Any] = {f"={k}": v for k, v in (self.learned or {}).items()}
-        file = io.BytesIO()
-        np.savez_compressed(file, head=np.array(head), **arrays)
-        return file.getvalue()
+        head = [[astuple(page) for page in self.pages], self.scheduler, self.awaited]
+        return pack(head, self.learned or {})
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
         """What `pack` packed."""
-        with np.load(io.BytesIO(data)) as arrays:
-            # Heads of earlier versions end after the scheduler.
-            pages, scheduler, *awaited = json.loads(str(arrays["head"]))
-            learned = {name[1:]: arrays[name] for name in arrays.files if name.startswith("=")}
+        # Heads of earlier versions end after the scheduler.
+        (pages, scheduler, *awaited), learned = unpack(data)
         return cls(tuple(Page(*page) for page in pages), learned or None, scheduler, *awaited)
 
 

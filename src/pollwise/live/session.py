@@ -26,6 +26,7 @@ from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.awaited import AwaitedPolicy
+from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.bounds import MOST_DEMANDED
 from pollwise.scheduler.scheduler import Scheduler
@@ -76,9 +77,9 @@ class Session:
     that the settings make. `say` is told what people should know, in words: that it has to compile,
     or that what another kind of policy, or an earlier version of this one, learned is forgotten.
 
-    The first run on a machine compiles. A watch that has learned nothing yet fetches first copies
-    meanwhile. All others compile here, before an event loop minds signals, so that Ctrl-C ends it
-    at once: their pages cannot be put in order without the policy.
+    The first run on a machine compiles. A watch polls meanwhile what needs no policy: first copies,
+    and pages that are overdue. A collection compiles here, before an event loop minds signals, so
+    that Ctrl-C ends it at once: its pages cannot be put in order without the policy.
     """
 
     def __init__(
@@ -98,20 +99,21 @@ class Session:
         store.keep_versions(parse_retention(settings.keep))
         self._learned: StateDict | None = None
         self._awaited: AwaitedPolicy | None = None
-        compiles = not has_compiled(settings)
-        is_new = scheduler is None and not store.has_learned()
-        if isinstance(settings, WatchSettings) and is_new and compiles:
+        is_sure = scheduler is None and not has_compiled(settings)
+        if isinstance(settings, WatchSettings) and is_sure:
             is_any_missing = any(record.outcome is None for record in self.records)
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
+            goes_on = store.has_learned()
             say(
-                f"the first run compiles, which takes about a minute{meanwhile} learning starts"
-                " after it"
+                f"the first run compiles, which takes about a minute{meanwhile} learning"
+                f" {'goes on' if goes_on else 'starts'} after it"
             )
             self._awaited = AwaitedPolicy()
             self.scheduler = settings.scheduler(len(self.records), self._awaited)
+            if goes_on:
+                self._take_up(settings.policy(len(self.records)))
         else:
             # What was compiled may be of no use any more, as on another processor.
-            is_sure = compiles and scheduler is None
             why = "the first run compiles for about a minute"
             if not is_sure:
                 why = "what was compiled is loaded, or compiled anew, which takes about a minute"
@@ -124,21 +126,26 @@ class Session:
                 slow.cancel()
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
+        pages = len(self.records)
+        self.scheduler = self.settings.scheduler(pages) if scheduler is None else scheduler
+        self._take_up(self.scheduler.policy)
+        if scheduler is None:
+            # Before the first poll: polls under way would run out of time meanwhile, and their
+            # answers would wait to be written down.
+            rehearse(self.settings, pages)
+
+    def _take_up(self, policy: Policy) -> None:
+        """Read what a policy of this kind has learned."""
         # Here, because they load numba, which takes as long as a few polls.
         from pollwise.insight.learned import learned_by
         from pollwise.policies.arrays import not_after
 
-        store, settings, clock = self.store, self.settings, self.clock
-        self.scheduler = settings.scheduler(len(self.records)) if scheduler is None else scheduler
-        learned = learned_by(store, self.scheduler.policy)
-        self._learned = None if learned is None else not_after(learned, clock())
+        store = self.store
+        learned = learned_by(store, policy)
+        self._learned = None if learned is None else not_after(learned, self.clock())
         if learned is None and store.has_learned():
             self._say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
-        if scheduler is None:
-            # Before the first poll: polls under way would run out of time meanwhile, and their
-            # answers would wait to be written down.
-            rehearse(settings, len(self.records))
 
     @cached_property
     def records(self) -> list[PageRecord]:
@@ -319,7 +326,7 @@ def fetching(
         max_bytes=settings.max_bytes(max_bytes),
         own_headers=own_headers,
         proxy=settings.proxy or None,
-        groups=settings.group_scopes(),
+        groups=settings.shared_scopes(),
         by_address=settings.politeness == "address",
     )
 

@@ -18,7 +18,7 @@ def unwatched_hosts_told(
     ['host-limit example.org: no page is of this host, but of www.example.org']
     """
     watched = set(scopes)
-    limited = (scope for scope in settings.limit_texts() if not scope.startswith("@"))
+    limited = (scope for scope in settings.limit_texts() if scope[0] not in "@*")
     by_option = (
         ("host-limit", limited),
         ("group", settings.group_scopes()),

@@ -116,19 +116,24 @@ class Choice(Generic[_Told, _Made]):
         kind: type[_Made] = getattr(import_module(f"pollwise.policies.{module}"), name)
         return kind
 
+    @property
+    def known_options(self) -> tuple[str, ...]:
+        """The names of the options that may be written after a colon."""
+        arguments = inspect.signature(self.kind).parameters
+        return tuple(each for each in arguments if each not in _NO_OPTIONS)
+
     def takes(self, argument: str) -> bool:
         """Whether the policy takes this argument, such as `objective`."""
         return argument in inspect.signature(self.kind).parameters
 
     def make(self, setting: _Told) -> _Made:
         """A new policy; `InputError` for a wrong option, or if the setting lacks something."""
-        kind, told = self.kind, self._entry[1]
-        known = [each for each in inspect.signature(kind).parameters if each not in _NO_OPTIONS]
+        known, told = self.known_options, self._entry[1]
         for option in self.options:
             if option not in known:
                 has = f"its options are {', '.join(known)}" if known else "it has none"
                 raise InputError(f"{self.name} has no option {option!r}; {has}")
-        return kind(**{**told(setting), **self.options})
+        return self.kind(**{**told(setting), **self.options})
 
 
 class Catalogue(Generic[_Told, _Made]):

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 from pollwise.errors import InputError
+from pollwise.types import Budget
 
 __all__ = ["BudgetText", "parse_budget", "parse_interval"]
 
@@ -36,6 +37,14 @@ class BudgetText:
     def total(self, pages: int) -> float:
         """Cost units per second for so many pages."""
         return self.rate * pages if self.per_page else self.rate
+
+    def budget(self, pages: int) -> Budget:
+        """The budget for so many pages.
+
+        The polls of one second may come at once, as a loop is too slow to use each slot in time.
+        """
+        rate = self.total(pages)
+        return Budget(rate, burst=max(1.0, rate))
 
     def __str__(self) -> str:
         return f"{self.rate * _UNITS['day']:g}/day{'/page' if self.per_page else ''}"
@@ -90,8 +99,8 @@ def parse_interval(name: str, text: str) -> float:
     return interval
 
 
-def _read(text: str) -> BudgetText | None:
-    found = _PATTERN.fullmatch(text.strip())
+def _read(text: object) -> BudgetText | None:
+    found = _PATTERN.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None or found["unit"] not in _UNITS:
         return None
     try:

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from pollwise.checks import read_json, require
+from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
@@ -40,6 +40,7 @@ from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
+from pollwise.times import require_seconds
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -74,6 +75,7 @@ class _Lease:
 
 
 _NO_BOUNDS = Bounds()
+_EVENTS = frozenset(get_args(Event))
 
 
 class Scheduler:
@@ -141,6 +143,9 @@ class Scheduler:
         groups: Mapping[str, str] = MappingProxyType({}),
         limits: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
+        require_object("Scheduler: policy", policy, Policy, "a policy, such as BayesianIndex()")
+        demand = "a Budget, such as Budget(rate=0.1): cost units a second"
+        require_object("Scheduler: budget", budget, Budget, demand)
         require("Scheduler: lease", lease, lease > 0, "above 0")
         fits = 0 <= crawl_delay < math.inf
         require("Scheduler: crawl_delay", crawl_delay, fits, "finite and at least 0")
@@ -326,11 +331,13 @@ class Scheduler:
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
-        if self._groups:
-            new = {page.id: replace(page, scope=self._shared(page.scope)) for page in new.values()}
         for page in new.values():
             fits = 0 < page.cost < math.inf
             require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
+            if page.seen_at is not None:
+                require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
+            if (scope := self._shared(page.scope)) != page.scope:
+                new[page.id] = replace(page, scope=scope)
         for page in list(new.values()):
             self._pages[page.id] = _Terms(page.scope, page.cost)
             self._bounds.add(page, self._now)
@@ -606,10 +613,16 @@ def _time(value: Any) -> float:
 
 
 def _check(event: Event) -> None:
-    """`InputError` for numbers that would spoil the arithmetic of time and budget."""
-    require(f"{type(event).__name__}: now", event.now, math.isfinite(event.now), "finite")
+    """`InputError` for what would spoil the arithmetic of time and budget."""
+    if type(event) not in _EVENTS:
+        require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
+    require_seconds(f"{type(event).__name__}: now", event.now)
     if isinstance(event, Polled):
         for one in event.observations:
+            require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
+            if one.last_changed_at is not None:
+                where = f"Polled: page {one.page_id}: last_changed_at"
+                require_seconds(where, one.last_changed_at)
             fits = 0 <= one.cost < math.inf
             require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
     if isinstance(event, Together):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import require_object, require_whole
 from pollwise.errors import InputError
 from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
@@ -24,11 +25,12 @@ from pollwise.policies.compiled import (
     select,
     wake_at,
 )
+from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.simulation.worlds.world import World
 from pollwise.types import Budget, Outcome, Page
 
-__all__ = ["BudgetPerPage", "simulate"]
+__all__ = ["BudgetPerPage", "SimulatedPolls", "simulate"]
 
 Pauses = Mapping[float, Callable[[float], None]]
 """What to call at which time."""
@@ -43,30 +45,47 @@ class BudgetPerPage:
     rate: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedPolls(Polls):
+    """The polls of a simulation; `outcomes` has the `Outcome` of each, as the policy was told it.
+
+    A first copy counts as CHANGED.
+    """
+
+    outcomes: NDArray[np.int64]
+
+
 def simulate(
     policy: Policy,
     world: World,
     *,
     polls: int | None = None,
     seed: int,
-    budget: Budget | BudgetPerPage | None = None,
+    budget: Budget | BudgetPerPage | str | None = None,
     pauses: Sequence[float] = (),
     on_pause: Callable[[float], None] = lambda now: None,
-) -> Polls:
+) -> SimulatedPolls:
     """Let a policy without pages poll a world, one poll at a time, as often as the budget allows.
 
-    It ends after `polls` polls, or with the world's history (None). `budget` None: one cost unit
-    per second; polls come as soon as it allows them, never in bursts. `seed` is that of the world:
-    the same seed gives different policies the same world. At each time in `pauses`, `on_pause` is
-    called with it and may look at the policy but not change it.
+    It ends after `polls` polls, or with the world's history (None). `budget` may also be text, such
+    as 0.2/day/page; None: one cost unit per second. Polls come as soon as it allows them, never in
+    bursts. `seed` is that of the world: the same seed gives different policies the same world. At
+    each time in `pauses`, `on_pause` is called with it and may look at the policy but not change
+    it. `InputError` for what cannot be used.
 
     >>> from pollwise.policies.index.bayes_index import BayesianIndex
     >>> from pollwise.simulation.worlds.zipf import Zipf
     >>> polls = simulate(BayesianIndex(), Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
-    >>> len(polls), polls.times[:3].tolist()
-    (20, [0.0, 1.0, 2.0])
+    >>> len(polls), polls.times[:3].tolist(), polls.outcomes[:3].tolist()
+    (20, [0.0, 1.0, 2.0], [1, 1, 1])
     """
-    budget = Budget(1.0) if budget is None else budget
+    if compiled_state(policy) is None:  # what has one need not be a whole policy
+        require_object("simulate: policy", policy, Policy, "a policy, such as BayesianIndex()")
+    require_object("simulate: world", world, World, "a world, such as Zipf or Replay")
+    require_whole("simulate", "seed", seed, least=0)
+    if polls is not None:
+        require_whole("simulate", "polls", polls, least=0)
+    budget = _budget_of(budget)
     if not 0 < budget.rate < math.inf:
         raise InputError(f"simulate: a budget of {budget.rate} per second; it must be above 0")
     if polls is None:
@@ -77,6 +96,17 @@ def simulate(
     run = _run_scheduled if compiled_state(policy) is None else _run_compiled
     limit = _poll_limit(world, budget) if polls is None else polls
     return run(policy, world, budget, limit, dict.fromkeys(pauses, on_pause))
+
+
+def _budget_of(budget: Budget | BudgetPerPage | str | None) -> Budget | BudgetPerPage:
+    if budget is None:
+        return Budget(1.0)
+    if isinstance(budget, str):
+        told = parse_budget(budget)
+        return BudgetPerPage(told.rate) if told.per_page else Budget(told.rate)
+    demand = "a Budget, a BudgetPerPage or text such as 500/hour"
+    require_object("simulate: budget", budget, Budget | BudgetPerPage, demand)
+    return budget
 
 
 def _poll_limit(world: World, budget: Budget | BudgetPerPage) -> int:
@@ -124,11 +154,12 @@ def _rate(budget: Budget | BudgetPerPage, live: int) -> float:
 
 def _run_scheduled(
     policy: Policy, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
-) -> Polls:
+) -> SimulatedPolls:
     """Event by event; polls are answered at once."""
     scheduler = Scheduler(policy, Budget(_rate(budget, 1)))
     page_ids: list[int] = []
     times: list[float] = []
+    outcomes: list[Outcome] = []
     for span in _spans(world, pauses):
         scheduler.budget = Budget(_rate(budget, span.live))
         now = span.begin
@@ -143,14 +174,18 @@ def _run_scheduled(
             if polled:
                 page_ids += polled
                 times += [now] * len(polled)
-                commands = scheduler.handle(Polled(now, tuple(world.poll(polled, now))))
+                found = tuple(world.poll(polled, now))
+                outcomes += [observation.outcome for observation in found]
+                commands = scheduler.handle(Polled(now, found))
                 continue
             wake_at = [c.time for c in commands if isinstance(c, WakeAt)][-1]
             if wake_at >= span.end:
                 break
             now = max(now, wake_at)
             commands = scheduler.handle(Tick(now))
-    return Polls(np.array(page_ids, np.int64), np.array(times))
+    return SimulatedPolls(
+        np.array(page_ids, np.int64), np.array(times), np.array(outcomes, np.int64)
+    )
 
 
 class _History(NamedTuple):
@@ -186,7 +221,7 @@ def _history_of(world: World) -> _History:
 
 def _run_compiled(
     policy: Any, world: World, budget: Budget | BudgetPerPage, limit: int, pauses: Pauses
-) -> Polls:
+) -> SimulatedPolls:
     """The same polls without events, a whole span at a time."""
     history = _history_of(world)
     page_ids, times = np.empty(limit, np.int64), np.empty(limit)
@@ -206,7 +241,28 @@ def _run_compiled(
             policy.state, history, _rate(budget, span.live), next_at, span.end,
             page_ids, times, count,
         )  # fmt: skip
-    return Polls(page_ids[:count], times[:count])
+    page_ids, times = page_ids[:count], times[:count]
+    return SimulatedPolls(page_ids, times, _outcomes(world, page_ids, times))
+
+
+def _outcomes(
+    world: World, page_ids: NDArray[np.int64], times: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """What polls of living pages, in the order of time, found: whether a change came in between."""
+    outcomes = np.full(len(times), _UNCHANGED)
+    order = np.argsort(page_ids, kind="stable")
+    polled, starts = np.unique(page_ids[order], return_index=True)
+    for page_id, start, end in zip(
+        polled.tolist(), starts, np.append(starts, len(order))[1:], strict=True
+    ):
+        own = order[start:end]
+        changes, seen_at = world.changes.of_page(page_id), world.pages[page_id].seen_at
+        before = 0 if seen_at is None else int(np.searchsorted(changes, seen_at, "right"))
+        seen = np.searchsorted(changes, times[own], "right")
+        changed = np.diff(seen, prepend=before) > 0
+        changed[0] |= seen_at is None
+        outcomes[own[changed]] = _CHANGED
+    return outcomes
 
 
 @compiled_by_state

@@ -9,24 +9,32 @@
             return Mine(...)
 
 pytest then runs every test of `PolicyContract` on your policy, and each failure names the rule that
-is broken. Needs pytest and hypothesis. Two rules are not tested: rule 1 binds the caller (the tests
-keep it), and rule 7 is about speed: a test that measures time fails on busy machines.
+is broken. Needs pytest and hypothesis (`pip install pytest hypothesis`). Two rules are not tested:
+rule 1 binds the caller (the tests keep it), and rule 7 is about speed: a test that measures time
+fails on busy machines.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+
+try:
+    import pytest
+    from hypothesis import HealthCheck, Phase, settings
+    from hypothesis import strategies as st
+    from hypothesis.stateful import (
+        RuleBasedStateMachine,
+        initialize,
+        precondition,
+        rule,
+        run_state_machine_as_test,
+    )
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"{missing}: the contract of policies is a set of tests for pytest; run"
+        " `pip install pytest hypothesis`"
+    ) from None
 
 from pollwise.errors import StateError
 from pollwise.policies.base import Policy

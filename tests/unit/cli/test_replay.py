@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise import checks, cli
+from pollwise import cli, extras
 from pollwise.console.calibrations import print_calibration
 from pollwise.console.replays import print_replay
 
@@ -186,7 +186,7 @@ def test_a_table_of_pages_that_cannot_be_used(run, tmp_path, change, words, part
 
 
 def test_without_matplotlib_it_says_so_before_the_work(run, monkeypatch):
-    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     status, _, err = run("t.csv", "--plot", "x.png")
     assert status == 2
     assert "pip install 'pollwise[plots]', or leave out --plot" in err.replace("`", "")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.objectives import Detection, Freshness
+from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.policies.collecting.request_controller import RequestController
@@ -162,3 +162,17 @@ print(*before, "/", *{name for name in sys.modules if name.startswith("pollwise.
     assert "pollwise.policies.compiled" not in before
     assert "pollwise.policies.deadline.uniform" in after
     assert "pollwise.policies.index.bayes_index" not in after
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in WATCHING.names if WATCHING.choose(name).takes("objective")]
+)
+def test_policies_take_objectives_and_their_names(name):
+    kind = WATCHING.choose(name).kind
+    rates = {"rates": {0: 1.0}} if WATCHING.choose(name).takes("rates") else {}
+    budget = {"budget": 1.0} if WATCHING.choose(name).takes("budget") else {}
+    for told in ("delay", Delay()):
+        assert kind(objective=told, **rates, **budget).objective == Delay()
+    for wrong in (Delay, "late"):
+        with pytest.raises(InputError, match="objective: "):
+            kind(objective=wrong, **rates, **budget)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import BudgetText, parse_budget, parse_interval
+from pollwise.types import Budget
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
@@ -60,3 +61,13 @@ def test_less_than_a_poll_in_ten_years_is_none():
     for text in ("0.00027/day", "0.0000000001/day", "1e-20/second"):
         with pytest.raises(InputError, match=r"at-most .* is less than one poll in ten years"):
             parse_interval("at-most", text)
+
+
+def test_numbers_are_no_budgets():
+    with pytest.raises(InputError, match="budget 500: expected a number above 0, '/' and one of"):
+        parse_budget(500)
+
+
+def test_the_polls_of_one_second_may_come_at_once():
+    assert parse_budget("10/second").budget(pages=1) == Budget(10.0, burst=10.0)
+    assert parse_budget("6/minute/page").budget(pages=5) == Budget(0.5, burst=1.0)

@@ -9,7 +9,7 @@ from pollwise.errors import InputError
 from pollwise.events import Added, HostBlocked, Polled, Removed, Tick, WakeAt
 from pollwise.policies.base import Policy
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget, Outcome, Page, Selection
+from pollwise.types import Budget, Observation, Outcome, Page, Selection
 
 from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
 
@@ -96,3 +96,30 @@ class TestEvents:
 
     def test_the_policy_of_these_tests_is_one(self):
         assert isinstance(RoundRobin(), Policy)
+
+    @pytest.mark.parametrize(
+        ("event", "words"),
+        [
+            (Tick("2024-05-01"), "Tick: now='2024-05-01' must be finite, a number of UTC seconds"),
+            (Tick(1714564800000), "divide milliseconds by 1000"),
+            (Tick, "the class Tick; give an object, such as Tick"),
+            (Polled(0.0, (observed(0, "noon"),)), "page 0: polled_at='noon' must be finite"),
+            (Polled(0.0, (observed(0, 1e18),)), "divide nanoseconds by 1e9"),
+            (
+                Polled(0.0, (Observation(0, 0.0, Outcome.CHANGED, 1e12),)),
+                "last_changed_at=.* by 1000",
+            ),
+            (Added(0.0, (Page(1, seen_at=1e15),)), "page 1: seen_at=.* divide microseconds"),
+            ("Tick", "event='Tick' must be an event, such as Tick"),
+        ],
+    )
+    def test_what_is_no_event_or_no_time_is_refused_in_a_line(self, event, words):
+        some = scheduler()
+        with pytest.raises(InputError, match=words):
+            some.handle(event)
+
+    def test_a_class_for_a_policy_and_text_for_a_budget_are_refused(self):
+        with pytest.raises(InputError, match="policy is the class RoundRobin; give an object"):
+            Scheduler(RoundRobin, Budget(1.0))
+        with pytest.raises(InputError, match=r"budget='5/hour' must be a Budget, such as Budget"):
+            Scheduler(RoundRobin(), "5/hour")

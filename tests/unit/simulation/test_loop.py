@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.objectives import Detection
+from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.worlds.zipf import Zipf
-from pollwise.types import Budget
+from pollwise.types import Budget, Outcome
 
 TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
 
@@ -91,3 +92,66 @@ def test_a_budget_is_above_zero(rate):
     for budget in (Budget(rate), BudgetPerPage(rate)):
         with pytest.raises(InputError, match=r"simulate: a budget of .* above 0"):
             simulate(Uniform(), world, polls=1, seed=0, budget=budget)
+
+
+class Plain:
+    """A policy that the compiled loop does not know."""
+
+    def __init__(self, policy: Policy) -> None:
+        for name in ("add", "discard", "select", "observe", "defer", "state_dict"):
+            setattr(self, name, getattr(policy, name))
+        self.load_state_dict = policy.load_state_dict
+
+
+def test_outcomes_are_what_the_policy_was_told():
+    lives = {"b": (50.0, 70.0), "c": (0.0, math.inf)}
+    world = Replay({"a": [3.0, 9.5], "b": [55.0, 60.0], "c": []}, lives, end=90.0)
+    runs = [simulate(each, world, seed=0) for each in (Uniform(), Plain(Uniform()))]
+    assert runs[0].outcomes.tolist() == runs[1].outcomes.tolist()
+    polls = runs[0]
+    for page, changed in ((0, 3), (1, 3), (2, 1)):  # the first copy is one
+        found = polls.outcomes[polls.page_ids == page]
+        assert (found == Outcome.CHANGED).sum() == changed
+    assert set(polls.outcomes.tolist()) == {Outcome.CHANGED, Outcome.UNCHANGED}
+
+
+def test_outcomes_compare_with_the_copy_that_there_was_before():
+    world = Zipf(pages=20, alpha=0.5, beta=1.0)
+    runs = [simulate(each, world, polls=500, seed=4) for each in (Uniform(), Plain(Uniform()))]
+    assert runs[0].outcomes.tolist() == runs[1].outcomes.tolist()
+    assert 0 < runs[0].outcomes.mean() < 1
+    assert simulate(Uniform(), world, polls=0, seed=4).outcomes.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"), [("0.5/second", Budget(0.5)), ("3/minute/page", BudgetPerPage(0.05))]
+)
+def test_a_budget_may_be_text(text, budget):
+    world = Zipf(pages=10, alpha=0.5, beta=1.0)
+    told, meant = (simulate(Uniform(), world, polls=50, seed=1, budget=b) for b in (text, budget))
+    assert told.times.tolist() == meant.times.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"policy": BayesianIndex}, r"policy is the class BayesianIndex; give an object"),
+        ({"policy": "uniform"}, r"policy='uniform' must be a policy, such as BayesianIndex\(\)"),
+        ({"world": Zipf}, r"world is the class Zipf; give an object"),
+        ({"world": {}}, r"world=\{\} must be a world"),
+        ({"polls": 1.5}, r"polls=1.5 must be a whole number"),
+        ({"polls": -1}, r"polls=-1 must be a whole number"),
+        ({"seed": "one"}, r"seed='one' must be a whole number"),
+        ({"budget": 2.0}, r"budget=2.0 must be a Budget, a BudgetPerPage or text"),
+        ({"budget": "2"}, r"budget '2': expected a number above 0"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_in_a_line(arguments, words):
+    usual = {
+        "policy": Uniform(),
+        "world": Zipf(pages=2, alpha=0.5, beta=1.0),
+        "polls": 1,
+        "seed": 0,
+    }
+    with pytest.raises(InputError, match=words):
+        simulate(**{**usual, **arguments})

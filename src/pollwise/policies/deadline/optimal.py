@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pollwise.checks import require
 from pollwise.knapsack import allocate
-from pollwise.objectives import Detection, Objective
+from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 from pollwise.policies.deadline.kernels import DeadlineState, set_intervals
 from pollwise.policies.deadline.policy import DeadlinePolicy
 from pollwise.policies.known_rates import known_rates
@@ -27,8 +28,8 @@ _FEW_MOVES = 0.01
 class Optimal(DeadlinePolicy):
     """Polls at the stationary frequencies that bring the most under a budget.
 
-    `rates` are changes per second by page id, `budget` is in cost units per second, `objective`
-    is what a poll is worth (detection, if None); weights and costs are those of the pages.
+    `rates` are changes per second by page id, `budget` is in cost units per second, `objective`,
+    or its name, is what a poll is worth; weights and costs are those of the pages.
     `InputError` where a rate is missing or a number is out of range. It never waits: if there are
     more or fewer polls than the budget has, pages get the same shares of them. A page that is not
     worth any poll is polled once if it has no copy.
@@ -38,20 +39,19 @@ class Optimal(DeadlinePolicy):
     total). In between, new pages are polled at the price of the others, which is the best for a
     slightly different budget.
 
-    >>> from pollwise.objectives import Freshness
-    >>> policy = Optimal(rates={0: 0.1, 1: 50.0}, budget=0.2, objective=Freshness())
+    >>> policy = Optimal(rates={0: 0.1, 1: 50.0}, budget=0.2, objective="freshness")
     >>> policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
     >>> policy.select(now=1.0, limit=2).page_ids
     array([0])
     """
 
     def __init__(
-        self, *, rates: Mapping[int, float], budget: float, objective: Objective | None = None
+        self, *, rates: Mapping[int, float], budget: float, objective: str | Objective = "detection"
     ) -> None:
         demand = "a finite number above 0 (cost units per second)"
         require("optimal: budget", budget, 0 < budget < np.inf, demand)
         super().__init__()
-        self.objective = Detection() if objective is None else objective
+        self.objective = objective_of(objective)
         self._rates = rates
         self._budget = budget
         self._worth: dict[int, tuple[float, float, float]] = {}  # rate, weight, cost

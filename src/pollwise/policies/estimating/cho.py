@@ -7,7 +7,7 @@ change counts where none was seen, and the share that explores
 (`pollwise.policies.estimating.kernels`).
 """
 
-from pollwise.objectives import Freshness, Objective
+from pollwise.objectives import Objective
 from pollwise.policies.estimating.kernels import NAIVE, REDUCED
 from pollwise.policies.estimating.policy import ReallocatingPolicy
 
@@ -17,7 +17,7 @@ __all__ = ["ChoMLE", "ChoNaive"]
 class ChoNaive(ReallocatingPolicy):
     """Takes changes found per time watched, X/T, as the change rate: too low for fast pages.
 
-    `objective` is what a poll is worth (freshness, if None); a share `exploration` of the budget
+    `objective`, or its name, is what a poll is worth; a share `exploration` of the budget
     goes to all pages equally.
 
     >>> from pollwise.types import Observation, Outcome, Page
@@ -32,8 +32,10 @@ class ChoNaive(ReallocatingPolicy):
 
     name = "cho-naive"
 
-    def __init__(self, *, objective: Objective | None = None, exploration: float = 0.05) -> None:
-        super().__init__(NAIVE, objective or Freshness(), exploration=exploration)
+    def __init__(
+        self, *, objective: str | Objective = "freshness", exploration: float = 0.05
+    ) -> None:
+        super().__init__(NAIVE, objective, exploration=exploration)
 
 
 class ChoMLE(ReallocatingPolicy):
@@ -54,5 +56,7 @@ class ChoMLE(ReallocatingPolicy):
 
     name = "cho-mle"
 
-    def __init__(self, *, objective: Objective | None = None, exploration: float = 0.05) -> None:
-        super().__init__(REDUCED, objective or Freshness(), exploration=exploration)
+    def __init__(
+        self, *, objective: str | Objective = "freshness", exploration: float = 0.05
+    ) -> None:
+        super().__init__(REDUCED, objective, exploration=exploration)

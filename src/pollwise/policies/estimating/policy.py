@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import is_real, require
 from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.estimating.kernels import (
     REALLOCATION_PAGE,
@@ -28,7 +29,7 @@ class ReallocatingPolicy(AdaptivePolicy):
     _state_type = ReallocationState
     _learned = ("first_interval", "price")
 
-    def __init__(self, estimator: int, objective: Objective, *, exploration: float) -> None:
+    def __init__(self, estimator: int, objective: str | Objective, *, exploration: float) -> None:
         holds = is_real(exploration) and 0.0 <= exploration <= 1.0
         demand = "a share of the budget, from 0 to 1"
         require(f"{self.name}: exploration", exploration, holds, demand)
@@ -37,8 +38,8 @@ class ReallocatingPolicy(AdaptivePolicy):
         shared["exploration"] = exploration
         shared["first_interval"] = shared["price"] = 1.0
         shared["began"] = np.nan
-        shared["worth"] = worth_of(self.name, objective)
-        self.objective = objective
+        self.objective = objective_of(objective)
+        shared["worth"] = worth_of(self.name, self.objective)
         super().__init__(shared, REALLOCATION_PAGE)
 
     def rates(self) -> NDArray[np.float64]:

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_share
 from pollwise.errors import InputError
-from pollwise.objectives import Detection, Objective
+from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import ABSENT, LEASED, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
@@ -61,7 +62,7 @@ _FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, No
 class BayesianIndex(IndexPolicy):
     """Polls the page of the largest expected index and learns the change rates on the way.
 
-    `objective` is what a poll is worth (detection, if None); `revert_worth` (0 to 1) what a change
+    `objective`, or its name, is what a poll is worth; `revert_worth` (0 to 1) what a change
     back to a version that was seen before is worth, compared with another change. At first a change
     counts, for the other pages of its site, as a day; with `surge_by_rounds` as no more than the
     time in which there is a poll for every page. `InputError` if `revert_worth` is out of range,
@@ -77,12 +78,12 @@ class BayesianIndex(IndexPolicy):
     def __init__(
         self,
         *,
-        objective: Objective | None = None,
+        objective: str | Objective = "detection",
         revert_worth: float = 1.0,
         surge_by_rounds: bool = True,
     ) -> None:
         require_share("bayes-index", "revert_worth", revert_worth)
-        objective = Detection() if objective is None else objective
+        objective = objective_of(objective)
         # Slow is hopeful where the index falls with the rate, or polls cannot tell fast pages apart
         # unless they come more often; where the index only rises, fast is.
         slow_is_hopeful = objective.power > 0

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.objectives import Detection, Objective
+from pollwise.objectives import Objective
+from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import (
     HELD,
     LEASED,
@@ -91,9 +92,9 @@ class IndexPolicy(CompiledPolicy):
 
     _by_page = ("pages", "calendar", "held")
 
-    def __init__(self, *, objective: Objective | None, learning: Learning | None = None) -> None:
+    def __init__(self, *, objective: str | Objective, learning: Learning | None = None) -> None:
         """`learning`: how rates are learned; None: they are known."""
-        self.objective = Detection() if objective is None else objective
+        self.objective = objective_of(objective)
         self._learning = learning is not None
         self._scopes: dict[str, int] = {}
         self._sites: dict[str, int] = {}

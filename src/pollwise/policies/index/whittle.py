@@ -19,7 +19,8 @@ __all__ = ["Whittle"]
 class Whittle(IndexPolicy):
     """Polls the page of the largest index, computed from its true change rate.
 
-    `rates` are changes per second by page id. Policies that learn can be compared with it.
+    `rates` are changes per second by page id, `objective`, or its name, is what a poll is worth.
+    Policies that learn can be compared with it.
 
     >>> from pollwise.types import Page
     >>> policy = Whittle(rates={0: 0.1, 1: 2.0})
@@ -28,7 +29,9 @@ class Whittle(IndexPolicy):
     array([1])
     """
 
-    def __init__(self, *, rates: Mapping[int, float], objective: Objective | None = None) -> None:
+    def __init__(
+        self, *, rates: Mapping[int, float], objective: str | Objective = "detection"
+    ) -> None:
         super().__init__(objective=objective)
         self._rates = rates
 

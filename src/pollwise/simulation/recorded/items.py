@@ -1,9 +1,9 @@
 """A recorded history of items that appeared on lists and left them, as a world."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError, TraceError
 from pollwise.metrics import Changes, Polls
-from pollwise.simulation.recorded.tables import read_table
+from pollwise.simulation.recorded.tables import open_table
 from pollwise.simulation.worlds.world import Recorded
 from pollwise.types import Item, Observation, Outcome, Page
 
@@ -40,8 +40,8 @@ class ItemTable:
 class ItemReplay(Recorded):
     """The lists of a table of items; every reset gives the same history.
 
-    The pages are the sources, in the order of their names; a page changes when a new item is
-    listed. A poll can find an item from `first_seen` on until it is gone. Its value halves every
+    The pages are the sources, in the order of the table; a page changes when a new item is listed.
+    A poll can find an item from `first_seen` on until it is gone. Its value halves every
     `half_life` seconds from its publication on. If every item is published when it is first
     listed, the table has no real times of publication, and polls do not tell ages.
 
@@ -62,7 +62,11 @@ class ItemReplay(Recorded):
                 " time in which an item loses half of its value"
             )
         self.decay = math.log(2.0) / half_life
-        names, owner = np.unique(items.source, return_inverse=True)
+        sorted_names, first_row, code = np.unique(
+            items.source, return_index=True, return_inverse=True
+        )
+        turns = np.argsort(first_row)
+        names, owner = sorted_names[turns], np.argsort(turns)[code]
         order = np.lexsort((items.published_at, items.first_seen, owner))
         self._items = ItemTable(
             owner[order],
@@ -78,15 +82,17 @@ class ItemReplay(Recorded):
         self._set_history([Page(i, url=str(name)) for i, name in enumerate(names)], changes)
 
     @classmethod
-    def read(cls, path: Path, half_life: float) -> Self:
-        """Read a table, Parquet or CSV by its ending.
+    def read(cls, source: object, half_life: float) -> Self:
+        """Read a table: the path of one, Parquet or CSV by its ending, or one in memory.
+
+        The sources of a file are in the order of their names.
 
         Its columns: `source`, `item` (unique within its source), `published_at` (where empty or
         later, `first_seen` is taken), `first_seen`, `gone_at` (negative or empty: it stays) and
         `weight`; times are UTC seconds. `TraceError` names what is missing or wrong, and where;
         `InputError` for a half-life that is not above 0.
         """
-        return cls(_read_items(path), half_life)
+        return cls(_read_items(source), half_life)
 
     @property
     def rates(self) -> Mapping[int, float]:
@@ -159,11 +165,11 @@ def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[s
     }
 
 
-def _read_items(path: Path) -> ItemTable:
-    """The table at a path, checked."""
-    table = read_table(path, ("source", "item", *_TIMES, "weight"))
+def _read_items(source: object) -> ItemTable:
+    """The table at a path, or in memory, checked."""
+    table = open_table(source, ("source", "item", *_TIMES, "weight"), "the table of items")
     if len(table) == 0:
-        raise TraceError(f"{path}: no rows; an item history needs at least one item")
+        raise TraceError(f"{table.name}: no rows; an item history needs at least one item")
     sources, items = np.array(table.texts("source")), np.array(table.texts("item"))
     first = table.times("first_seen")
     published = np.fmin(table.times("published_at", empty=math.nan), first)
@@ -179,8 +185,12 @@ def _read_items(path: Path) -> ItemTable:
         if bad.any():
             raise table.complaint(int(np.argmax(bad)), complaint)
     if not weight.any():
-        raise TraceError(f"{path}: every weight is 0; give items that are worth something")
-    return ItemTable(sources, published, first, gone, weight)
+        raise TraceError(f"{table.name}: every weight is 0; give items that are worth something")
+    columns = (sources, published, first, gone, weight)
+    if not isinstance(source, str | os.PathLike):
+        return ItemTable(*columns)
+    by_name = np.argsort(sources, kind="stable")
+    return ItemTable(*(column[by_name] for column in columns))
 
 
 def _repeated(sources: NDArray[np.str_], items: NDArray[np.str_]) -> NDArray[np.bool_]:

@@ -1,9 +1,9 @@
-"""Columns of Parquet and CSV files as arrays; errors name the file and the row."""
+"""Columns of Parquet and CSV files, and of tables in memory, as arrays; errors name the row."""
 
 import csv
 import math
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import TraceError
+from pollwise.extras import require_extra
+from pollwise.times import LATEST, no_seconds, parse_time, seconds_of_dates
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "open_table", "read_table"]
 
 Floats = NDArray[np.float64]
 
@@ -20,14 +22,15 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Table:
-    """The columns of one file. Rows are counted from 1, without a line of headings.
+    """The columns of one table. Rows are counted from 1, without a line of headings.
 
-    Every method raises a `TraceError` that names the file, the row and the remedy.
+    `name` says which it is, such as the path of its file. Every method raises a `TraceError` that
+    names the table, the row and the remedy.
     """
 
-    def __init__(self, path: Path, columns: dict[str, Any], rows: int) -> None:
-        """`columns`: lists of text (CSV), or Arrow arrays (Parquet)."""
-        self.path = path
+    def __init__(self, name: str, columns: dict[str, Any], rows: int) -> None:
+        """`columns`: lists of cells, None being an empty one, or Arrow arrays (Parquet)."""
+        self.name = name
         self._columns = columns
         self._rows = rows
 
@@ -42,20 +45,21 @@ class Table:
         missing = [name for name in names if name not in self]
         if missing:
             raise TraceError(
-                f"{self.path}: no column {', '.join(missing)}; it has"
+                f"{self.name}: no column {', '.join(missing)}; it has"
                 f" {', '.join(self._columns) or 'none'}, needed are {', '.join(names)}"
             )
 
     def complaint(self, row: int, text: str) -> TraceError:
         """An error about row number `row`, counted from 0."""
-        return TraceError(f"{self.path}, row {row + 1}: {text}")
+        return TraceError(f"{self.name}, row {row + 1}: {text}")
 
     def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
         """A column of text: each row's index into the distinct texts, and these texts."""
         column = self._columns[name]
         if isinstance(column, list):
             numbers: dict[str, int] = {}
-            codes = np.array([numbers.setdefault(text, len(numbers)) for text in column], np.int64)
+            cells = ["" if cell is None else str(cell) for cell in column]
+            codes = np.array([numbers.setdefault(text, len(numbers)) for text in cells], np.int64)
             texts = list(numbers)
         else:
             encoded = column.dictionary_encode()
@@ -80,7 +84,11 @@ class Table:
     def times(self, name: str, *, empty: float | None = None) -> Floats:
         """A column of times in UTC seconds, read from numbers, ISO 8601 or Arrow timestamps."""
         mend = "is no time; give UTC seconds or ISO 8601, such as 2024-05-01T12:00:00Z"
-        return self._floats(name, empty, _as_seconds, mend)
+        seconds = self._floats(name, empty, _as_seconds, mend)
+        for row in np.flatnonzero(np.abs(seconds) > LATEST)[:1].tolist():
+            why = no_seconds(seconds[row])
+            raise self.complaint(row, f"{name} {seconds[row]:.0f} {why}")
+        return seconds
 
     def _floats(self, name: str, empty: float | None, parse: Any, mend: str) -> Floats:
         column = self._columns[name]
@@ -106,7 +114,7 @@ class Table:
         if isinstance(column, list):
             try:
                 return np.array(column, np.float64) if column else np.empty(0)
-            except ValueError:
+            except (TypeError, ValueError):
                 return None
         import pyarrow as pa
 
@@ -132,12 +140,45 @@ def _as_seconds(cell: object) -> float:
     """NaN for what is no time."""
     seconds = _as_number(cell)
     if math.isnan(seconds):
-        try:
-            moment = datetime.fromisoformat(str(cell))
-        except ValueError:
-            return math.nan
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return parse_time(str(cell))
     return seconds
+
+
+def open_table(source: object, required: Sequence[str], name: str) -> Table:
+    """The table at a path, or one in memory: of pandas, polars or Arrow, or columns by name.
+
+    Messages call the latter `name`. `TraceError` if it is none, or lacks a required column.
+    """
+    if isinstance(source, str | os.PathLike):
+        return read_table(Path(source), required)
+    names = getattr(source, "column_names", None)  # of Arrow
+    if names is None:
+        names = getattr(source, "columns", source if isinstance(source, Mapping) else None)
+    if names is None or isinstance(source, type):
+        raise TraceError(
+            f"{name}: {type(source).__name__} is no table; give the path of one, a DataFrame, or"
+            " lists by the names of their columns"
+        )
+    table: Any = source
+    columns = {str(column): _cells(table[column]) for column in names}
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) > 1:
+        raise TraceError(f"{name}: its columns have {sorted(lengths)} rows; give all as many")
+    opened = Table(name, columns, max(lengths, default=0))
+    opened.require(*required)
+    return opened
+
+
+def _cells(column: Any) -> list[Any]:
+    """The cells of a column, times as seconds, None where one is empty."""
+    array = np.asarray(column)
+    if array.dtype.kind == "M":
+        array = seconds_of_dates(array)
+    cells: list[Any] = array.tolist()
+    if array.dtype.kind != "O":
+        return cells
+    missing = {"nan", "NaT", "<NA>"}
+    return [None if not isinstance(cell, str) and str(cell) in missing else cell for cell in cells]
 
 
 def read_table(path: Path, required: Sequence[str]) -> Table:
@@ -160,20 +201,16 @@ def read_table(path: Path, required: Sequence[str]) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise TraceError(
-            f"{path}: reading Parquet needs pyarrow; run pip install 'pollwise[parquet]',"
-            " or give a CSV file"
-        ) from error
+    require_extra("parquet", f"{path}: reading Parquet", "give a CSV file")
+    from pyarrow import parquet
+
     try:
         # One thread: the figures of a replay are those of one core.
         table = parquet.read_table(path, use_threads=False)
     except ValueError as error:  # such as ArrowInvalid
         raise TraceError(f"{path}: not a Parquet file of ours ({error})") from error
     columns = {name: table[name].combine_chunks() for name in table.column_names}
-    return Table(path, columns, table.num_rows)
+    return Table(str(path), columns, table.num_rows)
 
 
 def _read_csv(path: Path) -> Table:
@@ -190,4 +227,4 @@ def _read_csv(path: Path) -> Table:
                 " each, in quotes where it holds a comma"
             )
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in heads]
-    return Table(path, dict(zip(heads, columns, strict=True)), len(rows))
+    return Table(str(path), dict(zip(heads, columns, strict=True)), len(rows))

@@ -6,10 +6,13 @@ A trace is a table of changes, and perhaps one of pages beside it::
     NAME.pages.parquet  page, first_seen, died_at (negative or empty: alive); perhaps
                         observed_until, site, type, weight
 
-or the same as CSV. The rows of each page must be in the order of time; pages may be mixed.
+or the same as CSV, or as tables in memory. The rows of each page must be in the order of time;
+pages may be mixed. The pages of files are in the order of their names, so that the order of rows
+does not matter; those of tables in memory are in the order of the caller.
 """
 
 import math
+import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from pollwise.errors import TraceError
 from pollwise.kinds import kind_of
 from pollwise.metrics import Changes
-from pollwise.simulation.recorded.tables import Table, read_table
+from pollwise.simulation.recorded.tables import Table, open_table
 
 __all__ = ["Trace", "read_trace"]
 
@@ -54,50 +57,57 @@ class _Pages:
     end: float
 
 
-def read_trace(path: Path, *, weighted: bool = False) -> Trace:
-    """Read NAME.parquet or NAME.csv, and the table of its pages if that lies beside it.
+def read_trace(changes: object, pages: object = None, *, weighted: bool = False) -> Trace:
+    """Read a table of changes, and one of its pages, if there is one.
 
-    Without that, every page is there from the first change of the whole table to the last.
-    `weighted`: read and check the weights. `TraceError` names what is wrong, where, and the remedy.
+    Both are paths or tables in memory; of NAME.parquet or NAME.csv the table of pages is the one
+    beside it. Without one, every page is there from the first change of the whole table to the
+    last. `weighted`: read and check the weights. `TraceError` names what is wrong, where, and the
+    remedy.
     """
-    table = read_table(path, ("page", "changed_at"))
+    companion = "the table of pages"
+    path = Path(changes) if isinstance(changes, str | os.PathLike) else None
+    if path is not None and pages is None:
+        beside = path.with_name(f"{path.stem}.pages{path.suffix}")
+        companion, pages = beside.name, beside if beside.is_file() else None
+    table = open_table(changes, ("page", "changed_at"), "the table of changes")
     codes, names = table.codes("page")
     times = table.times("changed_at")
     _check_order(table, codes, times, names)
-    companion = path.with_name(f"{path.stem}.pages{path.suffix}")
-    if companion.is_file():
-        pages = _read_pages(companion, times, weighted)
+    if pages is not None:
+        listed = open_table(pages, ("page", "first_seen", "died_at"), companion)
+        lives = _read_pages(listed, times, weighted, by_name=path is not None)
     elif not names:
-        raise TraceError(f"{path}: no rows; a trace needs at least one change")
+        raise TraceError(f"{table.name}: no rows; a trace needs at least one change")
     elif weighted:
         raise TraceError(
-            f"{path}: no weights; give them in a column weight of {companion.name}, or leave out"
+            f"{table.name}: no weights; give them in a column weight of {companion}, or leave out"
             " --weighted"
         )
     else:
-        pages = _pages_of(sorted(names), times)
-    ids = {name: number for number, name in enumerate(pages.names)}
+        lives = _pages_of(names if path is None else sorted(names), times)
+    ids = {name: number for number, name in enumerate(lives.names)}
     unlisted = next((name for name in names if name not in ids), None)
     if unlisted is not None:
         row = int(np.flatnonzero(codes == names.index(unlisted))[0])
         raise table.complaint(
             row,
-            f"page {unlisted!r} has no birth: {companion.name} does not list it; add it there with"
+            f"page {unlisted!r} has no birth: {companion} does not list it; add it there with"
             " its first_seen, or drop its changes",
         )
     rows_page = np.array([ids[name] for name in names], np.int64)[codes]
-    _check_lives(table, rows_page, times, pages)
+    _check_lives(table, rows_page, times, lives)
     order = np.lexsort((times, rows_page))
-    offsets = np.searchsorted(rows_page[order], np.arange(len(pages.names) + 1))
+    offsets = np.searchsorted(rows_page[order], np.arange(len(lives.names) + 1))
     reverted = _read_reverts(table)
-    changes = Changes(
+    history = Changes(
         offsets,
         times[order],
-        pages.born,
-        pages.died,
+        lives.born,
+        lives.died,
         None if reverted is None else reverted[order],
     )
-    return Trace(pages.names, pages.sites, pages.kinds, pages.weights, changes, pages.end)
+    return Trace(lives.names, lives.sites, lives.kinds, lives.weights, history, lives.end)
 
 
 def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> None:
@@ -153,16 +163,17 @@ def _pages_of(names: list[str], times: Floats) -> _Pages:
     )
 
 
-def _read_pages(path: Path, times: Floats, weighted: bool) -> _Pages:
-    """The table of pages, in the order of their names; `times` are those of all changes."""
-    table = read_table(path, ("page", "first_seen", "died_at"))
+def _read_pages(table: Table, times: Floats, weighted: bool, *, by_name: bool) -> _Pages:
+    """The table of pages; `times` are those of all changes, `by_name` sorts the pages."""
     names = table.texts("page")
     if not names:
-        raise TraceError(f"{path}: no rows; list every page of the trace")
+        raise TraceError(f"{table.name}: no rows; list every page of the trace")
     order = sorted(range(len(names)), key=names.__getitem__)
     for one, other in pairwise(order):
         if names[one] == names[other]:
             raise table.complaint(other, f"page {names[other]!r} is listed before; drop a row")
+    if not by_name:
+        order = list(range(len(names)))
     born, died = table.times("first_seen"), table.times("died_at", empty=-1.0)
     for row in np.flatnonzero((died >= 0) & (died < born))[:1].tolist():
         raise table.complaint(
@@ -199,10 +210,10 @@ def _in_order(table: Table, column: str, order: list[int]) -> list[str]:
 def _read_weights(table: Table) -> Floats:
     """What a change of each page is worth, row by row."""
     if "weight" not in table:
-        raise TraceError(f"{table.path}: no column weight; add it, or leave out --weighted")
+        raise TraceError(f"{table.name}: no column weight; add it, or leave out --weighted")
     weights = table.numbers("weight")
     for row in np.flatnonzero(weights < 0)[:1].tolist():
         raise table.complaint(row, f"weight {weights[row]:g} is negative; give 0 or more")
     if not weights.any():
-        raise TraceError(f"{table.path}: every weight is 0; weigh at least one page above 0")
+        raise TraceError(f"{table.name}: every weight is 0; weigh at least one page above 0")
     return weights

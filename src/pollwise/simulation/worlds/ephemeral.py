@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from pollwise.errors import InputError
+from pollwise.numerics import two_or_more_steps
 from pollwise.objectives import discrete_index
 from pollwise.policies.base import Policy
 from pollwise.types import Item, Observation, Outcome, Page
@@ -266,7 +266,7 @@ def balanced_price(world: EphemeralWorld, budget: float) -> float:
     limits = np.array([source.inflow(world.epoch) for source in world.sources]) / (1 - retention)
     waits = np.arange(1.0, _LONGEST_WAIT + 1)[:, None]
     # The discrete index in the states u(1 - α^n)/(1 - α), without cancellation for long waits.
-    prices = limits / costs * special.betainc(2.0, waits, 1 - retention)
+    prices = limits / costs * two_or_more_steps(waits, 1 - retention)
     for price in np.unique(prices)[::-1]:
         first = 1.0 + (prices < price).sum(axis=0)
         spent = np.where(first > _LONGEST_WAIT, 0.0, costs / first).sum()

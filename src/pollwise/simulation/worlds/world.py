@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pollwise.types import Observation, Outcome, Page
 __all__ = ["Recorded", "World"]
 
 
+@runtime_checkable
 class World(Protocol):
     """Pages that change. The same seed gives the same history, whatever polls it."""
 

@@ -12,7 +12,7 @@ from pollwise.metrics import Polls
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.ephemeral import EphemeralIndex
 from pollwise.simulation.loop import simulate
-from pollwise.simulation.recorded.items import ItemReplay, ephemeral_figures
+from pollwise.simulation.recorded.items import ItemReplay, ItemTable, ephemeral_figures
 from pollwise.types import Budget, Item, Outcome
 
 TABLE = {
@@ -145,3 +145,27 @@ def test_tables_that_are_none(tmp_path):
 def test_a_half_life_that_is_none(tmp_path, half_life):
     with pytest.raises(InputError, match="half_life"):
         ItemReplay.read(written(tmp_path, TABLE), half_life)
+
+
+def test_sources_are_in_the_order_of_the_caller_and_those_of_files_by_name(tmp_path):
+    own = {"source": ["z", "a", "z", "m"], "item": ["1", "2", "3", "4"]}
+    table = TABLE | own | {"published_at": [0.0, 10.0, 20.0, 30.0], "gone_at": [99.0] * 4}
+    filed = ItemReplay.read(written(tmp_path, table), half_life=10.0)
+    names = ("source", "published_at", "first_seen", "gone_at", "weight")
+    items = ItemTable(*(np.array(table[name]) for name in names))
+    world = ItemReplay(items, half_life=10.0)
+    assert [page.url for page in filed.pages] == ["a", "m", "z"]
+    assert [page.url for page in world.pages] == ["z", "a", "m"]
+    found = [each.poll(ids, 45.0) for each, ids in ((filed, [2, 0, 1]), (world, [0, 1, 2]))]
+    assert [poll.items for poll in found[0]] == [poll.items for poll in found[1]]
+
+
+def test_tables_in_memory_and_paths_as_text(tmp_path):
+    filed = ItemReplay.read(str(written(tmp_path, TABLE)), half_life=10.0)
+    world = ItemReplay.read(TABLE, half_life=10.0)
+    assert [page.url for page in filed.pages] == ["a", "b"]
+    assert [page.url for page in world.pages] == ["b", "a"]
+    found = [each.poll(ids, 45.0) for each, ids in ((filed, [1, 0]), (world, [0, 1]))]
+    assert [poll.items for poll in found[0]] == [poll.items for poll in found[1]]
+    with pytest.raises(TraceError, match=r"^the table of items: no column item"):
+        ItemReplay.read({name: cells for name, cells in TABLE.items() if name != "item"}, 1.0)

@@ -383,3 +383,56 @@ def test_a_history_with_further_pages():
     assert (more.begin, more.end) == (1.0, 7.0)
     assert whole.joined_by({}).changes.offsets.tolist() == whole.changes.offsets.tolist()
     assert whole.joined_by({}).changes.offsets.dtype == np.int64
+
+
+class TestOrder:
+    """The ids of pages are in the order of the caller."""
+
+    def test_of_names(self):
+        world = Replay({"b": [2.0], "a": [1.0]}, {"c": (0.0, math.inf), "a": (0.0, math.inf)})
+        assert [page.url for page in world.pages] == ["b", "a", "c"]
+        assert world.changes.of_page(1).tolist() == [1.0]
+        assert world.changes.born.tolist() == [0.0, 0.0, 0.0]
+
+    def test_of_tables_in_memory(self):
+        changes = {"page": ["b", "a", "b"], "changed_at": [1.0, 2.0, 3.0]}
+        assert content(Replay.read(changes)).keys() == {"b", "a"}
+        assert [page.url for page in Replay.read(changes).pages] == ["b", "a"]
+        lives = {"page": ["c", "a", "b"], "first_seen": [0, 0, 0], "died_at": [None, 9, -1]}
+        world = Replay.read(changes, lives)
+        assert [page.url for page in world.pages] == ["c", "a", "b"]
+        assert world.changes.of_page(2).tolist() == [1.0, 3.0]
+
+    def test_of_files_by_name(self, write):
+        write("trace.pages.csv", "page,first_seen,died_at\nb,5,45\na,8,\n")
+        assert [page.url for page in Replay.read(write("trace.csv", TRACE)).pages] == ["a", "b"]
+
+
+class TestTimesInWords:
+    def test_of_changes_lives_and_the_end(self):
+        moment = datetime(1970, 1, 2, tzinfo=UTC)
+        world = Replay(
+            {"a": ["1970-01-02", moment.replace(day=3)], "b": np.array(["1970-01-04"], "M8[D]")},
+            {"b": (moment, math.inf)},
+            end=np.datetime64("1970-01-05"),
+        )
+        assert content(world)["a"] == ([86_400.0, 2 * 86_400.0], 86_400.0, math.inf)
+        assert content(world)["b"] == ([3 * 86_400.0], 86_400.0, math.inf)
+        assert world.end == 4 * 86_400.0
+        assert len(world.within("1970-01-02T12:00", "1970-01-03T12:00").changes.times) == 1
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"a": [1714564800000]}, r"changes of 'a'=1714564800000 .* divide milliseconds"),
+            ({"a": ["soon"]}, r"changes of 'a'='soon' must be a time"),
+            ({"a": 5.0}, r"changes of 'a'=5.0 must be a list of times"),
+            ([("a", 5.0)], r"must be times by the names of pages; for a table, Replay.read"),
+        ],
+    )
+    def test_what_is_no_time(self, changes, words):
+        with pytest.raises(InputError, match=words):
+            Replay(changes)
+
+    def test_paths_may_be_text(self, write):
+        assert Replay.read(str(write("trace.csv", TRACE))).end == 30.0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from pollwise.errors import TraceError
-from pollwise.simulation.recorded.tables import Table, read_table
+from pollwise.simulation.recorded.tables import Table, open_table, read_table
 
 
 def csv_table(folder: Path, text: str) -> Table:
@@ -96,3 +96,59 @@ def test_numbers_are_kept_to_the_last_digit(tmp_path_factory, numbers):
     written = csv_table(folder, "n\n" + "".join(f"{number!r}\n" for number in numbers))
     stored = parquet_table(folder, n=np.array(numbers, np.float64))
     assert written.numbers("n").tolist() == numbers == stored.numbers("n").tolist()
+
+
+class Frame:
+    """A table as pandas and polars have them: names, and columns that numpy can read."""
+
+    def __init__(self, **columns) -> None:
+        self.columns = list(columns)
+        self._columns = columns
+
+    def __getitem__(self, name: str):
+        return self._columns[name]
+
+
+@pytest.mark.parametrize("make", [Frame, dict, lambda **columns: pa.table(columns)])
+def test_tables_in_memory(make):
+    dates = np.array(["1970-01-02", "NaT"], "datetime64[ns]")
+    table = open_table(make(page=["b", "a"], t=dates, n=[1, 2]), ("page", "t"), "the table")
+    assert table.texts("page") == ["b", "a"]
+    assert table.times("t", empty=-1.0).tolist() == [86_400.0, -1.0]
+    assert table.numbers("n").tolist() == [1.0, 2.0]
+    assert len(table) == 2
+    with pytest.raises(TraceError, match=r"^the table, row 2: t is empty; fill it in"):
+        table.times("t")
+
+
+def test_cells_of_python_objects():
+    moment = datetime(1970, 1, 2, tzinfo=UTC)
+    cells = {"t": [moment, "1970-01-02", 86_400], "page": ["nan", 7, None]}
+    table = open_table(cells, (), "the table")
+    assert table.times("t").tolist() == [86_400.0] * 3
+    with pytest.raises(TraceError, match=r"^the table, row 3: page is empty"):
+        table.texts("page")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (5, "the table: int is no table; give the path of one, a DataFrame, or lists"),
+        (Frame, "the table: type is no table"),
+        ({"t": [1]}, "the table: no column page; it has t"),
+        ({"page": ["a"], "t": [1, 2]}, r"the table: its columns have \[1, 2\] rows"),
+    ],
+)
+def test_what_is_no_table(source, words):
+    with pytest.raises(TraceError, match=words):
+        open_table(source, ("page",), "the table")
+
+
+def test_times_that_are_no_seconds(tmp_path):
+    for table in (
+        csv_table(tmp_path, "t\n1714564800\n1714564800000\n"),
+        parquet_table(tmp_path, t=[1714564800, 1714564800000]),
+        open_table({"t": [1714564800, 1714564800000]}, (), "t"),
+    ):
+        with pytest.raises(TraceError, match=r"row 2: t 1714564800000 is too large .* by 1000"):
+            table.times("t")

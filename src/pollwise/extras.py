@@ -1,0 +1,37 @@
+"""The extras: libraries that only some jobs need, and how to install one that is missing."""
+
+import os
+import sys
+from importlib.util import find_spec
+
+from pollwise.errors import InputError
+
+__all__ = ["require_extra"]
+
+_LIBRARIES = {
+    "parquet": ("pyarrow",),
+    "plots": ("matplotlib",),
+    "serve": ("starlette", "uvicorn"),
+    "warc": ("warcio",),
+}
+"""The modules of each extra in pyproject.toml."""
+
+
+def require_extra(extra: str, purpose: str, otherwise: str = "") -> None:
+    """`InputError` unless all libraries of the `extra` are installed.
+
+    `purpose`: what needs them; `otherwise`: what the user can do instead (empty: nothing).
+    """
+    missing = [name for name in _LIBRARIES[extra] if find_spec(name) is None]
+    if missing:
+        alternative = f", or {otherwise}" if otherwise else ""
+        raise InputError(
+            f"{purpose} needs {' and '.join(missing)}: install it with"
+            f" `{_python()} -m pip install 'pollwise[{extra}]'`{alternative}"
+        )
+
+
+def _python() -> str:
+    """This interpreter as a person here would call it: pip has to install for this one."""
+    below = os.path.relpath(sys.executable)
+    return sys.executable if below.startswith(os.pardir) else below

@@ -1,0 +1,36 @@
+"""What a policy learned, with a head of plain values, packed into bytes and out of them again."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from pollwise.types import StateDict
+
+__all__ = ["pack", "unpack"]
+
+_HEAD = "head"
+_LEARNED = "="
+"""Before the names of learned arrays, to tell them from the head."""
+
+
+def pack(head: object, learned: StateDict) -> bytes:
+    """A file of numpy (npz); `head` is anything that JSON can write.
+
+    >>> unpack(pack({"pages": 2}, {"page_ids": np.array([0, 1])}))
+    ({'pages': 2}, {'page_ids': array([0, 1])})
+    """
+    arrays: dict[str, Any] = {f"{_LEARNED}{name}": array for name, array in learned.items()}
+    arrays[_HEAD] = np.array(json.dumps(head))
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def unpack(data: bytes) -> tuple[Any, StateDict]:
+    """What `pack` packed; errors of many kinds for anything else."""
+    with np.load(io.BytesIO(data)) as arrays:
+        head = json.loads(str(arrays[_HEAD]))
+        named = [name for name in arrays.files if name.startswith(_LEARNED)]
+        return head, {name.removeprefix(_LEARNED): arrays[name] for name in named}

@@ -1,0 +1,91 @@
+"""The table of replays in docs/figures.md is made of the numbers of docs/results.json."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "figures.md").read_text(encoding="utf-8")
+REPLAYED = PAGE.partition("## Real pages, replayed")[2].partition("\n## ")[0]
+RUNS = json.loads((DOCS / "results.json").read_text(encoding="utf-8"))
+
+COLUMNS = (("freshness", "freshness", 4, 1), ("delay", "delay_days", 2, -1),
+           ("detection", "captured", 4, 1))  # fmt: skip
+"""Objective, figure, digits, and whether more is better (1) or less (-1)."""
+Row = dict[str, Any]
+
+
+def is_peer(row: Row) -> bool:
+    known = ("bayes-index", "whittle", "optimal", "lambdacrawl-known")
+    return row["policy"] not in known and not row["policy"].endswith("one scale")
+
+
+def of(run: Row, policy: str, objective: str) -> Row:
+    return next(
+        row for row in run["rows"] if (row["policy"], row["objective"]) == (policy, objective)
+    )
+
+
+def cells(run: Row) -> list[str]:
+    made = [run["corpus"], run["budget"].removesuffix("/day/page")]
+    for objective, figure, digits, sign in COLUMNS:
+        peers = [row for row in run["rows"] if is_peer(row)]
+        best = max(peers, key=lambda row: sign * row[figure])
+        own, told = (of(run, name, objective) for name in ("bayes-index", "whittle"))
+        shown = [f"{row[figure]:.{digits}f}" for row in (own, best, told)]
+        made += [shown[0], f"{shown[1]} {best['policy']}", shown[2]]
+    return made
+
+
+def test_the_table_is_that_of_all_runs():
+    rows = [line.strip("| ").split(" | ") for line in REPLAYED.splitlines() if line[:2] == "| "]
+    assert rows[1:] == [cells(run) for run in RUNS]
+
+
+def test_what_is_counted_is_so():
+    text = " ".join(REPLAYED.split())
+    counted = re.search(
+        r"in (\d+) of (\d+) rows for freshness, in (\d+) for delay and in (\d+) for changes", text
+    )
+    assert counted is not None
+    made = [cells(run) for run in RUNS]
+    won = [
+        sum(sign * float(row[at]) >= sign * float(row[at + 1].split()[0]) for row in made)
+        for at, (*_, sign) in zip((2, 5, 8), COLUMNS, strict=True)
+    ]
+    assert [int(each) for each in counted.groups()] == [won[0], len(made), *won[1:]]
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    told = re.search(
+        r"On (\d+) replays .* (\d+) times for freshness, (\d+) times for delay and (\d+) times",
+        readme,
+    )
+    assert told is not None
+    assert [int(each) for each in told.groups()] == [len(made), *won]
+
+
+def test_every_peer_is_named():
+    named = REPLAYED.partition("*best peer*")[2].partition(";")[0]
+    peers = {row["policy"] for run in RUNS for row in run["rows"] if is_peer(row)}
+    assert {peer for peer in peers if not re.search(rf"\b{peer}\b", named)} == set()
+
+
+def test_the_table_of_the_readme_is_that_of_the_demonstration():
+    """Schedules, changes seen (of all pages; without the fast one), delay and freshness."""
+    told = (DOCS / "demo.md").read_text(encoding="utf-8")
+    schedules = re.findall(
+        r"^\| ([^|]+?) \| (\d+ %) \| ([\d.]+) days \| ([\d.]+) \| × [\d.]+ \|$", told, re.M
+    )
+    half = len(schedules) // 2
+    assert half > 3
+    rows = {
+        (name, seen, without[1], delay, freshness)
+        for (name, seen, delay, freshness), without in zip(
+            schedules[:half], schedules[half:], strict=True
+        )
+    }
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    shown = [line.strip("| ").split(" | ") for line in readme.splitlines() if line[:2] == "| "]
+    assert {
+        ("learned" if n == "learned, the default" else n, *rest) for n, *rest in shown[1:]
+    } == rows

@@ -1,0 +1,72 @@
+"""What is shipped beside the code says the same as the code, and can be read by those it is for."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pollwise.version import __version__
+
+ROOT = Path(__file__).parents[2]
+PACKAGING = ROOT / "packaging"
+
+
+def test_the_citation_and_the_changes_are_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[?([\d.]+|Unreleased)", changes, re.MULTILINE)
+    assert __version__ in versions[:2]
+
+
+def pinned(name: str) -> dict[str, str]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    return {line: line.partition("==")[0] for line in lines if "==" in line and line[0] != "#"}
+
+
+def test_the_base_has_the_versions_of_the_tests_and_nothing_of_the_extras() -> None:
+    base = pinned("requirements-base.lock")
+    assert base.keys() <= pinned("requirements.lock").keys()
+    assert {"numpy", "numba", "aiohttp"} <= set(base.values())
+    assert not {"scipy", "pandas", "matplotlib", "pyarrow", "starlette"} & set(base.values())
+
+
+def test_systemd_reads_the_unit(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd here")
+    unit = tmp_path / "pollwise.service"
+    text = (PACKAGING / "pollwise.service").read_text(encoding="utf-8")
+    # The manual page is that of an installation.
+    unit.write_text(text.replace("Documentation=man:pollwise(1)\n", ""), encoding="utf-8")
+    answer = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_the_image_is_made_of_what_is_there() -> None:
+    text = (PACKAGING / "Containerfile").read_text(encoding="utf-8")
+    lines = re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE)
+    copied = [name for words in lines for name in words.split()[:-1]]
+    assert copied
+    for name in copied:
+        assert (ROOT / name).exists()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in re.findall(r"'\.\[(.+)\]'", text):
+        assert set(extra.split(",")) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="there is no man here")
+def test_man_shows_the_manual_page_without_a_warning() -> None:
+    answer = subprocess.run(
+        ["man", "--warnings", "-l", str(PACKAGING / "pollwise.1")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "POLLWISE(1)" in answer.stdout
+    assert "--budget" in answer.stdout

@@ -1,0 +1,27 @@
+"""What was learned, packed with a head of plain values."""
+
+import io
+
+import numpy as np
+
+from pollwise.scheduler.packing import pack, unpack
+
+
+def test_what_was_packed_comes_out():
+    learned = {
+        "page_ids": np.array([3, 1]),
+        "page.rate": np.array([[0.5, np.nan], [1.0, 2.0]], np.float32),
+        "head": np.array([True]),
+        "shared": np.zeros((0, 4)),
+    }
+    head, arrays = unpack(pack({"pages": [[0, "é", None]]}, learned))
+    assert head == {"pages": [[0, "é", None]]}
+    assert arrays.keys() == learned.keys()
+    for name, array in learned.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_it_is_a_file_of_numpy_without_objects():
+    with np.load(io.BytesIO(pack([1], {"a": np.ones(2)})), allow_pickle=False) as arrays:
+        assert str(arrays["head"]) == "[1]"

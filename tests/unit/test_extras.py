@@ -1,0 +1,66 @@
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pollwise import extras
+from pollwise.errors import InputError
+from pollwise.extras import require_extra
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_what_is_missing_and_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", "/elsewhere/bin/python")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as error:
+        require_extra("serve", "to answer over HTTP")
+    assert str(error.value) == (
+        "to answer over HTTP needs starlette and uvicorn: install it with"
+        " `/elsewhere/bin/python -m pip install 'pollwise[serve]'`"
+    )
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_an_interpreter_of_this_folder_is_named_as_one_types_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv" / "bin" / "python"))
+    monkeypatch.chdir(tmp_path)
+    command = os.path.join(".venv", "bin", "python") + " -m pip install 'pollwise[warc]'"
+    with pytest.raises(InputError, match=r"or choose jsonl$") as error:
+        require_extra("warc", "the format warc", "choose jsonl")
+    assert f"`{command}`" in str(error.value)
+
+
+@pytest.mark.parametrize("extra", extras._LIBRARIES)
+def test_the_extra_has_its_libraries(extra):
+    wanted = PROJECT["optional-dependencies"][extra]
+    for library in extras._LIBRARIES[extra]:
+        assert any(requirement.startswith(library) for requirement in wanted)
+        assert find_spec(library) is not None  # so the tests run with it
+    require_extra(extra, "this")
+
+
+def test_commands_load_no_library_of_an_extra():
+    libraries = [name for names in extras._LIBRARIES.values() for name in names]
+    program = (
+        "import sys; from pollwise.cli import app;"
+        "import pollwise.live.watching, pollwise.live.collecting, pollwise.insight.forecaster,"
+        " pollwise.simulation.loop, pollwise.simulation.recorded.replay, pollwise.knapsack,"
+        " pollwise.experiments;"
+        f"print([name for name in {[*libraries, 'pandas']} if name in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert answer.stdout == "[]\n"
