@@ -1,5 +1,6 @@
 """The demonstration, of a few pages: real HTTP, stores and processes, in virtual time."""
 
+import json
 import multiprocessing
 import signal
 import subprocess
@@ -12,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pollwise import cli
 from pollwise.errors import PollwiseError
 from pollwise.experiments.demonstration import Demonstration, demonstrate
+from pollwise.insight.documents import document
 from pollwise.live.demo import Watcher, run_demo
 from pollwise.testing.timelapse import Revision, TimeLapse
 
@@ -173,3 +176,31 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(temporary, monkeypa
     monkeypatch.setattr(tempfile, "TemporaryDirectory", Gone)
     with pytest.raises(PollwiseError, match=r"gone"):
         run_demo(small(), lambda watchers: None)
+
+
+def test_the_command_prints_a_document_and_draws_the_year(watched, monkeypatch, capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "year.png"
+    monkeypatch.setattr(TimeLapse, "bundled", small)
+    monkeypatch.setattr("sys.argv", ["pollwise", "demo", "--json", "--plot", str(plot)])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert end.value.code == 0
+    demonstration, _ = watched
+    assert json.loads(out) == document(demonstration)
+    assert err.startswith("getting ready")
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("plot", ["none/year.png", "year.pdf"])
+def test_a_picture_that_cannot_be_drawn_is_told_first(monkeypatch, capsys, tmp_path, plot):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["pollwise", "demo", "--plot", plot])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (2, "")
+    assert plot in err
+    assert err.count("\n") == 1

@@ -50,7 +50,9 @@ def demo(
     if not is_compiled("demo"):
         ready = "getting ready: the first run compiles, which takes about two minutes"
     with DemoDisplay(timelapse, ready) as display:
-        demonstration, watchers = demonstrate(timelapse, display.show, seconds=seconds)
+        demonstration, watchers = demonstrate(
+            timelapse, display.show, report=display.say, seconds=seconds
+        )
     note_compiled("demo")
     if plot is not None:
         draw_year(plot, timelapse, demonstration, watchers, NAMES)
@@ -209,7 +211,7 @@ def reproduce(
         bool, typer.Option("--all", help="Run all; write one page and the figures.")
     ] = False,
     trials: Annotated[
-        int | None, typer.Option(min=5, help="Trials to average over (default: see the list).")
+        int | None, typer.Option(min=1, help="Trials to average over (default: see the list).")
     ] = None,
     figures: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path(),
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Only the numbers.")] = False,

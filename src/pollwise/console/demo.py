@@ -48,10 +48,17 @@ class DemoDisplay(Display):
         self._shown = _spread(list(map(len, changes)))
         self._changes = {page: changes[page] for page in self._shown}
         self._getting_ready = getting_ready
+        self._after = ""
         self._watchers: Mapping[str, Watcher] = {}
         super().__init__()
         if not self._console.is_terminal:
             self._console.print(getting_ready)
+
+    def say(self, text: str) -> None:
+        """Show what is done after the year."""
+        self._after = text
+        if not self._console.is_terminal:
+            self._console.print(text)
 
     def show(self, watchers: Mapping[str, Watcher]) -> None:
         """Show how far the watchers are."""
@@ -68,7 +75,8 @@ class DemoDisplay(Display):
             return Text(self._getting_ready)
         sites = len({site_of(name) for name in self._names})
         table = Table(
-            title=f"{self._date}: {len(self._names)} real pages of {sites} sites, over HTTP",
+            title=self._after
+            or f"{self._date}: {len(self._names)} real pages of {sites} sites, over HTTP",
             box=None,
             padding=(0, 2, 0, 0),
         )

@@ -93,10 +93,15 @@ def demonstrate(
     timelapse: TimeLapse,
     on_progress: Callable[[Mapping[str, Watcher]], None],
     *,
+    report: Callable[[str], None] = lambda text: None,
     seconds: float | None = None,
 ) -> tuple[Demonstration, list[Watcher]]:
-    """Watch the time-lapse, simulate the other schedules, and compare; see `run_demo`."""
+    """Watch the time-lapse, simulate the other schedules, and compare.
+
+    `report` is told when the watchers are done; the others: see `run_demo`.
+    """
     watchers = run_demo(timelapse, on_progress, seconds=seconds)
+    report("the year is over: simulating other schedules on the same changes")
     scores = _Scores(history_of(timelapse).with_copies())
     aim = WatchSettings().objective
     watched = [scores.watched(each, aim) for each in watchers]

@@ -75,6 +75,15 @@ def test_the_year_fits_a_terminal(terminal, timelapse, watchers):
     assert "0 in 0 polls" in terminal.plain
 
 
+def test_what_is_done_after_the_year_is_shown(terminal, timelapse, watchers):
+    with terminal.in_use():
+        display = DemoDisplay(timelapse, "")
+        display.show(watchers)
+        display.say("the year is over: simulating")
+        display._console.print(display._picture())
+    assert "the year is over: simulating" in terminal.plain.splitlines()[0]
+
+
 def test_a_part_of_the_year_tells_what_became_of_its_changes(terminal, timelapse, watchers):
     with terminal.in_use():
         cells = DemoDisplay(timelapse, "")._cells(watchers["bayes-index"])
@@ -88,9 +97,11 @@ def test_without_a_terminal_there_are_plain_lines(capsys, timelapse, watchers, m
     monkeypatch.setattr(DemoDisplay, "line_interval", 0.0)
     with DemoDisplay(timelapse, "getting ready") as display:
         display.show(watchers)
+        display.say("the year is over")
     assert capsys.readouterr().err.splitlines() == [
         "getting ready",
         "1970-01-13: learned 2 changes in 4 polls, every page alike 0 changes in 0 polls",
+        "the year is over",
     ]
 
 
