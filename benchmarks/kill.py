@@ -56,28 +56,37 @@ def main() -> int:
         log = Log.read(log_file)
         with closing(sqlite3.connect(place / "watch.db")) as connection:
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    lost = sum(lost_at_each(log, urls, asked.hosts, killed_at, kept))
+    ages = [age for each in lost_at_each(log, urls, asked.hosts, killed_at, kept) for age in each]
+    lost = sum(age > GRACE for age in ages)
     impolite = early(log, CRAWL_DELAY)
     answered = int((log.page >= 0).sum())
+    oldest = max(ages, default=0.0)
     print(
-        f"{asked.kills} kills, {answered:,d} answers, {lost} lost that were given {GRACE} s before"
-        f" a kill, {impolite} requests too early, database {'whole' if whole else 'damaged'}"
+        f"{asked.kills} kills, {answered:,d} answers, {len(ages)} of them lost, {lost} that were"
+        f" given {GRACE} s before a kill (the oldest {oldest:.2f} s), {impolite} requests too early,"
+        f" database {'whole' if whole else 'damaged'}"
     )
     return int(lost > 0 or impolite > 0 or not whole)
 
 
 def lost_at_each(
     log: Log, urls: list[str], hosts: int, killed_at: list[float], kept: list[dict[str, int]]
-) -> list[int]:
-    """How many answers of each life of the watch are missing, page by page."""
+) -> list[list[float]]:
+    """Of each life of the watch, how many seconds before its end the answers that are missing were
+    given: of each page the latest ones."""
     lost = []
     begin, before = 0.0, dict.fromkeys(urls, 0)
     for end, after in zip(killed_at, kept, strict=True):
         # What was under way at a kill may be answered after it; a new watch asks after a second.
-        own = (log.page >= 0) & (log.begun_at >= begin + 1.0) & (log.ended_at < end - GRACE)
-        answers = np.bincount(log.page[own] * hosts + log.host[own], minlength=len(urls))
-        polls = np.array([after.get(url, 0) - before[url] for url in urls])
-        lost.append(int(np.maximum(answers - polls, 0).sum()))
+        own = (log.page >= 0) & (log.begun_at >= begin + 1.0) & (log.ended_at < end)
+        ages: list[float] = []
+        for number, url in enumerate(urls):
+            answered = np.sort(
+                log.ended_at[own & (log.page == number // hosts) & (log.host == number % hosts)]
+            )
+            polls = after.get(url, 0) - before[url]
+            ages += (end - answered[polls:]).tolist()
+        lost.append(ages)
         begin, before = end, {url: after.get(url, 0) for url in urls}
     return lost
 
