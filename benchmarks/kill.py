@@ -63,7 +63,7 @@ def main() -> int:
     oldest = max(ages, default=0.0)
     print(
         f"{asked.kills} kills, {answered:,d} answers, {len(ages)} of them lost, {lost} that were"
-        f" given {GRACE} s before a kill (the oldest {oldest:.2f} s), {impolite} requests too early,"
+        f" given {GRACE} s before a kill (the oldest {oldest:.2f} s), {impolite} too early,"
         f" database {'whole' if whole else 'damaged'}"
     )
     return int(lost > 0 or impolite > 0 or not whole)
