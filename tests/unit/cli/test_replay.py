@@ -254,6 +254,14 @@ def test_past_checks_are_told_in_a_sentence(run, past):
     assert " times sooner. When pages changed between two checks is not known" in words
 
 
+def test_a_few_past_checks_tell_too_little(run):
+    rows = ["a,0,0", "a,86400,1", "a,172800,0", "b,0,0", "b,86400,0", "b,200000,1"]
+    Path("checks.csv").write_text("\n".join(["page,checked_at,changed", *rows]))
+    status, out, err = run("checks.csv")
+    assert (status, out) == (2, "")
+    assert "too few changes to be compared with another schedule: give more checks" in err
+
+
 @pytest.mark.parametrize(
     "words",
     [["--budget", "5/day"], ["--weighted"], ["--objective", "delay", "--objective", "age"]],

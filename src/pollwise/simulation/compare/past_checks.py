@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pollwise.errors import InputError
 from pollwise.metrics import TALLIED, Polls, ratios, tally
 from pollwise.objectives import Objective
 from pollwise.policies.catalogue import PolicyChoice, Setting
@@ -11,7 +12,7 @@ from pollwise.simulation.compare.figures import Figures, Report
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.recorded.past_checks import PastChecks
 from pollwise.simulation.recorded.replay import Replay
-from pollwise.simulation.scores.summary import mean_of
+from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.types import Budget
 
 __all__ = ["OWN", "compare_to_checks"]
@@ -35,7 +36,8 @@ def compare_to_checks(
     Figures are means over 20 histories that fit the checks (see `PastChecks`), with their standard
     errors under `stderr`: `captured`, `freshness` and `delay_days`, and for policies
     `seen_more` (the changes seen over those that the checks saw, less 1) and `sooner` (the mean
-    delay of the checks over that of the policy).
+    delay of the checks over that of the policy), both of the means. `InputError` if the checks say
+    too little for that.
     """
     histories = checks.histories(_HISTORIES, np.random.default_rng(_SEED))
     own = [_figures(history, checks.polls) for history in histories]
@@ -45,16 +47,26 @@ def compare_to_checks(
         made = [
             _figures(each, _polls(choice, each, len(checks.polls), objective)) for each in histories
         ]
-        compared = [
-            {
-                **theirs,
-                "seen_more": theirs["captured"] / ours["captured"] - 1,
-                "sooner": ours["delay_days"] / theirs["delay_days"],
-            }
-            for theirs, ours in zip(made, own, strict=True)
-        ]
-        results.append(_entry(choice.text, compared))
+        more = _ratio([each["captured"] for each in made], [each["captured"] for each in own])
+        sooner = _ratio([each["delay_days"] for each in own], [each["delay_days"] for each in made])
+        entry = _entry(choice.text, made)
+        stderr = {**entry["stderr"], "seen_more": more.stderr, "sooner": sooner.stderr}
+        results.append(
+            {**entry, "seen_more": more.value - 1, "sooner": sooner.value, "stderr": stderr}
+        )
     return results
+
+
+def _ratio(above: Sequence[float], below: Sequence[float]) -> Mean:
+    """The ratio of two means over the same histories, and its standard error to the first order."""
+    whole = float(np.mean(below))
+    if not whole > 0:
+        raise InputError(
+            "the checks saw too few changes to be compared with another schedule: give more checks"
+        )
+    ratio = float(np.mean(above)) / whole
+    off = mean_of([(a - ratio * b) / whole for a, b in zip(above, below, strict=True)])
+    return Mean(ratio, off.stderr)
 
 
 def _polls(choice: PolicyChoice, world: Replay, count: int, objective: Objective) -> Polls:
