@@ -5,7 +5,9 @@ standard library fetches; with the package requests it would be `requests.get(ur
 """
 
 import hashlib
+import http.client
 import shelve
+import signal
 import sys
 import time
 import urllib.error
@@ -33,7 +35,7 @@ def watch(schedule, copies):
             is_gone = error.code in (404, 410)
             wait = error.headers["Retry-After"]
             schedule.record(url, failed=not is_gone, gone=is_gone, retry_after=wait)
-        except OSError:
+        except (OSError, http.client.HTTPException):
             schedule.record(url, failed=True)
         else:
             changed = url in copies and copies[url] != copy
@@ -46,9 +48,11 @@ if __name__ == "__main__":
     file = Path(sys.argv[1])
     schedule = pollwise.Schedule.load(file) if file.exists() else pollwise.Schedule("2/second")
     schedule.add(sys.argv[2:])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     with shelve.open(f"{file}.copies") as copies:
         try:
             watch(schedule, copies)
         except KeyboardInterrupt:
-            schedule.save(file)
             print("stopped")
+        finally:
+            schedule.save(file)

@@ -61,7 +61,8 @@ class Schedule:
     with options, or a policy without pages. `objective` is what a poll is worth, or its name (None:
     freshness); a policy that is given as an object has its own. Pages of one host are polled one at
     a time, with `crawl_delay` seconds in between. A poll that is not recorded within `lease`
-    seconds counts as failed. `seed` is for policies that draw random numbers.
+    seconds counts as failed. `seed` is for policies that draw random numbers. A policy that is
+    named is made for so many `pages`, which some need to know; None: for those of the first `add`.
 
     `now` is the time of a call: UTC seconds, or what else `pollwise.times` understands; None: that
     of this machine, which is not set back while the schedule is in use. With times given, the same
@@ -79,6 +80,7 @@ class Schedule:
         crawl_delay: float = 1.0,
         lease: float = 300.0,
         seed: int = 0,
+        pages: int | None = None,
     ) -> None:
         self._budget_text = budget
         self._budget = parse_budget(budget)
@@ -96,6 +98,9 @@ class Schedule:
         require("Schedule: crawl_delay", crawl_delay, fits, "a number of seconds, at least 0")
         require_positive("Schedule", "lease", lease)
         require_whole("Schedule", "seed", seed, least=0)
+        if pages is not None:
+            require_whole("Schedule", "pages", pages, least=1)
+        self._made_for = pages
         self._seed = seed
         self._crawl_delay = crawl_delay
         self._lease = lease
@@ -108,14 +113,17 @@ class Schedule:
         self._ask_at = math.inf
         self._latest = -math.inf
         # The clock of the machine is read once: it may be set back, which would stop all polls.
-        self._monotonic_begin = time.time() - time.monotonic()
+        self._begin = time.time() - _seconds()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._pages)
 
-    def __contains__(self, url: str) -> bool:
-        return canonical(url) in self._ids
+    def __contains__(self, url: object) -> bool:
+        try:
+            return _key("in", url) in self._ids
+        except InputError:
+            return False
 
     def __repr__(self) -> str:
         return f"<Schedule: {len(self)} pages, {self._budget_text}>"
@@ -127,9 +135,9 @@ class Schedule:
 
     @budget.setter
     def budget(self, budget: str) -> None:
-        self._budget = parse_budget(budget)
-        self._budget_text = budget
+        parsed = parse_budget(budget)
         with self._lock:
+            self._budget, self._budget_text = parsed, budget
             self._share_out()
 
     def add(
@@ -175,6 +183,9 @@ class Schedule:
                 self._tell(self._scheduler, at, Added(at, tuple(pages)))
                 self._next_id += len(pages)
                 self._take(pages)
+                for key, _ in new:
+                    # A poll from before the page was removed tells of it now.
+                    self._handed_out.pop(key, None)
 
     def remove(self, urls: str | Iterable[str], *, now: Moment | None = None) -> None:
         """Forget a URL or several, and what was learned of them; unknown ones are ignored."""
@@ -312,7 +323,7 @@ class Schedule:
         schedule._next_id = head["next_id"]
         pages = [Page(*row) for row in head["pages"]]
         if head["scheduler"] is not None:
-            schedule._scheduler = schedule._make_scheduler(len(pages))
+            schedule._scheduler = schedule._make_scheduler(head["made_for"])
             try:
                 schedule._scheduler.restore(pages, head["scheduler"])
                 schedule._scheduler.policy.load_state_dict(not_after(learned, schedule._at(now)))
@@ -322,13 +333,14 @@ class Schedule:
         return schedule
 
     def _make_scheduler(self, pages: int) -> Scheduler:
-        """A new one, for about so many pages."""
+        """A new one, for about so many pages unless the caller said for how many."""
         policy = self._policy
+        self._made_for = pages = self._made_for or pages
         if isinstance(policy, str):
             choice = WATCHING.choose(policy)
             rate = self._budget.total(pages)
             setting = Setting(self._objective, budget=rate, pages=pages, seed=self._seed)
-            if choice.name == WATCHING.default:  # some others take two pages only
+            if choice.name == WATCHING.default:  # the bandits take no third page
                 for _ in rehearsal(choice.make(setting)):
                     pass
             policy = choice.make(setting)
@@ -343,7 +355,7 @@ class Schedule:
 
     def _at(self, now: Moment | None) -> float:
         """The time of a call, which never goes back."""
-        told = self._monotonic_begin + time.monotonic() if now is None else time_of("now", now)
+        told = self._begin + _seconds() if now is None else time_of("now", now)
         self._latest = max(self._latest, told)
         return self._latest
 
@@ -379,10 +391,16 @@ class Schedule:
             "seed": self._seed,
             "crawl_delay": self._crawl_delay,
             "lease": self._lease,
+            "made_for": self._made_for,
             "next_id": self._next_id,
             "pages": [astuple(page) for page in self._pages.values()],
             "scheduler": None if self._scheduler is None else self._scheduler.state(),
         }
+
+
+def _seconds() -> float:
+    """Seconds since any moment; also while the machine sleeps, where the system counts them."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _key(call: str, url: object) -> str:
@@ -401,6 +419,8 @@ def _outcome(changed: bool | None, failed: bool, gone: bool) -> Outcome:
     require(
         "record: changed", changed, isinstance(changed, bool | np.bool_ | None), "True or False"
     )
+    for name, value in (("failed", failed), ("gone", gone)):
+        require(f"record: {name}", value, isinstance(value, bool), "True or False")
     told = {
         Outcome.CHANGED: changed is not None and bool(changed),
         Outcome.UNCHANGED: changed is not None and not changed,

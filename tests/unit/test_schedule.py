@@ -478,3 +478,54 @@ class TestFile:
         plain().save(tmp_path / "schedule")
         first, _, body = (tmp_path / "schedule").read_bytes().partition(b"\n")
         assert first == b"pollwise schedule 1 %08x" % zlib.crc32(body)
+
+
+def test_pages_that_the_policy_refuses_leave_all_as_it_was():
+    schedule = Schedule("1/second", policy="ts", crawl_delay=0.0)
+    schedule.add(["http://a.example/", "http://b.example/"], now=0.0)
+    with pytest.raises(InputError):
+        schedule.add("http://c.example/", now=1.0)
+    assert len(schedule) == 2
+    schedule.remove("http://a.example/", now=2.0)
+    schedule.add("http://d.example/", now=3.0)
+    given = set()
+    for second in range(10, 200):
+        url = schedule.next(now=float(second))
+        if url is not None:
+            given.add(url)
+            schedule.record(url, changed=second % 2 == 0, now=float(second))
+    assert given == {"http://b.example/", "http://d.example/"}
+
+
+def test_a_policy_is_made_for_the_pages_that_were_told(tmp_path):
+    urls = [f"http://h{n}.example/" for n in range(150)]
+    schedule = Schedule("100/hour", policy="gpoks", pages=150)
+    for url in urls:
+        schedule.add(url, now=0.0)
+    assert len(schedule) == 150
+    schedule.save(tmp_path / "kept")
+    assert len(Schedule.load(tmp_path / "kept", now=1.0)) == 150
+
+
+@pytest.mark.parametrize("other", ["x", "", None, 3, "ftp://a.example/"])
+def test_what_is_no_url_is_not_in_it(other):
+    assert other not in Schedule("1/second")
+
+
+def test_a_poll_from_before_a_page_was_removed_tells_of_the_page_added_again():
+    schedule = Schedule("1/second", crawl_delay=0.0, lease=10.0)
+    schedule.add("http://a.example/", now=0.0)
+    assert schedule.next(now=0.0) == "http://a.example/"
+    schedule.remove("http://a.example/", now=1.0)
+    schedule.add("http://a.example/", now=2.0)
+    schedule.record("http://a.example/", changed=True, now=3.0)
+    # The first copy is known, so the next poll tells of a change.
+    schedule.record("http://a.example/", changed=True, now=1000.0)
+    assert schedule.estimate("http://a.example/", now=1000.0).polls == 1
+
+
+def test_an_outcome_is_true_or_false():
+    schedule = Schedule("1/second")
+    schedule.add("http://a.example/", now=0.0)
+    with pytest.raises(InputError, match="record: failed='no' must be True or False"):
+        schedule.record("http://a.example/", failed="no", now=1.0)

@@ -338,12 +338,16 @@ class Scheduler:
                 require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
-        for page in list(new.values()):
+        first = set()
+        if self._first_copies is not None:
+            first = {page.id for page in new.values() if self._is_never_polled(page)}
+        # The policy comes first, as it may refuse them.
+        self.policy.add([page for page in new.values() if page.id not in first])
+        for page in new.values():
             self._pages[page.id] = _Terms(page.scope, page.cost)
             self._bounds.add(page, self._now)
-            if self._first_copies is not None and self._is_never_polled(page):
-                self._first_copies.add(new.pop(page.id))
-        self.policy.add(list(new.values()))
+            if self._first_copies is not None and page.id in first:
+                self._first_copies.add(page)
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
