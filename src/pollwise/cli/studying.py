@@ -1,5 +1,6 @@
 """The commands that run policies on recorded pages, and published experiments."""
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,8 +35,9 @@ def demo(
 ) -> None:
     """Watch a year of real pages, offline: a learned schedule beside the usual one.
 
-    The time is virtual: the figures are the same on every machine.
+    The time is virtual: the figures do not depend on how fast or busy the machine is.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: nothing is left
     from pollwise.checks import require_drawable
     from pollwise.console.charts.year import draw_year
     from pollwise.console.demo import NAMES, DemoDisplay, print_demo

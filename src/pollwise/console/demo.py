@@ -65,18 +65,12 @@ class DemoDisplay(Display):
         self._watchers = watchers
         self._tell_at_times()
 
-    @property
-    def _date(self) -> str:
-        now = min(watcher.now for watcher in self._watchers.values())
-        return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-
     def _picture(self) -> Table | Text | Group:
         if not self._watchers:
             return Text(self._getting_ready)
         sites = len({site_of(name) for name in self._names})
         table = Table(
-            title=self._after
-            or f"{self._date}: {len(self._names)} real pages of {sites} sites, over HTTP",
+            title=self._after or f"{len(self._names)} real pages of {sites} sites, over HTTP",
             box=None,
             padding=(0, 2, 0, 0),
         )
@@ -84,12 +78,12 @@ class DemoDisplay(Display):
         rows: dict[int, list[str | Text]] = {
             page: [short(self._names[page], 20)] for page in self._shown
         }
-        footer = [Text("changes found")]
+        footer = [Text("changes in polls")]
         for watcher in self._watchers.values():
             table.add_column(NAMES[watcher.policy, "freshness"], width=_COLUMNS, no_wrap=True)
             for page, cells in self._cells(watcher).items():
                 rows[page].append(cells)
-            footer.append(Text(f"{watcher.found:,d} in {len(watcher.polls):,d} polls"))
+            footer.append(Text(_found(watcher, "{day}: {found:,d} in {polls:,d}")))
         for row in rows.values():
             table.add_row(*row)
         table.add_section()
@@ -112,12 +106,19 @@ class DemoDisplay(Display):
         }
 
     def _line(self) -> str:
-        found = ", ".join(
-            f"{NAMES[watcher.policy, 'freshness']} {watcher.found:,d} changes in"
-            f" {len(watcher.polls):,d} polls"
+        return ", ".join(
+            f"{NAMES[watcher.policy, 'freshness']}"
+            f" {_found(watcher, 'until {day}: {found:,d} changes in {polls:,d} polls')}"
             for watcher in self._watchers.values()
         )
-        return f"{self._date}: {found}"
+
+
+def _found(watcher: Watcher, form: str) -> str:
+    """What a watcher has found so far, in this form."""
+    if not watcher.polls:
+        return "gets ready"
+    day = datetime.fromtimestamp(watcher.now, UTC).strftime("%Y-%m-%d")
+    return form.format(day=day, found=watcher.found, polls=len(watcher.polls))
 
 
 def _spread(changes: Sequence[int]) -> list[int]:

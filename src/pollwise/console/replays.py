@@ -61,17 +61,26 @@ def print_past_checks(results: Sequence[Figures]) -> None:
     console = stdout()
     console.print(table)
     for result in results[1:]:
-        seen = result["seen_more"]
-        sooner = result["sooner"]
         console.print(
-            f"With the same polls, {result['policy']} would have seen"
-            f" {abs(seen):.0%} {'more' if seen >= 0 else 'less'},"
-            f" {max(sooner, 1 / sooner):.1f} times {'sooner' if sooner >= 1 else 'later'}."
+            f"With as many polls, {result['policy']} would have seen"
+            f" {_more_or_less(result['seen_more'])}, {_sooner_or_later(result['sooner'])}."
         )
     console.print(
-        "When pages changed between two checks is not known: these are means over histories that"
-        " fit the checks."
+        "When pages changed between two checks is not known: these are means over histories drawn"
+        " by the rates that explain the checks."
     )
+
+
+def _more_or_less(share: float) -> str:
+    if abs(share) < 0.005:
+        return "about as many changes"
+    return f"{abs(share):.0%} {'more' if share > 0 else 'fewer'} changes"
+
+
+def _sooner_or_later(ratio: float) -> str:
+    if 0.95 < ratio < 1.05:
+        return "about as soon"
+    return f"{max(ratio, 1 / ratio):.1f} times {'sooner' if ratio > 1 else 'later'}"
 
 
 def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:

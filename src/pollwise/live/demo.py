@@ -2,10 +2,11 @@
 
 Both watch the same hosts under the same budget, each with a store, a fetcher and a scheduler of its
 own, as in `pollwise watch`. A time-lapse server plays the year, with hosts that are slow, calm or
-failing. Time is virtual (`pollwise.live.virtual_clock`): the figures are the same on every machine,
-to the digit, and the year takes as long as its polls.
+failing. Time is virtual (`pollwise.live.virtual_clock`): the figures do not depend on how fast or
+busy the machine is, and the year takes as long as its polls.
 """
 
+import errno
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,8 +97,12 @@ def _hear(watcher: Watcher, connection: Connection) -> None:
             watcher.polls += polls
         case Ended(requests):
             watcher.requests = requests
-        case error:
+        case PollwiseError() as error:
             raise error
+        case OSError() as error:
+            if error.errno == errno.ENOSPC:
+                raise error
+            raise PollwiseError(f"{watcher.policy} could not watch ({error})") from error
 
 
 @contextmanager

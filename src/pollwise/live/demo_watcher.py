@@ -5,6 +5,9 @@ does never depends on another.
 """
 
 import asyncio
+import errno
+import os
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,6 +36,8 @@ __all__ = ["BUDGET", "Ended", "News", "Polled", "Watch", "watch_apart"]
 
 BUDGET = "0.1/day/page"
 """First copies come besides, as in every watch."""
+_LITTLE = 100_000
+"""Bytes that are too few to write into a database."""
 _NEWS_PERIOD = 0.1
 """Real seconds between two tellings."""
 
@@ -89,7 +94,15 @@ def watch_apart(watch: Watch, told: Connection) -> None:
         with asyncio.Runner(loop_factory=lambda: VirtualTime(watch.speed)) as runner:
             told.send(Ended(runner.run(watcher.watch())))
     except (PollwiseError, OSError) as error:
-        told.send(error)
+        # A database that does not wait for the disk may only find itself damaged.
+        told.send(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if _is_full(watch) else error)
+
+
+def _is_full(watch: Watch) -> bool:
+    try:
+        return shutil.disk_usage(watch.folder).free < _LITTLE
+    except OSError:  # there is no such folder any more
+        return False
 
 
 class _Held:

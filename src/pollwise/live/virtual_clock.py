@@ -1,4 +1,4 @@
-"""A time that moves on only when nothing is under way: the same on every machine, however loaded.
+"""A time that moves on only when nothing is under way: however fast or busy the machine is.
 
 `VirtualTime` is an event loop with such a time. All timers of the loop go by it: those of asyncio,
 and so the time-outs and kept connections of clients and servers as well. Work takes none of it;

@@ -69,8 +69,10 @@ def test_the_year_fits_a_terminal(terminal, timelapse, watchers):
     shown = lines[1:]
     assert len(shown) < 24
     assert max(map(len, shown)) <= 80
-    # Only what both have reached has a date.
-    assert "1970-01-13: 21 real pages of 2 sites, over HTTP" in shown[0]
+    assert "21 real pages of 2 sites, over HTTP" in shown[0]
+    counts = " ".join(line for line in shown if "changes in polls" in line)
+    assert "1970-02-05: 2 in 4" in counts
+    assert "gets ready" in counts
     assert "2 in 4 polls" in terminal.plain
     assert "0 in 0 polls" in terminal.plain
 
@@ -100,7 +102,7 @@ def test_without_a_terminal_there_are_plain_lines(capsys, timelapse, watchers, m
         display.say("the year is over")
     assert capsys.readouterr().err.splitlines() == [
         "getting ready",
-        "1970-01-13: learned 2 changes in 4 polls, every page alike 0 changes in 0 polls",
+        "learned until 1970-02-05: 2 changes in 4 polls, every page alike gets ready",
         "the year is over",
     ]
 

@@ -33,13 +33,17 @@ def compare_to_checks(
 ) -> list[Figures]:
     """The checks, and what each policy would have made of as many polls, spread evenly over time.
 
-    Figures are means over 20 histories that fit the checks (see `PastChecks`), with their standard
+    Figures are means over 20 histories drawn by what the checks tell of the rates (see
+    `PastChecks`), but those in which nothing changes, with their standard
     errors under `stderr`: `captured`, `freshness` and `delay_days`, and for policies
     `seen_more` (the changes seen over those that the checks saw, less 1) and `sooner` (the mean
     delay of the checks over that of the policy), both of the means. `InputError` if the checks say
     too little for that.
     """
-    histories = checks.histories(_HISTORIES, np.random.default_rng(_SEED))
+    drawn = checks.histories(_HISTORIES, np.random.default_rng(_SEED))
+    histories = [history for history in drawn if history.changes.times.size > 0]
+    if not (checks.changed.any() and histories):
+        raise InputError("none of the checks found a change, so there is nothing to compare")
     own = [_figures(history, checks.polls) for history in histories]
     results = [_entry(OWN, own)]
     for choice in policies:
@@ -73,7 +77,7 @@ def _polls(choice: PolicyChoice, world: Replay, count: int, objective: Objective
     world.reset(0)
     budget = count / (world.end - world.begin)
     setting = Setting(objective, budget, len(world.pages), world.rates)
-    return simulate(choice.make(setting), world, seed=0, budget=Budget(budget))
+    return simulate(choice.make(setting), world, polls=count, seed=0, budget=Budget(budget))
 
 
 def _figures(world: Replay, polls: Polls) -> dict[str, float]:

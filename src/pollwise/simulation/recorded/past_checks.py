@@ -95,7 +95,11 @@ class PastChecks:
         return Polls(self.page_ids[compared], self.times[compared])
 
     def histories(self, count: int, generator: np.random.Generator) -> list[Replay]:
-        """So many histories that fit the checks, from the first check of each page on."""
+        """So many histories, from the first check of each page on.
+
+        The rate of each page is drawn by how well it explains the checks, and its changes by that
+        rate alone: a check that found a change need not find one in them.
+        """
         rates, chances = self._likely_rates()
         # The last check is before the end.
         first, end = self.first_at, math.nextafter(self.times.max(), math.inf)
