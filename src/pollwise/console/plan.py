@@ -54,8 +54,8 @@ def print_plan(plan: Plan) -> None:
         table.add_row(name, *_cells(budget, poll_unit, found_unit))
     console.print(table)
     if plan.wanted is not None:
-        budget = _budget_text(plan.wanted.budget_per_day)
-        console.print(f"A freshness of {plan.wanted_freshness:g} takes `--budget {budget}`.")
+        text = _budget_text(plan.wanted.budget_per_day)
+        console.print(f"A freshness of {plan.wanted_freshness:g} takes `--budget {text}`.")
 
 
 def _budget_text(per_day: float) -> str:
