@@ -483,7 +483,4 @@ async def test_a_host_that_takes_no_connection_is_said_in_plain_words(clock, sch
         port = server.getsockname()[1]
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         result = await fetcher.fetch(f"{scheme}://127.0.0.1:{port}/", PageMemory())
-    assert result.error is not None
-    assert result.error.startswith(f"no connection to 127.0.0.1:{port} (")
-    assert "refused" in result.error.lower() or "connect call failed" in result.error.lower()
-    assert "ssl" not in result.error
+    assert result.error == f"no connection to 127.0.0.1:{port} (connection refused)"

@@ -214,7 +214,7 @@ async def test_a_redirect_within_a_host_too_slow_for_one_poll_fails_in_words():
     web.now += 86400.0
     report = await web.poller.poll(Page(0, "http://a/", "a"), NOTHING)
     assert report.result.observation.outcome is Outcome.FAILED
-    assert "cannot be had (redirected to https://a/robots.txt, but a wants" in report.result.error
+    assert "cannot be had: redirected to https://a/robots.txt, but a wants" in report.result.error
 
 
 async def test_a_delay_given_by_the_user_postpones_no_redirecting_robots_txt():

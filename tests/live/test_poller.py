@@ -350,7 +350,9 @@ async def test_the_robots_txt_of_one_origin_does_not_block_another(clock, known)
         await poller.poll(Page(0, "http://h:1/", "h:1"), NOTHING)
     report = await poller.poll(Page(1, "https://h:1/", "h:1"), NOTHING)
     assert report.result.observation.outcome is Outcome.FAILED
-    assert report.result.error.startswith("https://h:1/robots.txt cannot be had (status 500)")
+    assert report.result.error == (
+        "nothing may be fetched, as https://h:1/robots.txt cannot be had: status 500"
+    )
     assert report.notices == ()
 
 

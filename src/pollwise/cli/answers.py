@@ -21,11 +21,13 @@ def print_json(answer: Any) -> None:
     print(json.dumps(document(answer), indent=2, allow_nan=False))
 
 
-def print_answer(results: list[dict[str, Any]], columns: "Columns", as_json: bool) -> None:
-    """Results as a document for programs or as a table for people."""
+def print_answer(
+    results: list[dict[str, Any]], columns: "Columns", as_json: bool, *, title: str
+) -> None:
+    """Results as a document for programs, or as a table with a title for people."""
     from pollwise.console.simulations import print_results
 
     if as_json:
         print_json({"results": results})
     else:
-        print_results(results, columns)
+        print_results(results, columns, title)

@@ -61,6 +61,12 @@ def _on_graph(
         _print_collections(world, policies, change_load, requests, seeds, as_json)
 
 
+def _titled(graph: "Graph") -> str:
+    from pollwise.console.quantities import count
+
+    return f"{count(len(graph), 'page')}, graph, topic {graph.topic}"
+
+
 def _print_traversals(
     graph: "Graph", policies: list[str] | None, traversals: int, seeds: int, as_json: bool
 ) -> None:
@@ -74,7 +80,7 @@ def _print_traversals(
             graph, choices, traversals=traversals, seeds=seeds, report=report
         )
     rows = results if as_json else compare.traversal_rows(results)
-    print_answer(rows, compare.TRAVERSAL_COLUMNS, as_json)
+    print_answer(rows, compare.TRAVERSAL_COLUMNS, as_json, title=_titled(graph))
 
 
 def _print_collections(
@@ -94,7 +100,7 @@ def _print_collections(
         results = compare.collect_policies(
             graph, choices, change_load=change_load, requests=requests, seeds=seeds, report=report
         )
-    print_answer(results, compare.COLLECTING_COLUMNS, as_json)
+    print_answer(results, compare.COLLECTING_COLUMNS, as_json, title=_titled(graph))
 
 
 def simulate(
@@ -102,20 +108,37 @@ def simulate(
     world: Annotated[
         str,
         typer.Option(
-            help="zipf: pages to poll. knapsack: amounts to offer. graph: pages to discover."
+            help="zipf: pages that change, one poll a step. knapsack: the pages of the papers on"
+            " learning automata; a poll finds a change with a probability that follows from the"
+            " share of all polls that the policy gives to the page. graph: pages that link to each"
+            " other, to be discovered."
         ),
     ] = "zipf",
     pages: Annotated[int, typer.Option(min=1, help="How many pages there are.")] = 500,
-    alpha: Annotated[float, typer.Option(help="Change probability of the first page.")] = 0.9,
-    beta: Annotated[float, typer.Option(help="How fast it falls with the rank.")] = 1.5,
+    alpha: Annotated[
+        float, typer.Option(help="Probability that the first page changes in a step.")
+    ] = 0.9,
+    beta: Annotated[
+        float, typer.Option(help="The page of rank k changes with the probability alpha / k^beta.")
+    ] = 1.5,
     noise: Annotated[
         float, typer.Option(help="Standard deviation of white noise (world knapsack).")
     ] = 0.0,
     swap_every: Annotated[
-        int | None, typer.Option(min=1, help="Swap two ranks every so many polls.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Every so many polls a page, drawn by its change probability, swaps ranks with"
+            " the next one. If not given, none does.",
+        ),
     ] = None,
     perturbations: Annotated[
-        int | None, typer.Option(min=0, help="Start from ranks in order, with so many swaps.")
+        int | None,
+        typer.Option(
+            min=0,
+            help="The pages begin in the order of their ranks, after so many swaps of neighbours."
+            " If not given, in random order.",
+        ),
     ] = None,
     polls: Annotated[int, typer.Option(min=1, help="How many polls are made.")] = 10_000,
     policy: PolicyOption = None,
@@ -150,6 +173,7 @@ def simulate(
         _refuse(context, world, _NOT_FOR_GRAPHS)
         return _on_graph(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
+    from pollwise.console.quantities import count
     from pollwise.console.simulations import SIMULATION_COLUMNS
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
@@ -175,4 +199,5 @@ def simulate(
             seeds=seeds,
             report=report,
         )
-    print_answer(results, SIMULATION_COLUMNS, as_json)
+    title = f"{count(pages, 'page')}, {world}, one poll a step"
+    print_answer(results, SIMULATION_COLUMNS, as_json, title=title)

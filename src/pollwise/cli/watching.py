@@ -186,8 +186,8 @@ def check(
         Path | None,
         typer.Option(
             "--db",
-            help="A database that watches the page: its settings, masks and latest copy. Not while"
-            " its watch runs.",
+            help="A database that watches the page: its settings, masks and latest copy are used."
+            " Not while its watch runs. If not given, no database is looked at.",
         ),
     ] = None,
     allow_private: AllowPrivateOption = None,

@@ -69,7 +69,7 @@ def _print_watched(page: Explanation) -> None:
         ("index now", number(page.index) if math.isfinite(page.index) else "infinite"),
         ("price of a poll", number(page.price)),
         ("due (UTC)", moment(page.due_at)),
-        ("next poll (UTC)", moment(page.next_poll_at)),
+        ("next poll (UTC)", _next_poll(page)),
         ("at the latest (UTC)", moment(page.latest_poll_at)),
         ("why", _reason(page)),
     ]
@@ -87,7 +87,18 @@ def _print_watched(page: Explanation) -> None:
     rows += masked_rows(page.masked)
     if any(part.number is not None for part in page.masked):
         rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
-    stdout().print(pairs(page.url, rows))
+    console = stdout()
+    console.print(pairs(page.url, rows))
+    console.print("A page is polled when its index reaches the price.")
+
+
+def _next_poll(page: Explanation) -> str:
+    """When a poll may be made; one that nothing but the budget holds back is not foretold."""
+    waits_for = page.rests_until if page.due_at is None else page.due_at
+    is_held_back = page.earliest_poll_at is not None or page.host_free_at is not None
+    if is_held_back or waits_for is None or page.next_poll_at is None:
+        return moment(page.next_poll_at)
+    return "due now" if waits_for < page.next_poll_at else moment(page.next_poll_at)
 
 
 def _found(poll: RecentPoll) -> str:

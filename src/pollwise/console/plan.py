@@ -1,5 +1,7 @@
 """What people see of `pollwise plan`."""
 
+import math
+
 from rich.table import Column, Table
 
 from pollwise.console.quantities import (
@@ -33,7 +35,7 @@ def print_plan(plan: Plan) -> None:
     found_unit, found_in = unit_of(present.found_per_day.mean)
     headings = (
         f"polls\n{polls_in}",
-        f"changes\n{found_in}",
+        f"changes\nfound\n{found_in}",
         "copies\nfresh",
         "changes\nfound after",
         "one more poll\nfinds",
@@ -42,8 +44,8 @@ def print_plan(plan: Plan) -> None:
         "budget",
         *(Column(heading, justify="right") for heading in headings),
         title=heading,
-        caption="In brackets: four weeks of five lie between these. As if all hosts could keep up."
-        + _bounds(plan),
+        caption="In brackets: four weeks of five lie between these. "
+        "Hosts that are too slow for this are not taken into account." + _bounds(plan),
     )
     budgets = {f"× {budget.factor:g}": budget for budget in plan.results}
     if plan.wanted is not None:
@@ -51,6 +53,17 @@ def print_plan(plan: Plan) -> None:
     for name, budget in budgets.items():
         table.add_row(name, *_cells(budget, poll_unit, found_unit))
     console.print(table)
+    if plan.wanted is not None:
+        text = _budget_text(plan.wanted.budget_per_day)
+        console.print(f"A freshness of {plan.wanted_freshness:g} takes `--budget {text}`.")
+
+
+def _budget_text(per_day: float) -> str:
+    """A budget in two digits, not less than so much a day, as `--budget` reads it."""
+    size, unit = unit_of(per_day)
+    amount = per_day * size / _DAY
+    step = 10.0 ** (math.floor(math.log10(amount)) - 1)
+    return f"{math.ceil(amount / step) * step:g}/{unit.split()[1]}"
 
 
 def _bounds(plan: Plan) -> str:

@@ -22,9 +22,12 @@ SIMULATION_COLUMNS: Columns = {
 }
 
 
-def print_results(results: Sequence[Mapping[str, Any]], columns: Columns) -> None:
-    """A table with a row for each result; standard errors follow their figures."""
-    table = Table()
+def print_results(results: Sequence[Mapping[str, Any]], columns: Columns, title: str) -> None:
+    """A table with a row for each result; its title names the world.
+
+    Standard errors follow their figures.
+    """
+    table = Table(title=title)
     for heading, form in columns.values():
         justify: JustifyMethod = "left" if form == "s" else "right"
         table.add_column(heading, justify=justify, overflow="fold")

@@ -1,6 +1,7 @@
 """HTTP fetches: conditional, bounded in time and size, never raising."""
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable, Container
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -339,6 +340,8 @@ def _in_words(error: Exception) -> str:
         return one_line(error.os_error)
     if isinstance(error, aiohttp.ClientConnectorError):  # its own text has "ssl:default" in it
         why = one_line(OSError(error.strerror or error.os_error))
+        if error.os_error.errno == errno.ECONNREFUSED:  # asyncio says "Connect call failed"
+            why = "connection refused"
         return f"no connection to {error.host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"

@@ -274,7 +274,7 @@ class WebPoller:
             if rules.is_too_long(page.url):
                 error = f"{origin}/robots.txt has too many rules for a URL as long as this"
             return _failed(page, memory, now, error, self._paced(page, rules, now))
-        error = f"{origin}/robots.txt cannot be had ({rules.unreachable}): nothing may be fetched"
+        error = f"nothing may be fetched, as {origin}/robots.txt cannot be had: {rules.unreachable}"
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
         is_shared = page.scope in self._shared_scopes or page.scope in self._groups
         is_alone = not is_shared and len(self._origins(page)) == 1

@@ -143,7 +143,7 @@ class RobotsTxt:
         """A `MayFollow` by which redirects are followed where robots.txt allows; see `rules`."""
         rules = await self.rules(url)
         if rules.unreachable is not None:
-            return f"whose robots.txt cannot be had ({rules.unreachable})"
+            return f"whose robots.txt cannot be had: {rules.unreachable}"
         return None if await self.decide(rules, url) else "refused by its robots.txt"
 
     async def decide(self, rules: Rules, url: str) -> bool:

@@ -108,6 +108,18 @@ def test_of_rates_far_apart_only_the_ends_are_told(shown):
     assert "change rate every 100 days to 4.2 an hour (90 %)" in told
 
 
+def test_a_page_that_is_due_has_no_time_of_its_next_poll(shown):
+    waiting = replace(AFTER_MANY, due_at=86_400.0, next_poll_at=172_800.0)
+    assert "due (UTC) 1970-01-02 00:00:00 next poll (UTC) due now" in shown(waiting)
+    resting = replace(waiting, due_at=None, rests_until=86_400.0)
+    assert "next poll (UTC) due now" in shown(resting)
+    busy = shown(replace(waiting, host_free_at=172_800.0))
+    assert "next poll (UTC) 1970-01-03 00:00:00" in busy
+    later = replace(waiting, due_at=172_800.0)
+    assert "next poll (UTC) 1970-01-03 00:00:00" in shown(later)
+    assert "A page is polled when its index reaches the price." in shown(later)
+
+
 def test_a_time_that_no_calendar_has_is_a_dash(shown):
     told = shown(replace(AFTER_MANY, due_at=8.64e14, next_poll_at=-8.64e14))
     assert "due (UTC) - next poll (UTC) - " in told

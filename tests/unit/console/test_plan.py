@@ -46,11 +46,19 @@ def test_a_plan_fits_a_terminal_and_no_number_is_cut(terminal):
         " ".join(line.replace("│", " ").replace("┃", " ").split())
         for line in terminal.plain.splitlines()
     ]
-    assert "polls changes copies changes one more poll" in shown
+    assert "polls found copies changes one more poll" in shown
     assert "budget a minute a minute fresh found after finds" in shown
     assert "× 0.25 2.1 2.8 79 % never 0.12" in shown
     assert "× 1 8.3 2.8 79 % 2.4 hours 0.12" in shown
     assert "(2.4–3.1) (65–90) (1.2–4.8)" in shown
+
+
+def test_the_budget_that_is_wanted_is_told_as_the_option_takes_it(terminal):
+    with terminal.in_use():
+        print_plan(replace(PLAN, wanted_freshness=0.9, wanted=budget(0.337, NEVER)))
+    *_, last = terminal.plain.splitlines()
+    assert last == "A freshness of 0.9 takes `--budget 2.9/minute`."
+    assert "for 0.9" in terminal.plain
 
 
 def test_of_a_few_polls_nothing_is_planned(terminal):
