@@ -130,7 +130,7 @@ class Schedule:
 
     @property
     def budget(self) -> str:
-        """The budget; a new one holds from the next poll on."""
+        """The budget; a new one holds from now on."""
         return self._budget_text
 
     @budget.setter
@@ -255,8 +255,9 @@ class Schedule:
                 raise InputError(f"record: {url!r} is not in the schedule: add it first")
             self._handed_out.pop(key, None)
             polled = Polled(at, (Observation(page_id, at, outcome, changed_at),))
-            blocked = [] if pause is None else [HostBlocked(at, scope_of(key), at + pause)]
-            self._tell(self._scheduler, at, *blocked, polled)
+            # The host may have been polled without being asked for.
+            blocked = HostBlocked(at, scope_of(key), at + max(self._crawl_delay, pause or 0.0))
+            self._tell(self._scheduler, at, blocked, polled)
             if page_id in self._pages and outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
                 self._pages[page_id] = _seen(self._pages[page_id], outcome, at)
 
@@ -370,7 +371,8 @@ class Schedule:
     def _share_out(self) -> None:
         """Tell the scheduler the budget for the pages that there are."""
         if self._scheduler is not None:
-            self._scheduler.budget = self._budget.budget(max(len(self._pages), 1))
+            self._scheduler.change_budget(self._budget.budget(max(len(self._pages), 1)))
+            self._ask_at = -math.inf
 
     def _tell(self, scheduler: Scheduler, at: float, *events: Event) -> None:
         """Tell the scheduler what happened; no poll starts before `next` asks for one."""

@@ -529,3 +529,44 @@ def test_an_outcome_is_true_or_false():
     schedule.add("http://a.example/", now=0.0)
     with pytest.raises(InputError, match="record: failed='no' must be True or False"):
         schedule.record("http://a.example/", failed="no", now=1.0)
+
+
+def test_a_raised_budget_holds_from_now_on():
+    schedule = plain("1/day")
+    schedule.add([A, B, C], now=0.0)
+    assert schedule.next(now=0.0) == A
+    assert schedule.next(now=1.0) is None
+    schedule.budget = "1/second"
+    assert schedule.wait(now=1.0) <= 1.0
+    assert schedule.next(now=2.1) == B
+    assert schedule.next(now=2.9) is None
+    assert schedule.next(now=3.2) == C
+
+
+def test_after_a_poll_that_nobody_asked_for_the_host_is_left_alone():
+    schedule = plain("10/second", crawl_delay=60.0)
+    schedule.add([f"{A}1", f"{A}2"], now=0.0)
+    schedule.record(f"{A}1", changed=True, now=5.0)
+    assert schedule.next(now=64.0) is None
+    assert schedule.next(now=65.0) is not None
+
+
+@pytest.mark.parametrize("found", [{"failed": True}, {"gone": True}])
+def test_a_page_that_failed_without_being_asked_for_rests_ever_longer(found):
+    schedule = plain("1/second")
+    schedule.add(A, now=0.0)
+    schedule.record(A, **found, now=5.0)
+    assert schedule.next(now=55.0) is None
+    schedule.record(A, **found, now=100.0)
+    assert schedule.next(now=200.0) is None
+    assert schedule.next(now=240.0) == A
+
+
+def test_a_page_that_failed_while_it_waited_for_its_host_rests():
+    schedule = plain("10/second", crawl_delay=10.0)
+    schedule.add([f"{A}1", f"{A}2"], now=0.0)
+    assert schedule.next(now=0.0) == f"{A}1"
+    assert schedule.next(now=1.0) is None  # the other page is in the line now
+    schedule.record(f"{A}2", failed=True, now=2.0)
+    schedule.record(f"{A}1", changed=True, now=3.0)
+    assert schedule.next(now=20.0) == f"{A}1"
