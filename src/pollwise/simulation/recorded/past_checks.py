@@ -1,8 +1,8 @@
 """Past checks of one's own pages, and histories of changes that fit them.
 
-A table of checks, a CSV file, has the columns `page`, `checked_at` and `changed` (1, yes
-or true: the page differed from the check before; 0, no or false: it did not). Checks of a page are in the order of time; the first
-one only made a copy.
+A table of checks, a CSV file, has the columns `page`, `checked_at` and `changed` (1, yes or true:
+the page differed from the check before; 0, no or false: it did not). Checks of a page are in the
+order of time; the first one only made a copy.
 
 From checks nobody knows when a page changed, nor how often between two checks. So histories are
 drawn: a page changes at random (a Poisson process), at a rate that its checks make likely. The
