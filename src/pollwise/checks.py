@@ -4,8 +4,8 @@ Besides, `read_json`: of what was stored, anything may be damaged.
 """
 
 import json
-import math
 import os
+import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,6 +18,7 @@ from pollwise.errors import InputError
 from pollwise.extras import require_extra
 
 __all__ = [
+    "is_finite",
     "is_real",
     "is_whole",
     "read_json",
@@ -30,9 +31,11 @@ __all__ = [
     "require_share",
     "require_whole",
     "shown",
+    "shown_text",
 ]
 
 _LONGEST_SHOWN = 200
+_LARGEST = sys.float_info.max
 
 
 def read_json(text: str) -> Any:
@@ -64,7 +67,8 @@ def is_real(value: object) -> TypeGuard[float]:
     >>> is_real(3), is_real(0.5), is_real("0.5")
     (True, True, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool)
+    # numpy's lengths of time are registered as integers.
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def require(name: str, value: object, holds: bool, demand: str) -> None:
@@ -84,8 +88,17 @@ def shown(value: object) -> str:
     >>> shown(np.zeros((2, 2)))
     'array([[0., 0.], [0., 0.]])'
     """
-    text = " ".join(repr(value).split())
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        text = f"{type(value).__name__} too long to show"
+    return shown_text(text)
+
+
+def shown_text(text: str) -> str:
+    """A text on one line, shortened if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}..."
 
 
 def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:
@@ -118,9 +131,18 @@ def require_whole(
     require(f"{owner}: {name}", value, holds, f"a whole number {bounds}")
 
 
+def is_finite(value: object) -> TypeGuard[float]:
+    """Whether it is a real number that a float can hold, and neither infinite nor NaN.
+
+    >>> is_finite(3), is_finite(10**400), is_finite(math.inf)
+    (True, False, False)
+    """
+    return is_real(value) and -_LARGEST <= value <= _LARGEST
+
+
 def require_positive(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a finite number above 0."""
-    holds = is_real(value) and 0 < value < math.inf
+    holds = is_finite(value) and value > 0
     require(f"{owner}: {name}", value, holds, "a finite number above 0")
 
 

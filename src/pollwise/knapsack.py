@@ -119,6 +119,11 @@ def _solve(
         )
     # A little wider, so that rounding does not put both ends on one side of the budget.
     low, high = np.log(margins.min()) - 1e-9, np.log(margins.max()) + 1e-9
+    if not excess(low) >= 0.0 >= excess(high):
+        raise InputError(
+            f"allocate: budget={budget!r}, rates, weights and costs are so many orders of magnitude"
+            " apart that floating point cannot hold what a poll is worth; give numbers nearer to 1"
+        )
     log_price = root(excess, low, high, absolute=_ABSOLUTE, relative=_RELATIVE)
     # Near the price at which pages saturate, neighbouring floats may differ much in spending.
     # Any mixture of their allocations that meets the budget is then a best one.

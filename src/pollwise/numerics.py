@@ -97,14 +97,15 @@ def root(
 
     It is off by at most `absolute` + `relative` * |root|. Chandrupatla (1997), "A new hybrid
     quadratic/bisection algorithm for finding the zero of a nonlinear function": bisection, or
-    inverse quadratic interpolation where that is safe.
+    inverse quadratic interpolation where that is safe. `ValueError` if the signs do not differ, or
+    the function gives NaN.
 
     >>> round(root(lambda x: x * x - 2.0, 0.0, 2.0, absolute=1e-12), 10)
     1.4142135624
     """
     a, b = low, high
-    at_a, at_b = function(a), function(b)
-    if at_a * at_b > 0:
+    at_a, at_b = _number(function, a), _number(function, b)
+    if at_a != 0 and at_b != 0 and (at_a > 0) == (at_b > 0):
         raise ValueError(f"the function has one sign at {low} and {high}: {at_a} and {at_b}")
     c, at_c, share = b, at_b, 0.5
     while True:
@@ -115,13 +116,21 @@ def root(
             return best
         least = 0.5 * tolerance / abs(b - a)
         new = a + min(max(share, least), 1.0 - least) * (b - a)
-        at_new = function(new)
+        at_new = _number(function, new)
         if (at_new > 0) == (at_a > 0):
             c, at_c = a, at_a
         else:
             c, at_c, b, at_b = b, at_b, a, at_a
         a, at_a = new, at_new
         share = _interpolated(a, at_a, b, at_b, c, at_c)
+
+
+def _number(function: Callable[[float], float], x: float) -> float:
+    """The function at `x`; `ValueError` if that is NaN, which would look like a sign."""
+    value = function(x)
+    if math.isnan(value):
+        raise ValueError(f"the function is no number at {x}")
+    return value
 
 
 def _interpolated(a: float, at_a: float, b: float, at_b: float, c: float, at_c: float) -> float:

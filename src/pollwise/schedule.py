@@ -15,15 +15,16 @@ import math
 import os
 import threading
 import time
+import zipfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, astuple, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from pollwise.checks import is_real, require, require_object, require_positive, require_whole
+from pollwise.checks import is_finite, require, require_object, require_positive, require_whole
 from pollwise.errors import InputError, StateError
 from pollwise.events import Added, Event, HostBlocked, Poll, Polled, Removed, Staffed, Together
 from pollwise.export.draft import draft
@@ -39,7 +40,7 @@ from pollwise.scheduler.packing import pack, unpack
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WATCHING_LINE
 from pollwise.times import Moment, parse_time, time_of
-from pollwise.types import Observation, Outcome, Page
+from pollwise.types import Observation, Outcome, Page, StateDict
 from pollwise.web.headers import parse_http_date, parse_retry_after
 from pollwise.web.urls import canonical, scope_of
 
@@ -50,6 +51,17 @@ __all__ = ["Schedule"]
 
 _MARK = b"pollwise schedule"
 _VERSION = b"1"
+_FOREIGN = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a file may raise that `save` did not write, though its checksum is right."""
 _LONGEST_WAIT = 60.0
 """Seconds: meanwhile another worker may have added pages, or recorded a poll."""
 
@@ -94,7 +106,7 @@ class Schedule:
                 raise InputError(
                     "Schedule: both an objective and a policy object; give the policy its objective"
                 )
-        fits = is_real(crawl_delay) and 0 <= crawl_delay < math.inf
+        fits = is_finite(crawl_delay) and crawl_delay >= 0
         require("Schedule: crawl_delay", crawl_delay, fits, "a number of seconds, at least 0")
         require_positive("Schedule", "lease", lease)
         require_whole("Schedule", "seed", seed, least=0)
@@ -112,6 +124,8 @@ class Schedule:
         self._scheduler: Scheduler | None = None  # there is none before the first page
         self._ask_at = math.inf
         self._latest = -math.inf
+        # Whether the calls are given times, by which the file goes on when it is loaded.
+        self._is_told_times = False
         # The clock of the machine is read once: it may be set back, which would stop all polls.
         self._begin = time.time() - _seconds()
         self._lock = threading.Lock()
@@ -125,12 +139,15 @@ class Schedule:
         except InputError:
             return False
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Schedule cannot be pickled or copied: use save, and Schedule.load")
+
     def __repr__(self) -> str:
         return f"<Schedule: {len(self)} pages, {self._budget_text}>"
 
     @property
     def budget(self) -> str:
-        """The budget; a new one holds from the next poll on."""
+        """The budget; a new one holds from now on."""
         return self._budget_text
 
     @budget.setter
@@ -255,8 +272,9 @@ class Schedule:
                 raise InputError(f"record: {url!r} is not in the schedule: add it first")
             self._handed_out.pop(key, None)
             polled = Polled(at, (Observation(page_id, at, outcome, changed_at),))
-            blocked = [] if pause is None else [HostBlocked(at, scope_of(key), at + pause)]
-            self._tell(self._scheduler, at, *blocked, polled)
+            # The host may have been polled without being asked for.
+            blocked = HostBlocked(at, scope_of(key), at + max(self._crawl_delay, pause or 0.0))
+            self._tell(self._scheduler, at, blocked, polled)
             if page_id in self._pages and outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
                 self._pages[page_id] = _seen(self._pages[page_id], outcome, at)
 
@@ -285,7 +303,7 @@ class Schedule:
         with self._lock:
             learned = {} if self._scheduler is None else self._scheduler.policy.state_dict()
             body = pack(self._head(), learned)
-        with draft(Path(path)) as file:
+        with draft(_path("save", path)) as file:
             file.write(b"%s %s %08x\n" % (_MARK, _VERSION, zlib.crc32(body)))
             file.write(body)
 
@@ -299,12 +317,35 @@ class Schedule:
     ) -> Self:
         """The schedule that `save` wrote; `policy`: a new one, if it was given as an object.
 
-        `InputError` for a file that cannot be read, `StateError` for one that is damaged, or was
-        written by something else.
+        Without `now`, one whose calls were given times goes on at the latest of them. `InputError`
+        for a file that cannot be read, `StateError` for one that is damaged, or was written by
+        something else.
         """
+        path = _path("load", path)
+        body = _read(path)
+        try:
+            head, learned = unpack(body)
+            return cls._of(path, head, learned, policy, now)
+        except (InputError, StateError):
+            raise
+        except _FOREIGN as error:
+            raise StateError(
+                f"{path} does not hold what Schedule.save writes ({type(error).__name__}): go back"
+                " to a copy of it"
+            ) from error
+
+    @classmethod
+    def _of(
+        cls,
+        path: Path,
+        head: dict[str, Any],
+        learned: StateDict,
+        policy: Policy | None,
+        now: Moment | None,
+    ) -> Self:
+        """The schedule of what `save` packed; errors of many kinds for anything else."""
         from pollwise.policies.arrays import not_after
 
-        head, learned = unpack(_read(Path(path)))
         if (head["policy"] is None) != (policy is not None):
             mend = (
                 "give it one: load(path, policy=...)" if policy is None else "give load no policy"
@@ -321,12 +362,16 @@ class Schedule:
             seed=head["seed"],
         )
         schedule._next_id = head["next_id"]
+        if now is None and (latest := head.get("latest")) is not None:
+            schedule._latest = time_of("latest", latest)
+            schedule._is_told_times = True
         pages = [Page(*row) for row in head["pages"]]
         if head["scheduler"] is not None:
             schedule._scheduler = schedule._make_scheduler(head["made_for"])
             try:
                 schedule._scheduler.restore(pages, head["scheduler"])
-                schedule._scheduler.policy.load_state_dict(not_after(learned, schedule._at(now)))
+                at = schedule._latest if schedule._is_told_times else schedule._at(now)
+                schedule._scheduler.policy.load_state_dict(not_after(learned, at))
             except StateError as error:
                 raise StateError(f"{path}: {error}") from error
             schedule._take(pages)
@@ -356,6 +401,7 @@ class Schedule:
     def _at(self, now: Moment | None) -> float:
         """The time of a call, which never goes back."""
         told = self._begin + _seconds() if now is None else time_of("now", now)
+        self._is_told_times = now is not None
         self._latest = max(self._latest, told)
         return self._latest
 
@@ -370,7 +416,8 @@ class Schedule:
     def _share_out(self) -> None:
         """Tell the scheduler the budget for the pages that there are."""
         if self._scheduler is not None:
-            self._scheduler.budget = self._budget.budget(max(len(self._pages), 1))
+            self._scheduler.change_budget(self._budget.budget(max(len(self._pages), 1)))
+            self._ask_at = -math.inf
 
     def _tell(self, scheduler: Scheduler, at: float, *events: Event) -> None:
         """Tell the scheduler what happened; no poll starts before `next` asks for one."""
@@ -393,6 +440,7 @@ class Schedule:
             "lease": self._lease,
             "made_for": self._made_for,
             "next_id": self._next_id,
+            "latest": self._latest if self._is_told_times else None,
             "pages": [astuple(page) for page in self._pages.values()],
             "scheduler": None if self._scheduler is None else self._scheduler.state(),
         }
@@ -459,6 +507,14 @@ def _seen(page: Page, outcome: Outcome, now: float) -> Page:
     return replace(page, seen_at=now, changes_in_a_row=in_a_row)
 
 
+def _path(call: str, path: str | os.PathLike[str]) -> Path:
+    """A path that can name a file."""
+    given = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+    fits = isinstance(given, str) and given != "" and "\0" not in given and Path(given).name != ""
+    require(f"{call}: path", path, fits, "the name of a file")
+    return Path(given)
+
+
 def _read(path: Path) -> bytes:
     """What `save` packed into a file."""
     try:
@@ -470,6 +526,8 @@ def _read(path: Path) -> bytes:
     mark, _, rest = first.rpartition(b" ")[0].rpartition(b" ")
     if mark != _MARK:
         raise StateError(f"{path} was not written by Schedule.save: name another file")
+    if not rest.isdigit():
+        raise StateError(f"{path} is damaged: go back to a copy of it")
     if rest != _VERSION:
         raise StateError(f"{path} was written by a later version of pollwise: update this one")
     if first != b"%s %s %08x" % (_MARK, _VERSION, zlib.crc32(body)):

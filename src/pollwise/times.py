@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import is_real, shown
+from pollwise.checks import is_finite, is_real, shown
 from pollwise.errors import InputError
 
 __all__ = [
@@ -35,6 +35,9 @@ _UNITS = (
     (3e16, "microseconds", "1e6"),
     (math.inf, "nanoseconds", "1e9"),
 )
+_WRAPPING = {"Y", "M", "W", "D", "h", "m", "s", "ms"}
+"""Units of numpy whose dates may be too far off for microseconds, in which they would wrap."""
+_USABLE_YEARS = np.datetime64("-1300", "Y"), np.datetime64("5200", "Y")
 _WANTED = (
     "a time: UTC seconds, a datetime with a time zone, or ISO 8601 such as 2024-05-01T12:00:00Z"
 )
@@ -51,14 +54,14 @@ def time_of(name: str, value: object) -> float:
     """
     seconds = math.nan
     moment = value.to_datetime64() if hasattr(value, "to_datetime64") else value  # of pandas
-    if is_real(moment):
+    if is_finite(moment):
         seconds = float(moment)
     elif isinstance(moment, str):
         seconds = parse_time(moment)
     elif isinstance(moment, np.datetime64):
         seconds = float(seconds_of_dates(np.array([moment]))[0])
     elif isinstance(moment, datetime):
-        if moment.tzinfo is None:
+        if moment.utcoffset() is None:
             raise InputError(
                 f"{name}={moment.isoformat()} has no time zone: give one, such as datetime.now(UTC)"
             )
@@ -78,7 +81,10 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
     >>> times_of("changes", ["2024-05-01", "2024-05-02T06:00"]).tolist()
     [1714521600.0, 1714629600.0]
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError):  # such as lists of several lengths
+        array = np.empty(())
     if array.ndim != 1:
         raise InputError(f"{name}={shown(values)} must be a list of times, or one column of them")
     if array.dtype.kind == "M":
@@ -87,8 +93,8 @@ def times_of(name: str, values: object, *, endless: bool = False) -> NDArray[np.
         seconds = array.astype(np.float64)
     else:
         # An array of text and numbers would have turned the numbers into text.
-        each = values if isinstance(values, list | tuple) else array.tolist()
-        told = [v if endless and v == math.inf else time_of(name, v) for v in each]
+        each = values if isinstance(values, list | tuple) else list(array)
+        told = [v if endless and is_real(v) and v == math.inf else time_of(name, v) for v in each]
         return np.array(told, np.float64)
     usable = (np.abs(seconds) <= LATEST) | (endless & (seconds == np.inf))
     for bad in array[~usable][:1]:
@@ -100,7 +106,7 @@ def require_seconds(name: str, value: object) -> None:
     """`InputError` unless it is a number of UTC seconds, where nothing else is understood."""
     if type(value) is float and -LATEST <= value <= LATEST:  # nearly always, and often
         return
-    if not is_real(value) or not math.isfinite(value):
+    if not is_finite(value):
         raise InputError(f"{name}={shown(value)} must be finite, a number of UTC seconds")
     if complaint := no_seconds(float(value)):
         raise InputError(f"{name}={shown(value)} {complaint}")
@@ -124,6 +130,11 @@ def parse_time(text: str) -> float:
 
 
 def seconds_of_dates(dates: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """The UTC seconds of numpy's dates; NaN where there is none."""
-    seconds = dates.astype("datetime64[us]").astype(np.int64) / 1e6
-    return np.where(np.isnat(dates), np.nan, seconds)
+    """The UTC seconds of numpy's dates; NaN where there is none, -inf for those out of range."""
+    fits = np.ones(dates.shape, np.bool_)
+    if np.datetime_data(dates.dtype)[0] in _WRAPPING:
+        earliest, latest = (year.astype(dates.dtype) for year in _USABLE_YEARS)
+        fits = (earliest <= dates) & (dates <= latest)
+    held = np.where(fits, dates, np.datetime64("NaT"))
+    seconds = held.astype("datetime64[us]").astype(np.int64) / 1e6
+    return np.select([np.isnat(dates), ~fits], [np.nan, -np.inf], seconds)

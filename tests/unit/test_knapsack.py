@@ -389,3 +389,21 @@ def test_det_ks_comes_close_to_the_exact_amounts_as_units_shrink(printed):
 def test_det_ks_refuses_bad_values_and_says_where(values, units, message):
     with pytest.raises(InputError, match=message):
         det_ks(values, units)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (
+            "age",
+            [1e-100, 1.7284600254213264e-12],
+            1.3903212874348596e-07,
+            1.0,
+            [2.6416986622707726e-08, 1e-100],
+        ),
+        ("freshness", [5.712361347076767e-12], 1e-100, [1e-310]),
+    ],
+)
+def test_refuses_numbers_too_far_apart_for_floating_point(arguments):
+    with pytest.raises(InputError, match="floating point cannot hold what a poll is worth"):
+        allocate(*arguments)

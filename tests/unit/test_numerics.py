@@ -71,3 +71,12 @@ def test_a_root_at_an_end():
 def test_no_root_between():
     with pytest.raises(ValueError, match="one sign"):
         root(lambda x: x * x + 1.0, -1.0, 1.0, absolute=1e-9)
+
+
+@pytest.mark.parametrize("bad", [0.0, 2.0, None])
+def test_a_function_that_is_no_number_has_no_root(bad):
+    def function(x: float) -> float:
+        return np.nan if x == bad or (bad is None and 0.0 < x < 2.0) else x - 1.5
+
+    with pytest.raises(ValueError, match="the function is no number at"):
+        root(function, 0.0, 2.0, absolute=1e-9)

@@ -1,6 +1,8 @@
 """A schedule for one's own loop: budget, leases, hosts, what it learns, and what a file keeps."""
 
+import copy
 import itertools
+import pickle
 import time
 import zlib
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from pollwise.objectives import Ephemeral, Freshness
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.schedule import Schedule
+from pollwise.scheduler.packing import pack
 
 A, B, C = (f"https://{name}.example/" for name in "abc")
 HOUR = 3600.0
@@ -529,3 +532,101 @@ def test_an_outcome_is_true_or_false():
     schedule.add("http://a.example/", now=0.0)
     with pytest.raises(InputError, match="record: failed='no' must be True or False"):
         schedule.record("http://a.example/", failed="no", now=1.0)
+
+
+def test_a_raised_budget_holds_from_now_on():
+    schedule = plain("1/day")
+    schedule.add([A, B, C], now=0.0)
+    assert schedule.next(now=0.0) == A
+    assert schedule.next(now=1.0) is None
+    schedule.budget = "1/second"
+    assert schedule.wait(now=1.0) <= 1.0
+    assert schedule.next(now=2.1) == B
+    assert schedule.next(now=2.9) is None
+    assert schedule.next(now=3.2) == C
+
+
+def test_after_a_poll_that_nobody_asked_for_the_host_is_left_alone():
+    schedule = plain("10/second", crawl_delay=60.0)
+    schedule.add([f"{A}1", f"{A}2"], now=0.0)
+    schedule.record(f"{A}1", changed=True, now=5.0)
+    assert schedule.next(now=64.0) is None
+    assert schedule.next(now=65.0) is not None
+
+
+@pytest.mark.parametrize("found", [{"failed": True}, {"gone": True}])
+def test_a_page_that_failed_without_being_asked_for_rests_ever_longer(found):
+    schedule = plain("1/second")
+    schedule.add(A, now=0.0)
+    schedule.record(A, **found, now=5.0)
+    assert schedule.next(now=55.0) is None
+    schedule.record(A, **found, now=100.0)
+    assert schedule.next(now=200.0) is None
+    assert schedule.next(now=240.0) == A
+
+
+def test_a_page_that_failed_while_it_waited_for_its_host_rests():
+    schedule = plain("10/second", crawl_delay=10.0)
+    schedule.add([f"{A}1", f"{A}2"], now=0.0)
+    assert schedule.next(now=0.0) == f"{A}1"
+    assert schedule.next(now=1.0) is None  # the other page is in the line now
+    schedule.record(f"{A}2", failed=True, now=2.0)
+    schedule.record(f"{A}1", changed=True, now=3.0)
+    assert schedule.next(now=20.0) == f"{A}1"
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "."])
+def test_a_path_that_names_no_file(path):
+    for call in (plain().save, Schedule.load):
+        with pytest.raises(InputError, match=r"path=.* must be the name of a file"):
+            call(path)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"PK\3\4", b"x" * 100, pack({}, {}), pack([], {}), pack({"policy": None}, {})]
+)
+def test_a_file_with_the_right_checksum_and_another_body(tmp_path, body):
+    path = tmp_path / "foreign"
+    path.write_bytes(b"pollwise schedule 1 %08x\n%s" % (zlib.crc32(body), body))
+    with pytest.raises((InputError, StateError), match="foreign") as error:
+        Schedule.load(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_version_that_is_none_is_no_later_one(tmp_path):
+    path = tmp_path / "odd"
+    path.write_bytes(b"pollwise schedule abc 00000000\n")
+    with pytest.raises(StateError, match="odd is damaged"):
+        Schedule.load(path)
+
+
+def test_numbers_that_no_float_can_hold():
+    with pytest.raises(InputError, match="crawl_delay="):
+        plain(crawl_delay=10**400)
+    schedule = plain()
+    for name in ("weight", "cost"):
+        with pytest.raises(InputError, match=f"add: {name}="):
+            schedule.add(A, **{name: 10**400}, now=0.0)
+    schedule.add(A, now=0.0)
+    for huge in (10**400, 10**5000):
+        with pytest.raises(InputError, match="record: retry_after="):
+            schedule.record(A, changed=True, retry_after=huge, now=0.0)
+        with pytest.raises(InputError, match="now="):
+            schedule.next(now=huge)
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_schedule_is_saved_and_not_pickled(duplicate):
+    with pytest.raises(TypeError, match=r"use save, and Schedule.load"):
+        duplicate(plain())
+
+
+def test_one_whose_calls_were_given_times_goes_on_at_the_latest(tmp_path):
+    schedule = plain("1/minute")
+    schedule.add([A, B], now=0.0)
+    assert schedule.next(now=100.0) == A
+    schedule.save(tmp_path / "told")
+    again = Schedule.load(tmp_path / "told")
+    assert again.next(now=0.0) is None  # it counts as 100
+    assert again.wait(now=100.0) == pytest.approx(60.0)
+    assert again.next(now=160.0) is not None

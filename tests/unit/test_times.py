@@ -1,7 +1,8 @@
 """Times as people and tables give them."""
 
 import math
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -137,3 +138,46 @@ def test_where_only_seconds_are_understood():
     for bad in ("2024-05-01", None, math.nan, math.inf, datetime(2024, 5, 1, tzinfo=UTC)):
         with pytest.raises(InputError, match=r"^now=.* must be finite, a number of UTC seconds$"):
             require_seconds("now", bad)
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms"])
+@pytest.mark.parametrize("number", [2**60, -(2**60)])
+def test_dates_that_numpy_would_wrap(unit, number):
+    for call, told in ((time_of, np.datetime64(number, unit)), (times_of, None)):
+        with pytest.raises(InputError, match=r"^t=.* must be a time"):
+            call("t", np.array([number], f"datetime64[{unit}]") if told is None else told)
+
+
+class Undecided(tzinfo):
+    """A time zone that does not say how far it is from UTC."""
+
+    def utcoffset(self, moment: datetime | None) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        np.timedelta64(5, "s"),
+        timedelta(seconds=5),
+        10**400,
+        10**5000,
+        Decimal("sNaN"),
+        np.array([1.0]),
+        datetime(2024, 5, 1, tzinfo=Undecided()),
+    ],
+    ids=type,
+)
+def test_what_looks_like_a_time(told):
+    with pytest.raises(InputError, match=r"^t=") as error:
+        time_of("t", told)
+    assert "\n" not in str(error.value)
+    for endless in (False, True):
+        with pytest.raises(InputError, match=r"^t="):
+            times_of("t", [told], endless=endless)
+
+
+@pytest.mark.parametrize("told", [np.array([5], "m8[s]"), np.array([5], "m8[ns]"), [[1], [1, 2]]])
+def test_lists_that_hold_no_times(told):
+    with pytest.raises(InputError, match=r"^t="):
+        times_of("t", told)

@@ -39,6 +39,20 @@ class CellRate:
         self._budget = budget
         self._tolerance = (burst - 1) / rate
 
+    def change(self, budget: Budget, now: float) -> None:
+        """Set a budget that holds from now on: what is still owed is paid at its rate, if higher.
+
+        >>> rate = CellRate(Budget(rate=0.01))
+        >>> rate.spend(1.0, now=100.0), rate.next_at
+        (None, 200.0)
+        >>> rate.change(Budget(rate=1.0), now=150.0), rate.next_at
+        (None, 150.5)
+        """
+        before = self._budget.rate
+        self.budget = budget
+        if now < self.next_at and budget.rate > before:
+            self.next_at = now + (self.next_at - now) * (before / budget.rate)
+
     def begin(self, now: float) -> None:
         """Forget what was saved up before `now`: neither start nor restart brings a burst."""
         self.next_at = max(self.next_at, now)

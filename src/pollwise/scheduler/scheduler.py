@@ -190,6 +190,12 @@ class Scheduler:
         self._cell_rate.budget = budget
         self._bounds.rate = budget.rate
 
+    def change_budget(self, budget: Budget) -> None:
+        """Set a budget that holds from now on: after a raise, nobody waits at the old rate."""
+        if math.isfinite(self._now):
+            self._cell_rate.change(budget, self._now)
+        self.budget = budget
+
     @property
     def bounds(self) -> BoundedPages:
         """The bounds of the pages, to be read."""
@@ -440,7 +446,11 @@ class Scheduler:
         self._unselected.discard(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
             if lease is not None:
-                self._fail(observation, lease, now)
+                self._fail(observation, lease.started_at, now)
+            elif not self._is_known_failure(observation):
+                if self._hosts.waits(page_id):
+                    self._hosts.leave(self._pages[page_id].scope, page_id)
+                self._fail(observation, observation.polled_at, now)
             return False
         if self._back_offs.is_outdated(observation):
             return False
@@ -456,8 +466,16 @@ class Scheduler:
             self.policy.defer([page_id], until)
         self._unselected.discard(page_id)
 
-    def _fail(self, failure: Observation, lease: _Lease, now: float) -> None:
-        until = self._back_offs.failed(failure, lease.started_at, now)
+    def _is_known_failure(self, failure: Observation) -> bool:
+        """Whether a failure of a poll that was not asked for tells nothing new.
+
+        It may be told again, or late: when its lease ran out, it was counted already.
+        """
+        until = self._back_offs.until(failure.page_id)
+        return until is not None and failure.polled_at < until
+
+    def _fail(self, failure: Observation, started_at: float, now: float) -> None:
+        until = self._back_offs.failed(failure, started_at, now)
         self._bounds.failed(failure.page_id, now, until)
 
     def _end(self, lease: _Lease, tell: Callable[[str, float], None], now: float) -> None:
@@ -475,7 +493,7 @@ class Scheduler:
                 self._hand_over(page_id)
                 self._unselected.discard(page_id)
                 failure = Observation(page_id, now, Outcome.FAILED, cost=lease.page.cost)
-                self._fail(failure, lease, now)
+                self._fail(failure, lease.started_at, now)
 
     def _release(self, now: float) -> None:
         """Let the policy have the pages again that it selected too soon."""

@@ -1,8 +1,8 @@
 """Past checks of one's own pages, and histories of changes that fit them.
 
-A table of checks, a CSV file, has the columns `page`, `checked_at` and `changed` (1: the page
-differed from the check before; 0: it did not). Checks of a page are in the order of time; the first
-one only made a copy.
+A table of checks, a CSV file, has the columns `page`, `checked_at` and `changed` (1, yes or true:
+the page differed from the check before; 0, no or false: it did not). Checks of a page are in the
+order of time; the first one only made a copy.
 
 From checks nobody knows when a page changed, nor how often between two checks. So histories are
 drawn: a page changes at random (a Poisson process), at a rate that its checks make likely. The
@@ -64,9 +64,7 @@ class PastChecks:
         """Read a table of checks; `TraceError` names what is wrong, where, and the remedy."""
         table = read_table(path, ("page", "checked_at", "changed"))
         codes, names = table.codes("page")
-        times, changed = table.times("checked_at"), table.numbers("changed")
-        for row in np.flatnonzero((changed != 0) & (changed != 1))[:1].tolist():
-            raise table.complaint(row, f"changed is {changed[row]:g}; give 1 (yes) or 0 (no)")
+        times, changed = table.times("checked_at"), table.flags("changed")
         by_page = np.argsort(codes, kind="stable")
         late = (np.diff(codes[by_page]) == 0) & (np.diff(times[by_page]) <= 0)
         for row in by_page[1:][late][:1].tolist():
@@ -79,7 +77,7 @@ class PastChecks:
             raise TraceError(f"{path}: no page was checked twice; give all checks of each page")
         sorted_names, places = np.unique(names, return_inverse=True)
         order = np.argsort(times, kind="stable")
-        return cls(sorted_names.tolist(), places[codes[order]], times[order], changed[order] == 1)
+        return cls(sorted_names.tolist(), places[codes[order]], times[order], changed[order])
 
     @property
     def first_at(self) -> Floats:

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -14,6 +13,7 @@ from pollwise.checks import require_object
 from pollwise.errors import InputError, TraceError
 from pollwise.metrics import Changes
 from pollwise.simulation.recorded.crawl_log import is_crawl_log, read_crawl_log
+from pollwise.simulation.recorded.tables import path_of
 from pollwise.simulation.recorded.trace import read_trace
 from pollwise.simulation.worlds.world import Recorded
 from pollwise.times import Moment, time_of, times_of
@@ -96,7 +96,7 @@ class Replay(Recorded):
         changed last or, if it never did, was born, as many servers do. `TraceError` names what is
         missing or wrong, where, and the remedy.
         """
-        path = Path(source) if isinstance(source, str | os.PathLike) else None
+        path = path_of(source) if isinstance(source, str | os.PathLike) else None
         if path is not None and pages is None and is_crawl_log(path):
             trace = read_crawl_log(path, weighted=weighted)
         else:

@@ -4,20 +4,27 @@ import csv
 import math
 import os
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import shown, shown_text
 from pollwise.errors import TraceError
 from pollwise.extras import require_extra
 from pollwise.times import LATEST, no_seconds, parse_time, seconds_of_dates
 
-__all__ = ["Table", "open_table", "read_table"]
+__all__ = ["Table", "open_table", "path_of", "read_table"]
 
 Floats = NDArray[np.float64]
 
+_SINGLE = "is no single value; give one in each cell"
+_FLAGS = {
+    **dict.fromkeys(("0", "0.0", "false", "no"), False),
+    **dict.fromkeys(("1", "1.0", "true", "yes"), True),
+}
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -40,13 +47,13 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
-    def require(self, *names: str) -> None:
-        """`TraceError` unless there are columns of these names."""
+    def require(self, *names: str, instead: str = "") -> None:
+        """`TraceError` unless there are columns of these names; `instead`: what else would do."""
         missing = [name for name in names if name not in self]
         if missing:
             raise TraceError(
                 f"{self.name}: no column {', '.join(missing)}; it has"
-                f" {', '.join(self._columns) or 'none'}, needed are {', '.join(names)}"
+                f" {', '.join(self._columns) or 'none'}, needed are {', '.join(names)}{instead}"
             )
 
     def complaint(self, row: int, text: str) -> TraceError:
@@ -56,6 +63,7 @@ class Table:
     def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
         """A column of text: each row's index into the distinct texts, and these texts."""
         column = self._columns[name]
+        self._require_plain(name, column)
         if isinstance(column, list):
             numbers: dict[str, int] = {}
             cells = ["" if cell is None else str(cell) for cell in column]
@@ -72,6 +80,18 @@ class Table:
             raise self._empty(int(empty[0]), name)
         return codes, texts
 
+    def _require_plain(self, name: str, column: Any) -> None:
+        """`TraceError` for cells that are no single values, such as lists."""
+        if isinstance(column, list):
+            row = next((row for row, cell in enumerate(column) if _is_several(cell)), None)
+        else:
+            import pyarrow as pa
+
+            row = 0 if pa.types.is_nested(column.type) and len(column) else None
+        if row is not None:
+            cell = column[row] if isinstance(column, list) else column[row].as_py()
+            raise self.complaint(row, f"{name} {shown(cell)} {_SINGLE}")
+
     def texts(self, name: str) -> list[str]:
         """A column of text, row by row."""
         codes, texts = self.codes(name)
@@ -80,6 +100,21 @@ class Table:
     def numbers(self, name: str, *, empty: float | None = None) -> Floats:
         """A column of finite numbers; `empty` replaces empty cells (None: there may be none)."""
         return self._floats(name, empty, _as_number, "is no number; give a finite one, such as 2.5")
+
+    def flags(self, name: str) -> NDArray[np.bool_]:
+        """A column of 0 or 1, which may also be yes and no, or true and false."""
+        column = self._columns[name]
+        self._require_plain(name, column)
+        cells = column if isinstance(column, list) else column.to_pylist()
+        flags = [_FLAGS.get(_flag_text(cell)) for cell in cells]
+        for row, flag in enumerate(flags):
+            if flag is None:
+                if _is_empty(cells[row]):
+                    raise self._empty(row, name)
+                raise self.complaint(
+                    row, f"{name} is {shown(cells[row])}; give 0 or 1, for no or yes"
+                )
+        return np.array(flags, np.bool_)
 
     def times(self, name: str, *, empty: float | None = None) -> Floats:
         """A column of times in UTC seconds, read from numbers, ISO 8601 or Arrow timestamps."""
@@ -92,14 +127,15 @@ class Table:
 
     def _floats(self, name: str, empty: float | None, parse: Any, mend: str) -> Floats:
         column = self._columns[name]
+        self._require_plain(name, column)
         values, cells = self._quick(column), column
         if values is None:
             cells = column if isinstance(column, list) else column.to_pylist()
             values = np.array([parse(cell) for cell in cells])
         for row in np.flatnonzero(~np.isfinite(values)):
             cell = cells[row] if isinstance(cells, list) else cells[row].as_py()
-            if cell not in (None, "") and cell == cell:  # NaN in a column of floats is empty too
-                raise self.complaint(int(row), f"{name} {cell!r} {mend}")
+            if not _is_empty(cell):
+                raise self.complaint(int(row), f"{name} {shown(cell)} {mend}")
             if empty is None:
                 raise self._empty(int(row), name)
             values[row] = empty
@@ -114,7 +150,7 @@ class Table:
         if isinstance(column, list):
             try:
                 return np.array(column, np.float64) if column else np.empty(0)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return None
         import pyarrow as pa
 
@@ -128,11 +164,27 @@ class Table:
         return values / scale
 
 
+def _is_several(cell: object) -> bool:
+    """Whether a cell holds several values, as an array does."""
+    return isinstance(cell, list | tuple | dict | set | np.ndarray)
+
+
+def _flag_text(cell: object) -> str:
+    return cell.strip().casefold() if isinstance(cell, str) else shown(cell).casefold()
+
+
+def _is_empty(cell: object) -> bool:
+    """Whether a cell holds nothing; NaN in a column of numbers is empty, too."""
+    if isinstance(cell, Decimal):
+        return cell.is_qnan()
+    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
+
+
 def _as_number(cell: object) -> float:
     """NaN for what is no number."""
     try:
         return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -140,7 +192,7 @@ def _as_seconds(cell: object) -> float:
     """NaN for what is no time."""
     seconds = _as_number(cell)
     if math.isnan(seconds):
-        return parse_time(str(cell))
+        return math.nan if isinstance(cell, int) else parse_time(str(cell))
     return seconds
 
 
@@ -150,7 +202,7 @@ def open_table(source: object, required: Sequence[str], name: str) -> Table:
     Messages call the latter `name`. `TraceError` if it is none, or lacks a required column.
     """
     if isinstance(source, str | os.PathLike):
-        return read_table(Path(source), required)
+        return read_table(path_of(source), required)
     names = getattr(source, "column_names", None)  # of Arrow
     if names is None:
         names = getattr(source, "columns", source if isinstance(source, Mapping) else None)
@@ -160,7 +212,8 @@ def open_table(source: object, required: Sequence[str], name: str) -> Table:
             " lists by the names of their columns"
         )
     table: Any = source
-    columns = {str(column): _cells(table[column]) for column in names}
+    _require_distinct(name, [str(column) for column in names])
+    columns = {str(column): _cells(f"{name}: {column}", table[column]) for column in names}
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise TraceError(f"{name}: its columns have {sorted(lengths)} rows; give all as many")
@@ -169,16 +222,40 @@ def open_table(source: object, required: Sequence[str], name: str) -> Table:
     return opened
 
 
-def _cells(column: Any) -> list[Any]:
+def path_of(source: str | os.PathLike[str]) -> Path:
+    """The path of a table; `TraceError` if it can be none."""
+    text = os.fspath(source)
+    if not text or "\0" in text:
+        raise TraceError(f"{shown(text)} is no path; give that of a .parquet or a .csv file")
+    return Path(text)
+
+
+def _require_distinct(name: str, columns: Sequence[str]) -> None:
+    """`TraceError` for two columns of one name."""
+    twice = next((column for column in columns if columns.count(column) > 1), None)
+    if twice is not None:
+        raise TraceError(f"{name}: two columns are called {shown(twice)}; drop or rename one")
+
+
+def _cells(name: str, column: Any) -> list[Any]:
     """The cells of a column, times as seconds, None where one is empty."""
-    array = np.asarray(column)
+    try:
+        array = np.asarray(column)
+    except ValueError:  # lists of several lengths
+        array = np.empty(())
+    if array.ndim != 1:
+        raise TraceError(f"{name} {shown(column)} {_SINGLE}")
+    if array.dtype.kind == "m":  # lengths of time, which would look like whole numbers
+        return [str(cell) for cell in array]
     if array.dtype.kind == "M":
         array = seconds_of_dates(array)
     cells: list[Any] = array.tolist()
     if array.dtype.kind != "O":
         return cells
     missing = {"nan", "NaT", "<NA>"}
-    return [None if not isinstance(cell, str) and str(cell) in missing else cell for cell in cells]
+    return [
+        None if not isinstance(cell, str | int) and str(cell) in missing else cell for cell in cells
+    ]
 
 
 def read_table(path: Path, required: Sequence[str]) -> Table:
@@ -194,7 +271,7 @@ def read_table(path: Path, required: Sequence[str]) -> Table:
         raise TraceError(f"{path}: cannot be read (no such file); check the path") from error
     except OSError as error:
         raise TraceError(
-            f"{path}: cannot be read ({error.strerror or error}); check the path"
+            f"{path}: cannot be read ({error.strerror or shown_text(str(error))}); check the path"
         ) from error
     table.require(*required)
     return table
@@ -202,14 +279,21 @@ def read_table(path: Path, required: Sequence[str]) -> Table:
 
 def _read_parquet(path: Path) -> Table:
     require_extra("parquet", f"{path}: reading Parquet", "give a CSV file")
+    import pyarrow as pa
     from pyarrow import parquet
 
     try:
         # One thread: the figures of a replay are those of one core.
+        names = parquet.read_schema(path).names
+        _require_distinct(str(path), names)
         table = parquet.read_table(path, use_threads=False)
-    except ValueError as error:  # such as ArrowInvalid
-        raise TraceError(f"{path}: not a Parquet file of ours ({error})") from error
-    columns = {name: table[name].combine_chunks() for name in table.column_names}
+        table.validate(full=True)
+        columns = {name: table[name].combine_chunks() for name in names}
+    except (TraceError, OSError):
+        raise
+    except (pa.ArrowException, ValueError) as error:
+        why = shown_text(str(error))
+        raise TraceError(f"{path}: not a Parquet file of ours ({why})") from error
     return Table(str(path), columns, table.num_rows)
 
 
@@ -219,6 +303,7 @@ def _read_csv(path: Path) -> Table:
             heads, *rows = list(csv.reader(file)) or [[]]
     except (csv.Error, UnicodeDecodeError) as error:
         raise TraceError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    _require_distinct(str(path), heads)
     rows = [row for row in rows if row]
     for number, row in enumerate(rows, start=1):
         if len(row) != len(heads):

@@ -15,7 +15,6 @@ import math
 import os
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from pollwise.errors import TraceError
 from pollwise.kinds import kind_of
 from pollwise.metrics import Changes
-from pollwise.simulation.recorded.tables import Table, open_table
+from pollwise.simulation.recorded.tables import Table, open_table, path_of
 
 __all__ = ["Trace", "read_trace"]
 
@@ -66,11 +65,12 @@ def read_trace(changes: object, pages: object = None, *, weighted: bool = False)
     remedy.
     """
     companion = "the table of pages"
-    path = Path(changes) if isinstance(changes, str | os.PathLike) else None
-    if path is not None and pages is None:
+    path = path_of(changes) if isinstance(changes, str | os.PathLike) else None
+    if path is not None and path.name and pages is None:
         beside = path.with_name(f"{path.stem}.pages{path.suffix}")
         companion, pages = beside.name, beside if beside.is_file() else None
-    table = open_table(changes, ("page", "changed_at"), "the table of changes")
+    table = open_table(changes, (), "the table of changes")
+    table.require("page", "changed_at", instead=" or, of past checks, page, checked_at, changed")
     codes, names = table.codes("page")
     times = table.times("changed_at")
     _check_order(table, codes, times, names)

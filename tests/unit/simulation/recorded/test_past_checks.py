@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from pollwise.errors import TraceError
 from pollwise.simulation.recorded.past_checks import PastChecks, has_checks
@@ -55,8 +57,8 @@ def test_what_is_no_table_of_checks(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "parts"),
     [
-        (["a,1,0", "a,2,x"], ["row 2", "changed 'x'"]),
-        (["a,1,0", "a,2,2"], ["row 2", "changed is 2", "1 (yes) or 0 (no)"]),
+        (["a,1,0", "a,2,x"], ["row 2", "changed is 'x'", "0 or 1"]),
+        (["a,1,0", "a,2,2"], ["row 2", "changed is '2'", "0 or 1"]),
         (["a,2,0", "b,1,0", "a,1,1"], ["row 3", "'a'", "sort the table"]),
         (["a,1,0", "a,1,1"], ["row 2", "'a'", "sort the table"]),
         (["a,1,0", "b,2,0"], ["no page was checked twice"]),
@@ -107,3 +109,19 @@ def test_the_same_seed_gives_the_same_histories():
     one, other = (checks.histories(2, np.random.default_rng(3)) for _ in range(2))
     for a, b in zip(one, other, strict=True):
         assert a.changes.times.tolist() == b.changes.times.tolist()
+
+
+@pytest.mark.parametrize(
+    "words", [("0", "1"), ("0.0", "1.0"), ("no", "yes"), ("False", "True"), (" FALSE", "true ")]
+)
+def test_whether_a_page_changed_may_be_said_in_many_ways(tmp_path, words):
+    no, yes = words
+    path = write(tmp_path / "c.csv", f"a,1,{no}", f"a,2,{yes}", f"a,3,{no}")
+    assert PastChecks.read(path).changed.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("cells", [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"]])
+def test_checks_in_parquet(tmp_path, cells):
+    table = pa.table({"page": ["a", "a"], "checked_at": [1.0, 2.0], "changed": cells})
+    parquet.write_table(table, tmp_path / "c.parquet")
+    assert PastChecks.read(tmp_path / "c.parquet").changed.tolist() == [False, True]

@@ -133,6 +133,9 @@ class TestErrors:
         assert "trace.csv: no column page; it has url, changed_at" in message
         message = self.complaint(write("trace.csv", ""))
         assert "no column page, changed_at; it has none" in message
+        assert (
+            "needed are page, changed_at or, of past checks, page, checked_at, changed" in message
+        )
 
     def test_missing_columns_of_the_companion(self, write):
         write("trace.pages.csv", "page,died_at\na,1\n")

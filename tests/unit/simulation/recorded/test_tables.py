@@ -152,3 +152,80 @@ def test_times_that_are_no_seconds(tmp_path):
     ):
         with pytest.raises(TraceError, match=r"row 2: t 1714564800000 is too large .* by 1000"):
             table.times("t")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([10**400], "row 1: t 1000.* is no time"),
+        ([10**5000], "row 1: t int too long to show is no time"),
+        ([Decimal("sNaN")], "row 1: t Decimal.* is no time"),
+        ([np.datetime64(2**60, "s")], "row 1: t -inf is no time"),
+        ([np.timedelta64(5, "s")], "row 1: t '5 seconds' is no time"),
+        ([[1.0]], "the table: t .* is no single value"),
+        ([[1.0], [1.0, 2.0]], "the table: t .* is no single value"),
+        ([np.zeros(2), "x"], "t .* is no single value"),
+        (np.zeros((2, 2)), "the table: t .* is no single value"),
+        (["x" * 10_000], r"row 1: t 'x{199}\.\.\. is no time"),
+    ],
+    ids=type,
+)
+def test_cells_that_are_no_times(column, words):
+    with pytest.raises(TraceError, match=words) as error:
+        open_table({"t": column}, (), "the table").times("t")
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_two_columns_of_one_name(tmp_path):
+    frame = Frame(t=[1.0])
+    frame.columns = ["t", "t"]
+    two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["t", "t"])
+    parquet.write_table(two, tmp_path / "t.parquet")
+    for make in (
+        lambda: csv_table(tmp_path, "t,t\n1,2\n"),
+        lambda: read_table(tmp_path / "t.parquet", ()),
+        lambda: open_table(frame, (), "the table"),
+    ):
+        with pytest.raises(TraceError, match="two columns are called 't'; drop or rename one"):
+            make()
+
+
+@pytest.mark.parametrize("cells", [[[1.0], [2.0]], [{"a": 1}, {"a": 2}]])
+def test_parquet_columns_of_several_values(tmp_path, cells):
+    table = parquet_table(tmp_path, t=cells)
+    for read in (table.times, table.texts, table.numbers):
+        with pytest.raises(TraceError, match=r"row 1: t .* is no single value"):
+            read("t")
+
+
+def test_damaged_parquet(tmp_path):
+    path = tmp_path / "t.parquet"
+    bad = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    parquet.write_table(pa.table({"page": bad}), path)
+    with pytest.raises(TraceError, match="not a Parquet file of ours") as error:
+        read_table(path, ())
+    assert "\n" not in str(error.value)
+    parquet.write_table(pa.table({"page": ["a", "b"] * 50, "t": list(range(100))}), path)
+    whole = path.read_bytes()
+    generator = np.random.default_rng(1)
+    complaints = []
+    for _ in range(200):
+        data = bytearray(whole)
+        for place in generator.integers(4, len(data) - 8, size=3):
+            data[place] = generator.integers(256)
+        path.write_bytes(data)
+        try:
+            table = read_table(path, ("page", "t"))
+            table.texts("page")
+            table.times("t")
+        except TraceError as error:
+            complaints.append(str(error))
+    assert complaints
+    assert not any("\n" in complaint for complaint in complaints)
+
+
+@pytest.mark.parametrize("path", ["", "a\0b.csv"])
+def test_what_is_no_path(path):
+    with pytest.raises(TraceError, match=r"is no path; give that of a .parquet or a .csv file"):
+        open_table(path, (), "the table")
