@@ -134,7 +134,7 @@ def require_whole(
 def is_finite(value: object) -> TypeGuard[float]:
     """Whether it is a real number that a float can hold, and neither infinite nor NaN.
 
-    >>> is_finite(3), is_finite(10**400), is_finite(math.inf)
+    >>> is_finite(3), is_finite(10**400), is_finite(float("inf"))
     (True, False, False)
     """
     return is_real(value) and -_LARGEST <= value <= _LARGEST

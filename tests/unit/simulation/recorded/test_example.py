@@ -25,7 +25,7 @@ def test_pages_and_changes_are_those_of_the_time_lapse():
     assert world.changes.born.tolist() == [3.0, 0.0]
     assert [world.changes.of_page(page).tolist() for page in (0, 1)] == [[4.0], [2.0, 7.0]]
     assert all(page.seen_at is None for page in world.pages)
-    assert all(page.seen_at == 0.0 for page in world.with_copies().pages)
+    assert [page.seen_at for page in world.with_copies().pages] == [3.0, 0.0]
 
 
 def test_the_bundled_one():
