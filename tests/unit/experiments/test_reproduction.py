@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pollwise import checks
 from pollwise.errors import InputError
 from pollwise.experiments import reproduction
 from pollwise.experiments.drawing import draw
@@ -92,7 +91,7 @@ def test_a_folder_that_is_not_there_is_named_before_the_work(quick, tmp_path):
 
 
 def test_without_matplotlib_it_says_so_before_the_work(quick, tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    monkeypatch.setattr("pollwise.extras.find_spec", lambda name: None)
     with pytest.raises(InputError, match="matplotlib"):
         reproduce("quick", trials=2, folder=tmp_path, report=pytest.fail)
     assert reproduce("quick", trials=2, folder=None, report=print).figure is None

@@ -83,9 +83,9 @@ def test_what_cannot_be_used(db: Path, name: str, options: dict, message: str) -
 
 
 def test_a_library_that_is_missing_is_one_line(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pollwise.export.collection.find_spec", lambda name: None)
+    monkeypatch.setattr("pollwise.extras.find_spec", lambda name: None)
     for name, library in (("parquet", "pyarrow"), ("warc", "warcio")):
-        with pytest.raises(InputError, match=rf"needs {library}: run pip .*pollwise\[{name}\]"):
+        with pytest.raises(InputError, match=rf"needs {library}: install it .*pollwise\[{name}\]"):
             export_collection(db, db.with_name("x"), now=0.0, format_name=name)
     assert export_collection(db, db.with_name("x.jsonl"), now=0.0) == 3
 

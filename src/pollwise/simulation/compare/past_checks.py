@@ -54,10 +54,9 @@ def compare_to_checks(
         more = _ratio([each["captured"] for each in made], [each["captured"] for each in own])
         sooner = _ratio([each["delay_days"] for each in own], [each["delay_days"] for each in made])
         entry = _entry(choice.text, made)
-        stderr = {**entry["stderr"], "seen_more": more.stderr, "sooner": sooner.stderr}
-        results.append(
-            {**entry, "seen_more": more.value - 1, "sooner": sooner.value, "stderr": stderr}
-        )
+        stderr = {**entry.pop("stderr"), "seen_more": more.stderr, "sooner": sooner.stderr}
+        entry |= {"seen_more": more.value - 1, "sooner": sooner.value, "stderr": stderr}
+        results.append(entry)
     return results
 
 
