@@ -142,6 +142,15 @@ def test_at_a_given_speed_the_figures_are_the_same(watched, temporary):
     assert [each.polls for each in paced] == [each.polls for each in watchers]
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT interrupts, whatever a test before in this process made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_progress_is_told_and_a_run_that_is_interrupted_leaves_nothing_behind(temporary):
     told = []
 

@@ -80,7 +80,7 @@ async def test_what_the_plain_loop_learned_is_taken_up(tmp_path):
     async with MisbehavingServer() as server:
         for words in ([server.url("/clock")], []):
             async with running("requests_loop.py", str(file), *words) as process:
-                await lines_until(process, f"{server.url('/clock')} seen")
+                await lines_until(process, server.url("/clock"))
                 process.send_signal(signal.SIGINT)
                 await ended(process)
             assert len(pollwise.Schedule.load(file)) == 1
