@@ -14,7 +14,6 @@ None
 import math
 import os
 import threading
-import time
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -29,6 +28,7 @@ from pollwise.errors import InputError, StateError
 from pollwise.events import Added, Event, HostBlocked, Poll, Polled, Removed, Staffed, Together
 from pollwise.export.draft import draft
 from pollwise.kinds import kind_of
+from pollwise.live.clock import LiveClock
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.policies.base import Policy
@@ -126,8 +126,7 @@ class Schedule:
         self._latest = -math.inf
         # Whether the calls are given times, by which the file goes on when it is loaded.
         self._is_told_times = False
-        # The clock of the machine is read once: it may be set back, which would stop all polls.
-        self._begin = time.time() - _seconds()
+        self._clock = LiveClock()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -400,7 +399,7 @@ class Schedule:
 
     def _at(self, now: Moment | None) -> float:
         """The time of a call, which never goes back."""
-        told = self._begin + _seconds() if now is None else time_of("now", now)
+        told = self._clock() if now is None else time_of("now", now)
         self._is_told_times = now is not None
         self._latest = max(self._latest, told)
         return self._latest
@@ -444,11 +443,6 @@ class Schedule:
             "pages": [astuple(page) for page in self._pages.values()],
             "scheduler": None if self._scheduler is None else self._scheduler.state(),
         }
-
-
-def _seconds() -> float:
-    """Seconds since any moment; also while the machine sleeps, where the system counts them."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _key(call: str, url: object) -> str:

@@ -24,9 +24,14 @@ GROUP = {"a": "@x", "b": "@x"}
 
 
 class TestGroups:
-    def test_hosts_of_a_group_share_one_delay(self):
-        world = World(scheduler(rate=10.0, crawl_delay=3.0, groups=GROUP), at_once)
-        world.send(Added(0.0, [*both(), Page(2, scope="c")]))
+    @pytest.mark.parametrize(
+        ("groups", "hosts"),
+        [(GROUP, ("a", "b")), (DomainScopes({}), ("a.example.org", "b.example.org"))],
+        ids=["group", "domain"],
+    )
+    def test_hosts_of_a_group_share_one_delay(self, groups, hosts):
+        world = World(scheduler(rate=10.0, crawl_delay=3.0, groups=groups), at_once)
+        world.send(Added(0.0, [*both(*hosts), Page(2, scope="localhost")]))
         world.run(until=60.0)
         assert len(times_of(world, 2)) > 15
         times = sorted(times_of(world, 0) + times_of(world, 1))
@@ -43,17 +48,6 @@ class TestGroups:
         assert sorted(time for time, _ in world.polls) == [20.0, 27.0]
         assert some.host_blocked_until("b") == some.host_blocked_until("@x") == 20.0
         assert some.host_free_at("b", 28.0) == 34.0
-
-    def test_hosts_of_a_domain_share_one_delay(self):
-        world = World(scheduler(rate=10.0, crawl_delay=3.0, groups=DomainScopes({})), at_once)
-        world.send(
-            Added(0.0, [*both("a.example.org", "b.example.org"), Page(2, scope="localhost")])
-        )
-        world.run(until=60.0)
-        assert len(times_of(world, 2)) > 15
-        times = sorted(times_of(world, 0) + times_of(world, 1))
-        assert len(times) > 15
-        assert all(later - earlier >= 3.0 for earlier, later in pairwise(times))
 
     def test_it_survives_a_restart(self):
         some = scheduler(rate=10.0, groups=GROUP)
