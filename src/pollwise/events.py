@@ -6,6 +6,7 @@ events of a log give the same commands again.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from pollwise.types import Item, Links, Observation, Outcome, Page
 
 __all__ = [
     "Added",
+    "Budgeted",
     "Command",
     "Event",
     "HostBlocked",
@@ -29,9 +31,11 @@ __all__ = [
     "Staffed",
     "Tick",
     "Together",
+    "Updated",
     "WakeAt",
     "decode",
     "encode",
+    "page_of_row",
 ]
 
 
@@ -64,6 +68,23 @@ class Removed:
 
     now: float
     page_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """Pages of which users want something else: their weights, costs, bounds, or a pause."""
+
+    now: float
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Budgeted:
+    """The budget from now on, as the fields of a `Budget`."""
+
+    now: float
+    rate: float
+    burst: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +151,8 @@ Event = (
     | Polled
     | Added
     | Removed
+    | Updated
+    | Budgeted
     | HostBlocked
     | HostPaced
     | Linked
@@ -156,6 +179,8 @@ class WakeAt:
 
 Command = Poll | WakeAt
 
+_NO_PAGE = astuple(Page(-1))
+_ALWAYS_SAID = 8  # fields of a page, up to its kind
 _KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
@@ -171,7 +196,7 @@ def _row(event: Event) -> list[Any]:
     if isinstance(event, Linked):
         links = event.links
         return [kind, event.now, event.page_id, links.targets.tolist(), links.anchors, links.places]
-    if isinstance(event, Added):
+    if isinstance(event, Added | Updated):
         return [kind, event.now, [_page_row(page) for page in event.pages]]
     return [kind, *astuple(event)]
 
@@ -179,7 +204,10 @@ def _row(event: Event) -> list[Any]:
 def _page_row(page: Page) -> tuple[Any, ...]:
     """The fields of a page, but for the last ones that say nothing, as most say."""
     row = astuple(page)
-    return row[:-3] if row[-3:] == (None, None, 0) else row
+    said = len(row)
+    while said > _ALWAYS_SAID and row[said - 1] == _NO_PAGE[said - 1]:
+        said -= 1
+    return row[:said]
 
 
 def decode(line: str) -> Event:
@@ -199,7 +227,9 @@ def _event(row: list[Any]) -> Event:
         case ["Polled", now, rows]:
             return Polled(now, tuple(map(_observation, rows)))
         case ["Added", now, rows]:
-            return Added(now, tuple(Page(*page) for page in rows))
+            return Added(now, tuple(map(page_of_row, rows)))
+        case ["Updated", now, rows]:
+            return Updated(now, tuple(map(page_of_row, rows)))
         case ["Removed", now, page_ids]:
             return Removed(now, tuple(page_ids))
         case ["Linked", now, page_id, targets, *texts]:
@@ -214,6 +244,12 @@ def _event(row: list[Any]) -> Event:
         case [kind, *fields]:
             return _KINDS[kind](*fields)
     raise ValueError("no array of an event's kind and fields")
+
+
+def page_of_row(row: Sequence[Any]) -> Page:
+    """The page of a row that `astuple` made, also in JSON; rows may lack the last fields."""
+    values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in row]
+    return Page(*values)
 
 
 def _observation(row: list[Any]) -> Observation:

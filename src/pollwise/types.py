@@ -57,7 +57,9 @@ class Page:
 
     *What users want*: `weight` says what a change of this page is worth, `cost` what a poll takes
     from the budget. `longest_interval` and `shortest_interval` are the most and the least seconds
-    between two polls of it; None: as for all pages.
+    between two polls of it; None: as for all pages. While it is `paused` it is not polled. `tags`
+    are words by which pages are grouped. `select` names the parts of the page that count (none:
+    the whole page), `ignore` parts of these that do not: see `pollwise.sources`.
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
     so the first poll tells nothing of change. `changes_in_a_row` is that of its `Noise`. The
@@ -76,6 +78,10 @@ class Page:
     longest_interval: float | None = None
     shortest_interval: float | None = None
     changes_in_a_row: int = 0
+    paused: bool = False
+    tags: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +221,8 @@ class PageMemory:
     The validators that its server sent (`etag`, `last_modified`: header values, verbatim) and the
     hexadecimal hashes of body and visible text of the latest copy. All None: there is no copy yet.
     `earlier_hashes` are the text hashes of other versions seen before, oldest first, each once.
-    Text hashes are those of the page without its `noise`.
+    Text hashes are those of the page without its `noise`. `items` are hashes of the items of a feed
+    or list that were seen, oldest first.
     """
 
     etag: str | None = None
@@ -224,6 +231,7 @@ class PageMemory:
     text_hash: str | None = None
     earlier_hashes: tuple[str, ...] = ()
     noise: Noise = Noise()
+    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

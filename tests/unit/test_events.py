@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pollwise.errors import InputError
 from pollwise.events import (
     Added,
+    Budgeted,
     Event,
     HostBlocked,
     HostPaced,
@@ -23,6 +24,7 @@ from pollwise.events import (
     Staffed,
     Tick,
     Together,
+    Updated,
     decode,
     encode,
 )
@@ -34,6 +36,8 @@ steady = settings(derandomize=True, deadline=None)
 times = st.floats(allow_nan=False)
 ids = st.integers(0, 2**63 - 1)
 numbers = st.floats(0, allow_nan=False)
+
+texts = st.lists(st.text(), max_size=2).map(tuple)
 
 items = st.builds(Item, value=numbers, published_at=st.none() | times)
 observations = st.builds(
@@ -58,11 +62,17 @@ pages = st.builds(
     seen_at=st.none() | times,
     site=st.text(),
     kind=st.text(),
+    paused=st.booleans(),
+    tags=texts,
+    select=texts,
+    ignore=texts,
 )
 BY_KIND = {
     Tick: st.builds(Tick, times),
     Polled: st.builds(Polled, times, st.lists(observations, max_size=4).map(tuple)),
     Added: st.builds(Added, times, st.lists(pages, max_size=4).map(tuple)),
+    Updated: st.builds(Updated, times, st.lists(pages, max_size=4).map(tuple)),
+    Budgeted: st.builds(Budgeted, times, numbers, numbers),
     Removed: st.builds(Removed, times, st.lists(ids, max_size=4).map(tuple)),
     HostBlocked: st.builds(HostBlocked, times, st.text(), times),
     HostPaced: st.builds(HostPaced, times, st.text(), numbers),
@@ -135,6 +145,10 @@ def test_the_format_of_the_log():
         '["Added",0.0,[[7,"http://a.example/","a.example",1.0,1.0,null,"",""]]]': Added(
             0.0, (Page(7, "http://a.example/", "a.example"),)
         ),
+        '["Updated",0.0,[[7,"http://a.example/","",1.0,1.0,null,"","",null,null,0,true,["a"]]]]': (
+            Updated(0.0, (Page(7, "http://a.example/", paused=True, tags=("a",)),))
+        ),
+        '["Budgeted",3.0,0.5,1.0]': Budgeted(3.0, 0.5, 1.0),
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
-from pollwise.events import Command, Event
+from pollwise.events import Command, Event, page_of_row
 from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
 from pollwise.policies.awaited import AwaitedPolicy
@@ -68,7 +68,7 @@ class InitialState:
         """What `pack` packed."""
         # Heads of earlier versions end after the scheduler.
         (pages, scheduler, *awaited), learned = unpack(data)
-        return cls(tuple(Page(*page) for page in pages), learned or None, scheduler, *awaited)
+        return cls(tuple(map(page_of_row, pages)), learned or None, scheduler, *awaited)
 
 
 def rerun(

@@ -93,7 +93,8 @@ class _Own:
     `longest` and `shortest` are its own bounds, None: those of all pages. `polled_at` is the time
     of its latest poll, `not_before` that until which it rests. `looks_at` is when its deadline is
     looked at next; -inf: it is overdue. `held_until` is when the policy gets it back that selected
-    it too soon; -inf: it is not held. `changes` counts the polls in a row that found a change.
+    it too soon; -inf: it is not held. `changes` counts the polls in a row that found a change. A
+    page that is `paused` is held for ever.
     """
 
     scope: str
@@ -106,6 +107,7 @@ class _Own:
     looks_at: float = math.inf
     held_until: float = -math.inf
     changes: int = 0
+    paused: bool = False
 
 
 _UNBOUNDED = _Own("", 1.0, None, None, seen=False, polled_at=-math.inf)
@@ -148,7 +150,7 @@ class BoundedPages:
     def add(self, page: Page, now: float) -> None:
         """A new page; `now` is -inf before `begin`."""
         own_bounds = page.longest_interval, page.shortest_interval
-        if not self._for_all and own_bounds == (None, None):
+        if not (self._for_all or page.paused) and own_bounds == (None, None):
             return
         own = _Own(
             page.scope,
@@ -158,6 +160,7 @@ class BoundedPages:
             page.seen_at is not None,
             -math.inf if page.seen_at is None else min(page.seen_at, now),
             changes=page.changes_in_a_row,
+            paused=page.paused,
         )
         if now == -math.inf and page.seen_at is not None:
             own.polled_at = page.seen_at
@@ -170,6 +173,19 @@ class BoundedPages:
         """Forget a page."""
         if (own := self._pages.pop(page_id, None)) is not None:
             self._costs -= own.cost
+
+    def update(self, page: Page, now: float) -> None:
+        """Users want something else of a page."""
+        own = self._pages.get(page.id)
+        if own is None:
+            self.add(page, now)
+            return
+        self._costs += page.cost - own.cost
+        own.cost, own.paused = page.cost, page.paused
+        own.longest, own.shortest = page.longest_interval, page.shortest_interval
+        if own.held_until > -math.inf:
+            self.hold(page.id, now)
+        self._look(page.id, own)
 
     def begin(self, now: float, rests: Callable[[int], tuple[float, float] | None]) -> None:
         """The run begins; `rests` gives start of the latest poll and end of the rest of a page."""
@@ -234,9 +250,13 @@ class BoundedPages:
         return self._is_demanded(self._of(page_id))
 
     def earliest(self, page_id: int) -> float:
-        """From when on a page may be polled; -inf: any time."""
+        """From when on a page may be polled; -inf: any time. Infinite: it is paused."""
         own = self._of(page_id)
-        return own.polled_at + self._intervals(own)[0]
+        return math.inf if own.paused else own.polled_at + self._intervals(own)[0]
+
+    def is_paused(self, page_id: int) -> bool:
+        """Whether a page is not to be polled."""
+        return self._of(page_id).paused
 
     def deadline(self, page_id: int) -> float:
         """When a page is to be polled at the latest; infinite: there is no such time."""
@@ -254,13 +274,13 @@ class BoundedPages:
         return sum(
             own.cost / self._intervals(own)[1]
             for own in self._pages.values()
-            if self._is_demanded(own)
+            if self._is_demanded(own) and not own.paused
         )
 
-    def hold(self, page_id: int) -> None:
+    def hold(self, page_id: int, now: float) -> None:
         """The policy selected a page too soon: keep it until it may be polled."""
         own = self._pages[page_id]
-        own.held_until = self.earliest(page_id)
+        own.held_until = max(self.earliest(page_id), now)
         heapq.heappush(self._held, (own.held_until, page_id))
 
     def is_held(self, page_id: int) -> bool:
@@ -344,7 +364,9 @@ class BoundedPages:
         shortest, longest = self._intervals(own)
         if self._always_changes(own) and _is_looked_at(own):
             longest = shortest
-        return math.inf if longest == math.inf else max(own.polled_at + longest, own.not_before)
+        if own.paused or longest == math.inf:
+            return math.inf
+        return max(own.polled_at + longest, own.not_before)
 
     def _look(self, page_id: int, own: _Own) -> None:
         """Look at the deadline of a page in time. Mostly it is only put off: then the look that is

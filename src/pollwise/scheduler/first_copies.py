@@ -56,8 +56,13 @@ class FirstCopies:
         self._pages[page.id] = page
         self._line_up(page)
 
+    def update(self, page: Page) -> None:
+        """Another weight or cost of a page, from the next time that it is lined up."""
+        self._pages[page.id] = page
+
     def put_back(self, page_id: int, until: float) -> None:
-        """Let a page that was taken wait again, from a time on: it was not asked for."""
+        """Let a page wait again, from a time on: one that was taken but not asked for, or any."""
+        self._places.pop(page_id, None)
         self._held_until[page_id] = until
         heapq.heappush(self._held, (until, page_id))
 

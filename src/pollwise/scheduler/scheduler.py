@@ -17,6 +17,7 @@ from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
+    Budgeted,
     Command,
     Event,
     HostBlocked,
@@ -30,6 +31,7 @@ from pollwise.events import (
     Staffed,
     Tick,
     Together,
+    Updated,
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy
@@ -61,6 +63,7 @@ class _Terms(NamedTuple):
 
     scope: str
     cost: float
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class Scheduler:
 
     *Bounds.* No page is polled sooner after its latest poll than its bounds allow; one that is
     overdue is polled ahead of the policy's choice, as far as budget, politeness and back-off allow;
-    see `Bounds` and `BoundedPages`.
+    see `Bounds` and `BoundedPages`. One that is paused is not polled; what was learned of it stays.
 
     `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
     `RequestController`. `InputError` for a budget or an option out of its range.
@@ -338,10 +341,7 @@ class Scheduler:
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
         for page in new.values():
-            fits = 0 < page.cost < math.inf
-            require(f"Added: page {page.id}: cost", page.cost, fits, "finite and above 0")
-            if page.seen_at is not None:
-                require_seconds(f"Added: page {page.id}: seen_at", page.seen_at)
+            _check_page("Added", page)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
         first = set()
@@ -350,10 +350,37 @@ class Scheduler:
         # The policy comes first, as it may refuse them.
         self.policy.add([page for page in new.values() if page.id not in first])
         for page in new.values():
-            self._pages[page.id] = _Terms(page.scope, page.cost)
+            self._pages[page.id] = _Terms(page.scope, page.cost, page.weight)
             self._bounds.add(page, self._now)
             if self._first_copies is not None and page.id in first:
                 self._first_copies.add(page)
+                if page.paused:
+                    self._first_copies.put_back(page.id, math.inf)
+
+    def _update(self, pages: Sequence[Page], now: float) -> None:
+        """Users want something else of pages; unknown ones are ignored."""
+        known = [page for page in pages if page.id in self._pages]
+        for page in known:
+            _check_page("Updated", page)
+        for page in known:
+            before = self._pages[page.id]
+            self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
+            self._bounds.update(page, now)
+            if self._first_copies is not None and page.id in self._first_copies:
+                self._first_copies.update(replace(page, scope=terms.scope))
+                if page.id not in self._leases:
+                    self._first_copies.put_back(page.id, math.inf if page.paused else now)
+                continue
+            if self._hosts.waits(page.id) and (page.paused or terms != before):
+                self._hosts.leave(terms.scope, page.id)
+                if page.paused:
+                    self._bounds.hold(page.id, now)
+            if terms != before:
+                learned = self.policy.state_dict([page.id])
+                self.policy.discard([page.id])
+                self.policy.add([replace(page, scope=terms.scope)])
+                if learned:  # an awaited policy has learned nothing
+                    self.policy.load_state_dict(learned)
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -373,6 +400,10 @@ class Scheduler:
                 self._add(event.pages)
             case Removed():
                 self._remove(event.page_ids)
+            case Updated():
+                self._update(event.pages, now)
+            case Budgeted():
+                self.change_budget(Budget(event.rate, event.burst))
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
             case HostPaced():
@@ -440,7 +471,8 @@ class Scheduler:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                self._postpone(page_id, now + self._back_offs.postponed(page_id))
+                until = now + self._back_offs.postponed(page_id)
+                self._postpone(page_id, math.inf if self._bounds.is_paused(page_id) else until)
             return False
         self._hand_over(page_id)
         self._unselected.discard(page_id)
@@ -587,7 +619,7 @@ class Scheduler:
         known = page_id in self._pages and page_id not in self._leases
         if not known or self._bounds.earliest(page_id) <= now:
             return False
-        self._bounds.hold(page_id)
+        self._bounds.hold(page_id, now)
         return True
 
     def _may_start(self, page_id: int, now: float) -> bool:
@@ -632,6 +664,14 @@ def _time(value: Any) -> float:
     if not time < math.inf:
         raise ValueError(f"{value} is no time")
     return time
+
+
+def _check_page(event: str, page: Page) -> None:
+    """`InputError` for a page that would spoil the arithmetic of time and budget."""
+    fits = 0 < page.cost < math.inf
+    require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
+    if page.seen_at is not None:
+        require_seconds(f"{event}: page {page.id}: seen_at", page.seen_at)
 
 
 def _check(event: Event) -> None:

@@ -23,6 +23,7 @@ from pollwise.store.records import (
     PageRecord,
     Run,
     Sizes,
+    StoredChange,
     StoredVersion,
     Totals,
 )
@@ -71,6 +72,15 @@ class StoreReader(Protocol):
 
     def versions(self, page_id: int) -> list[StoredVersion]:
         """The versions of a page, even a removed one, oldest first."""
+
+    def changes(
+        self, *, after: int = 0, since: float | None = None, page_id: int | None = None
+    ) -> Iterator[StoredChange]:
+        """The changes with a larger number than `after`, in their order, read in portions.
+
+        With `since`, only those found at that time or later (UTC seconds); with `page_id`, only
+        those of a page. The latest 200,000 are kept, also of pages that were removed.
+        """
 
     def body(self, body_hash: str) -> bytes:
         """The body with this hash; `InputError` if there is none."""

@@ -14,6 +14,7 @@ __all__ = [
     "Discovery",
     "Document",
     "Fetched",
+    "FoundItem",
     "Hit",
     "NewPage",
     "PageRecord",
@@ -21,6 +22,7 @@ __all__ = [
     "Postponed",
     "Run",
     "Sizes",
+    "StoredChange",
     "StoredVersion",
     "Totals",
 ]
@@ -40,6 +42,10 @@ class NewPage:
     cost: float | None = None
     longest_interval: float | None = None
     shortest_interval: float | None = None
+    paused: bool | None = None
+    tags: tuple[str, ...] | None = None
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class PageRecord:
     counts the polls that found a change since an earlier copy; `first_seen_at` is the time of the
     poll that brought the first one. `last_changed_at` is the time of the
     latest change as the server told it, else that of the poll that found it. `postponed` is the
-    latest poll that was POSTPONED; None: one was made since, or none was.
+    latest poll that was POSTPONED; None: one was made since, or none was. `source` is that of the
+    latest copy, see `PollResult`; empty: not known.
 
     `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
     `duplicate_of` are those of `Collected`; None: the page was not collected.
@@ -86,6 +93,20 @@ class PageRecord:
     duplicate_of: int | None = None
     postponed: Postponed | None = None
     first_seen_at: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """An item of a feed or list: its id (`key`), title and URL, and when it was published.
+
+    `published_at` is in UTC seconds. What is not told is empty or None.
+    """
+
+    key: str
+    title: str = ""
+    url: str = ""
+    published_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +114,9 @@ class PollResult:
     """One poll: what it told, what to remember of the page, and the new version if it had changed.
 
     `error` says in words what went wrong, or why the poll was POSTPONED. `masked` are
-    samples of the parts of the page that it found to be noise.
+    samples of the parts of the page that it found to be noise. `title` is that of the page,
+    `source` says what it was read as (`pollwise.sources`); None: as before. `items` are the new
+    ones of a feed.
     """
 
     observation: Observation
@@ -101,6 +124,9 @@ class PollResult:
     version: Version | None = None
     error: str | None = None
     masked: tuple[str, ...] = ()
+    title: str | None = None
+    source: str | None = None
+    items: tuple[FoundItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +223,25 @@ class StoredVersion:
     content_type: str
     body_hash: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
+
+    `seq` numbers the changes of a database from 1 on, in the order in which they were found; no
+    number is given twice. `title` is that of the page at the time; None: not known. `items` are the
+    new ones of a feed. `reverted`: back to a version seen before.
+    """
+
+    seq: int
+    page_id: int
+    url: str
+    seen_at: float
+    before_at: float
+    reverted: bool
+    title: str | None
+    items: tuple[FoundItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def test_what_was_dropped_is_said_when_it_is_read_again(monkeypatch):
         reading.join()
     *told, last = lines
     kept = [int(line.split()[0]) for line in told]
-    assert kept == list(range(len(kept)))
+    assert kept == sorted(set(kept))  # a line may find room after some were dropped
+    assert kept[0] == 0
     assert last == f"pollwise: {MANY - len(kept):,} lines not shown: stderr is read too slowly"
 
 

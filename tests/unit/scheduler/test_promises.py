@@ -7,7 +7,16 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pollwise.events import Added, HostBlocked, HostPaced, Polled, Removed, Tick
+from pollwise.events import (
+    Added,
+    Budgeted,
+    HostBlocked,
+    HostPaced,
+    Polled,
+    Removed,
+    Tick,
+    Updated,
+)
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Observation, Outcome, Page
 
@@ -45,6 +54,21 @@ garbage = st.lists(
                 st.builds(Page, page_ids, scope=scopes, cost=st.floats(0.1, 3)), max_size=5
             ).map(tuple),
         ),
+        st.builds(
+            Updated,
+            small_times,
+            st.lists(
+                st.builds(
+                    Page,
+                    page_ids,
+                    scope=scopes,
+                    cost=st.floats(0.1, 3),
+                    paused=st.booleans(),
+                ),
+                max_size=5,
+            ).map(tuple),
+        ),
+        st.builds(Budgeted, small_times, st.sampled_from([0.1, 3.0]), st.just(1.0)),
         st.builds(Removed, small_times, st.lists(page_ids, max_size=3).map(tuple)),
         st.builds(HostBlocked, small_times, scopes, st.floats()),
         st.builds(HostPaced, small_times, scopes, st.floats()),
@@ -81,6 +105,7 @@ def test_no_order_of_events_does_harm(events, rate, burst):
             assert now >= since.get(page_id, -math.inf) + 20.0, "polled twice at a time"
             since[page_id] = now
         restored = fresh()
+        restored.budget = some.budget
         restored.load_state(some.state())
         assert restored.state() == some.state()
 

@@ -43,7 +43,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
-    " interval? interval? text"
+    " interval? interval? text flag text text text text text"
 )
 COLUMNS = {
     query: words.split()
@@ -66,6 +66,7 @@ COLUMNS = {
         "runs": "whole time text",
         "initial_state": "bytes?",
         "events_after": "whole text",
+        "changes_after": "whole whole text time time flag told? text",
         "content": "text whole bytes",
         "versions": "time told text whole",
         "revisits": "time",

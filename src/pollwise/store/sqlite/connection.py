@@ -40,9 +40,13 @@ class Connection:
             raise damaged(self.path, "what it counts is missing")
         return rows[0]
 
-    def rows_by_key(self, query: str, limit: int, **values: object) -> Iterator[Any]:
-        """All rows of a query, read in portions; their first column is an ascending key."""
-        after = -1
+    def rows_by_key(
+        self, query: str, limit: int, *, after: int = -1, **values: object
+    ) -> Iterator[Any]:
+        """All rows of a query, read in portions; their first column is an ascending key.
+
+        It is larger than `after`.
+        """
         while rows := self.rows(query, after=after, limit=limit, **values):
             keys = [row[0] for row in rows]
             # Else a damaged tree could lead in a circle.

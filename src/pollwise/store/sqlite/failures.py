@@ -50,7 +50,9 @@ def reported(path: Path) -> Iterator[None]:
         if cause is None:
             raise
         kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
-        raise kind(f"{path} {cause.format(path=path)} ({error})") from error
+        # SQLite may quote a statement of several lines.
+        told = " ".join(str(error).split())
+        raise kind(f"{path} {cause.format(path=path)} ({told})") from error
     except OSError as error:
         if error.errno in _FULL_DISK:
             mend = "free some space"

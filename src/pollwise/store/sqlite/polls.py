@@ -15,6 +15,9 @@ __all__ = ["save_poll"]
 _KEPT_POLLS = 50
 """Polls of each page that are kept for explanations; the event log has them all."""
 
+_KEPT_CHANGES = 200_000
+"""Of all pages together: about 30 megabytes."""
+
 
 def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
     """Write a poll, within a transaction; of one that was postponed only when and why.
@@ -28,6 +31,8 @@ def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> N
         return
     if not connection.execute(SQL["count_poll"], values).rowcount:
         raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
+    if connection.execute(SQL["insert_change"], values).rowcount:
+        connection.execute(SQL["drop_changes"], {"kept": _KEPT_CHANGES})
     connection.execute(SQL["update_polled_page"], values)
     connection.execute(SQL["insert_poll"], values)
     connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": _KEPT_POLLS})

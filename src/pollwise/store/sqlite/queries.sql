@@ -8,17 +8,21 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- name: insert_page
 -- Begin to watch a page.
 INSERT INTO pages
-    (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth)
+    (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
+     paused, tags, selected, ignored)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
-     NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth);
+     NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
+     COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds.
 UPDATE pages SET
     scope = :scope, weight = COALESCE(:weight, weight), cost = COALESCE(:cost, cost),
     longest_interval = NULLIF(COALESCE(:longest_interval, longest_interval), 0),
-    shortest_interval = NULLIF(COALESCE(:shortest_interval, shortest_interval), 0)
+    shortest_interval = NULLIF(COALESCE(:shortest_interval, shortest_interval), 0),
+    paused = COALESCE(:paused, paused), tags = COALESCE(:tags, tags),
+    selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored)
 WHERE id = :id;
 
 -- name: remove_page
@@ -35,7 +39,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -44,7 +48,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
 -- name: totals
@@ -69,7 +73,8 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 -- What the latest poll told; a late observation of an older poll leaves the row as it is.
 UPDATE pages SET
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
-    earlier_hashes = :earlier_hashes, noise = :noise,
+    earlier_hashes = :earlier_hashes, noise = :noise, items = :items,
+    title = COALESCE(:title, title), source = COALESCE(:source, source),
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
     postponed_at = NULL, postponed_why = NULL,
@@ -81,6 +86,24 @@ UPDATE pages SET
     failures = CASE WHEN :failed THEN failures + 1 ELSE 0 END,
     gone = CASE WHEN :failed THEN gone ELSE :gone END
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
+
+-- name: insert_change
+-- Note the change that a poll found; the first copy of a page is none. Before update_polled_page.
+INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items)
+SELECT id, :polled_at, seen_at, :reverted, COALESCE(:title, title), :found_items
+FROM pages WHERE id = :page_id AND :changed AND seen_at < :polled_at;
+
+-- name: drop_changes
+-- Drop the oldest changes beyond the newest :kept ones.
+DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - :kept;
+
+-- name: changes_after
+-- Changes in the order in which they were found.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+    AND (:page_id IS NULL OR c.page_id = :page_id)
+ORDER BY c.seq LIMIT :limit;
 
 -- name: save_noise
 -- What is known of a page's noise, apart from its polls.
@@ -401,12 +424,14 @@ SELECT id FROM pages
 WHERE added_at > :now OR removed_at > :now
     OR polled_at > :now OR seen_at > :now OR last_changed_at > :now OR postponed_at > :now
 UNION SELECT page_id FROM polls WHERE polled_at > :now OR last_changed_at > :now
-UNION SELECT page_id FROM versions WHERE seen_at > :now;
+UNION SELECT page_id FROM versions WHERE seen_at > :now
+UNION SELECT page_id FROM changes WHERE seen_at > :now;
 
 -- name: times_of_page
 -- All times of this machine's clock in the polls and versions of a page.
 SELECT polled_at FROM polls WHERE page_id = :page_id
 UNION SELECT seen_at FROM versions WHERE page_id = :page_id
+UNION SELECT seen_at FROM changes WHERE page_id = :page_id
 UNION SELECT polled_at FROM pages WHERE id = :page_id AND polled_at IS NOT NULL
 UNION SELECT seen_at FROM pages WHERE id = :page_id AND seen_at IS NOT NULL;
 
@@ -417,6 +442,13 @@ UPDATE polls SET polled_at = :after WHERE page_id = :page_id AND polled_at = :be
 -- name: set_back_version
 -- Set the time of a version back.
 UPDATE versions SET seen_at = :after WHERE page_id = :page_id AND seen_at = :before;
+
+-- name: set_back_change
+-- Set the times of a change back that are those of a poll.
+UPDATE changes SET
+    seen_at = CASE seen_at WHEN :before THEN :after ELSE seen_at END,
+    before_at = CASE before_at WHEN :before THEN :after ELSE before_at END
+WHERE page_id = :page_id;
 
 -- name: set_back_page
 -- Set the times of a page back that are those of a poll.

@@ -15,6 +15,7 @@ from pollwise.store.records import (
     PageRecord,
     Run,
     Sizes,
+    StoredChange,
     StoredVersion,
     Totals,
 )
@@ -22,13 +23,14 @@ from pollwise.store.sqlite.bodies import unpack_body
 from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.learned import read_learned
-from pollwise.store.sqlite.rows import observation, page_record, stored_version
+from pollwise.store.sqlite.rows import observation, page_record, stored_change, stored_version
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.types import Observation, StateDict
 
 __all__ = ["SqliteReader"]
 
 _EVENTS_AT_ONCE = 1000
+_CHANGES_AT_ONCE = 200
 
 
 class SqliteReader:
@@ -80,6 +82,20 @@ class SqliteReader:
 
     def versions(self, page_id: int) -> list[StoredVersion]:
         return [stored_version(row) for row in self._connection.rows("versions", page_id=page_id)]
+
+    def changes(
+        self, *, after: int = 0, since: float | None = None, page_id: int | None = None
+    ) -> Iterator[StoredChange]:
+        rows = self._connection.rows_by_key(
+            "changes_after", _CHANGES_AT_ONCE, after=after, since=since, page_id=page_id
+        )
+        for row in rows:
+            try:
+                yield stored_change(row)
+            except ValueError as error:
+                raise StoreError(
+                    f"{self.path}: a change is damaged ({error}): restore a copy"
+                ) from error
 
     def body(self, body_hash: str) -> bytes:
         rows = self._connection.rows("content", hash=body_hash)

@@ -1,11 +1,23 @@
 """From the rows of the tables to values, and back."""
 
+import json
 import math
+from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
+from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
-from pollwise.store.records import NewPage, PageRecord, PollResult, Postponed, StoredVersion
+from pollwise.store.records import (
+    FoundItem,
+    NewPage,
+    PageRecord,
+    PollResult,
+    Postponed,
+    StoredChange,
+    StoredVersion,
+)
 from pollwise.store.sqlite.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
@@ -16,6 +28,7 @@ __all__ = [
     "page_values",
     "poll_values",
     "storable",
+    "stored_change",
     "stored_version",
 ]
 
@@ -31,7 +44,8 @@ def page_record(row: Row) -> PageRecord:
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
-    postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:]
+    postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
+    paused, tags, selected, ignored, source, items = row[30:]
     known_noise = unpack_noise(noise)
     return PageRecord(
         page=Page(
@@ -46,6 +60,10 @@ def page_record(row: Row) -> PageRecord:
             longest_interval=longest,
             shortest_interval=shortest,
             changes_in_a_row=known_noise.changes_in_a_row,
+            paused=bool(paused),
+            tags=tuple(tags.split()),
+            select=tuple(selected.splitlines()),
+            ignore=tuple(ignored.splitlines()),
         ),
         memory=PageMemory(
             _text(etag),
@@ -54,6 +72,7 @@ def page_record(row: Row) -> PageRecord:
             text_hash,
             tuple(earlier.split()),
             known_noise,
+            tuple(items.split()),
         ),
         added_at=added_at,
         polled_at=polled_at,
@@ -70,6 +89,7 @@ def page_record(row: Row) -> PageRecord:
         duplicate_of=duplicate_of,
         postponed=None if postponed_at is None else Postponed(postponed_at, _text(postponed_why)),
         first_seen_at=first_seen_at,
+        source=source,
     )
 
 
@@ -88,9 +108,17 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
         **told,
         "longest_interval": page.longest_interval,
         "shortest_interval": page.shortest_interval,
+        "paused": page.paused,
+        "tags": _joined(" ", page.tags),
+        "selected": _joined("\n", page.select),
+        "ignored": _joined("\n", page.ignore),
         "added_at": added_at,
         "depth": 0,
     }
+
+
+def _joined(between: str, texts: Sequence[str] | None) -> str | None:
+    return None if texts is None else between.join(texts)
 
 
 def observation(row: Row) -> Observation:
@@ -111,6 +139,31 @@ def stored_version(row: Row) -> StoredVersion:
     """From the columns of the query `versions`."""
     seen_at, content_type, body_hash, size = row
     return StoredVersion(seen_at, _text(content_type), body_hash, size)
+
+
+def stored_change(row: Row) -> StoredChange:
+    """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
+    seq, page_id, url, seen_at, before_at, reverted, title, items = row
+    return StoredChange(
+        seq, page_id, url, seen_at, before_at, bool(reverted), _text(title), _found_items(items)
+    )
+
+
+def _found_items(text: str) -> tuple[FoundItem, ...]:
+    if not text:
+        return ()
+    try:
+        return tuple(_found_item(*item) for item in read_json(text))
+    except TypeError as error:
+        raise ValueError(f"no items of a feed: {text[:40]!r}") from error
+
+
+def _found_item(key: object, title: object, url: object, published_at: object) -> FoundItem:
+    if not (isinstance(key, str) and isinstance(title, str) and isinstance(url, str)):
+        raise TypeError("no texts of an item")
+    if published_at is not None and not is_finite(published_at):
+        raise TypeError("no time of an item")
+    return FoundItem(key, title, url, published_at)
 
 
 def poll_values(poll: PollResult) -> dict[str, object]:
@@ -136,6 +189,10 @@ def poll_values(poll: PollResult) -> dict[str, object]:
         "earlier_hashes": " ".join(memory.earlier_hashes),
         "noise": pack_noise(memory.noise),
         "error": storable(poll.error),
+        "items": " ".join(memory.items),
+        "title": storable(poll.title),
+        "source": poll.source,
+        "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
     }
 
 

@@ -53,6 +53,7 @@ def _set_back_page(
         values = {"page_id": page_id, "before": before, "after": after}
         polls += writer.execute(SQL["set_back_poll"], values).rowcount
         writer.execute(SQL["set_back_version"], values)
+        writer.execute(SQL["set_back_change"], values)
         writer.execute(SQL["set_back_page"], values)
     # What is left is no time of a poll that was made.
     values = {"page_id": page_id, "now": now}

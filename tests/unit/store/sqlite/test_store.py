@@ -1,10 +1,10 @@
 """The store keeps what it was given: whole batches, the latest poll of a page, every version."""
 
-import dataclasses
 import math
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,11 @@ from pollwise.events import Added, Event, Polled, Tick
 from pollwise.store import Store
 from pollwise.store.records import (
     Batch,
+    FoundItem,
     NewPage,
     PollResult,
     Postponed,
+    StoredChange,
     StoredVersion,
     Totals,
 )
@@ -89,7 +91,7 @@ class TestPages:
     def test_a_page_added_again_keeps_its_id_and_history(self, store: Store) -> None:
         store.add_pages([A, B], now=0.0)
         store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
-        again = dataclasses.replace(A, scope="shared", weight=3.0, cost=2.0)
+        again = replace(A, scope="shared", weight=3.0, cost=2.0)
         assert store.add_pages([C, again, C], now=9.0) == [
             Page(2, C.url, C.scope, site=C.scope),
             Page(0, A.url, "shared", 3.0, 2.0, seen_at=1.0, site="shared"),
@@ -110,23 +112,36 @@ class TestPages:
     def test_what_is_not_told_of_a_page_stays_as_it_was(self, store: Store) -> None:
         [told] = store.add_pages([NewPage(A.url, A.scope, 3.0, 2.0, 86400.0, 60.0)], now=0.0)
         assert store.add_pages([A], now=1.0) == [told]
-        [page] = store.add_pages([dataclasses.replace(A, cost=1.0, shortest_interval=0.0)], 2.0)
-        assert page == dataclasses.replace(told, cost=1.0, shortest_interval=None)
+        [page] = store.add_pages([replace(A, cost=1.0, shortest_interval=0.0)], 2.0)
+        assert page == replace(told, cost=1.0, shortest_interval=None)
+
+    def test_wishes_stay_until_others_are_told(self, store: Store) -> None:
+        wishes = NewPage(
+            A.url,
+            paused=True,
+            tags=("news", "daily"),
+            select=("main > article", "xpath://p[1]"),
+            ignore=("re:seen \\d+ times",),
+        )
+        store.add_pages([wishes], now=0.0)
+        [page] = store.add_pages([A], now=1.0)
+        assert page.paused
+        assert (page.tags, page.select, page.ignore) == (wishes.tags, wishes.select, wishes.ignore)
+        [page] = store.add_pages([NewPage(A.url, paused=False, tags=(), select=())], now=2.0)
+        assert (page.paused, page.tags, page.select, page.ignore) == (False, (), (), wishes.ignore)
 
     def test_what_was_said_last_of_the_bounds_of_a_page_holds(self, store: Store) -> None:
         store.add_pages([A, B], now=0.0)
-        bounded = dataclasses.replace(A, longest_interval=86400.0, shortest_interval=60.0)
+        bounded = replace(A, longest_interval=86400.0, shortest_interval=60.0)
         [page] = store.add_pages([bounded], now=1.0)
         assert (page.longest_interval, page.shortest_interval) == (86400.0, 60.0)
         assert [record.page.longest_interval for record in store.pages()] == [86400.0, None]
-        back = dataclasses.replace(A, longest_interval=0.0, shortest_interval=0.0)
+        back = replace(A, longest_interval=0.0, shortest_interval=0.0)
         store.add_pages([back], now=2.0)
         assert [record.page.shortest_interval for record in store.pages()] == [None, None]
         assert [record.page.longest_interval for record in store.pages()] == [None, None]
 
-    @pytest.mark.parametrize(
-        "wrong", [dataclasses.replace(B, weight=math.inf), dataclasses.replace(B, cost=-math.inf)]
-    )
+    @pytest.mark.parametrize("wrong", [replace(B, weight=math.inf), replace(B, cost=-math.inf)])
     def test_a_number_that_is_not_finite_is_refused_with_the_whole_list(
         self, store: Store, wrong: NewPage
     ) -> None:
@@ -149,6 +164,39 @@ class TestPolls:
     @pytest.fixture(autouse=True)
     def pages(self, store: Store) -> None:
         store.add_pages([A, B], now=0.0)
+
+    def test_every_change_gets_a_number_that_is_never_given_again(self, store: Store) -> None:
+        items = (FoundItem("a", "News", "https://a.example/n", 3.5), FoundItem("b"))
+        for at, reverted in ((1.0, False), (2.0, False), (4.0, True), (3.0, False)):
+            seen = Observation(0, at, Outcome.CHANGED, reverted=reverted)
+            result = PollResult(seen, PageMemory(), title=f"At {at:g}", items=items)
+            store.commit(Batch(polls=(result, poll(1, at, Outcome.UNCHANGED))))
+        assert list(store.changes()) == [  # neither the first copy, nor one that came late
+            StoredChange(1, 0, A.url, 2.0, 1.0, False, "At 2", items),
+            StoredChange(2, 0, A.url, 4.0, 2.0, True, "At 4", items),
+        ]
+        assert [one.seq for one in store.changes(after=1)] == [2]
+        assert [one.seq for one in store.changes(since=4.0, page_id=0)] == [2]
+        assert list(store.changes(page_id=1)) == []
+        assert store.pages()[0].title == "At 4"
+        store.remove_pages([0], now=9.0)
+        assert [one.url for one in store.changes()] == [A.url, A.url]
+
+    @pytest.mark.parametrize("items", ["[", "{}1", "[[1]]", '[["a","b","c","d"]]', "[7]", "7"])
+    def test_items_that_nobody_wrote_are_damage(self, store: Store, items: str) -> None:
+        for at in (1.0, 2.0):
+            store.commit(Batch(polls=(poll(0, at, Outcome.CHANGED),)))
+        put(store.path, "UPDATE changes SET items = ?", items)
+        with pytest.raises(StoreError, match="is damaged"):
+            list(store.changes())
+
+    def test_what_is_known_of_a_feed_is_kept(self, store: Store) -> None:
+        memory = PageMemory(items=("1f", "2e"))
+        seen = Observation(0, 1.0, Outcome.CHANGED)
+        store.commit(Batch(polls=(PollResult(seen, memory, source="feed"),)))
+        store.commit(Batch(polls=(PollResult(replace(seen, polled_at=2.0), memory),)))
+        record = store.pages()[0]
+        assert (record.memory.items, record.source) == (("1f", "2e"), "feed")
 
     def test_the_first_copy_is_no_change(self, store: Store) -> None:
         store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
@@ -186,7 +234,7 @@ class TestPolls:
         before = store.pages()[0]
         store.commit(Batch(polls=(poll(0, 2.0, Outcome.POSTPONED, error="no connection left"),)))
         postponed = Postponed(2.0, "no connection left")
-        assert store.pages()[0] == dataclasses.replace(before, postponed=postponed)
+        assert store.pages()[0] == replace(before, postponed=postponed)
         assert len(store.recent_outcomes(0)) == 1
         store.commit(Batch(polls=(poll(0, 3.0, Outcome.UNCHANGED),)))
         assert store.pages()[0].postponed is None
@@ -237,7 +285,7 @@ class TestPolls:
             (
                 Batch(
                     polls=(
-                        dataclasses.replace(
+                        replace(
                             poll(0, 2.0, Outcome.CHANGED),
                             version=poll(1, 2.0, Outcome.CHANGED, b"other").version,
                         ),
@@ -254,7 +302,7 @@ class TestPolls:
     ) -> None:
         before = dump(store)
         good = poll(1, 1.0, Outcome.CHANGED, b"body")
-        whole = dataclasses.replace(batch, polls=(good, *batch.polls), scheduler="{}")
+        whole = replace(batch, polls=(good, *batch.polls), scheduler="{}")
         with pytest.raises((InputError, StateError), match=message):
             store.commit(whole)
         assert dump(store) == before
@@ -448,8 +496,8 @@ class TestVersions:
     def test_a_version_says_what_it_is(self, store: Store) -> None:
         result = poll(0, 3.0, Outcome.CHANGED, b"abc")
         assert result.version is not None
-        odd = dataclasses.replace(result.version, content_type="text/\udce9")
-        store.commit(Batch(polls=(dataclasses.replace(result, version=odd),)))
+        odd = replace(result.version, content_type="text/\udce9")
+        store.commit(Batch(polls=(replace(result, version=odd),)))
         assert store.versions(0) == [StoredVersion(3.0, "text/\udce9", odd.body_hash, 3)]
         assert store.versions(1) == []
 
@@ -470,7 +518,7 @@ class TestVersions:
 class TestTotals:
     def test_an_empty_store_holds_nothing(self, store: Store) -> None:
         totals = store.totals()
-        assert dataclasses.replace(totals, bytes=0) == Totals(0, 0, 0, 0, 0, 0)
+        assert replace(totals, bytes=0) == Totals(0, 0, 0, 0, 0, 0)
 
     def test_watched_pages_and_all_versions_are_counted(self, store: Store) -> None:
         store.add_pages([A, B, C], now=0.0)

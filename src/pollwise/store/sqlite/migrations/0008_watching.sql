@@ -1,0 +1,46 @@
+-- What users want of pages, the changes that were found, what is asked of the process that polls,
+-- and who is told of changes.
+
+ALTER TABLE pages ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+-- Words with spaces between them.
+ALTER TABLE pages ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+-- Selectors of the parts that count and of those that do not, one a line.
+ALTER TABLE pages ADD COLUMN selected TEXT NOT NULL DEFAULT '';
+ALTER TABLE pages ADD COLUMN ignored TEXT NOT NULL DEFAULT '';
+-- What the latest copy was read as, such as page or feed (empty: nobody noted it).
+ALTER TABLE pages ADD COLUMN source TEXT NOT NULL DEFAULT '';
+-- Hashes of the items of a feed that were seen, oldest first, with spaces between them.
+ALTER TABLE pages ADD COLUMN items TEXT NOT NULL DEFAULT '';
+
+-- Every change that a poll found; a number is never given twice. The copy before is of before_at.
+CREATE TABLE changes (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    page_id INTEGER NOT NULL,
+    seen_at REAL NOT NULL,
+    before_at REAL NOT NULL,
+    reverted INTEGER NOT NULL,
+    title TEXT,
+    -- the new items of a feed, in JSON (empty: none)
+    items TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX changes_by_time ON changes (seen_at);
+CREATE INDEX changes_by_page ON changes (page_id, seq);
+
+-- What other processes ask of the one that polls, in JSON; answer is empty when it was done.
+CREATE TABLE requests (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    made_at REAL NOT NULL,
+    request TEXT NOT NULL,
+    answered_at REAL,
+    answer TEXT
+);
+CREATE INDEX requests_waiting ON requests (id) WHERE answered_at IS NULL;
+
+-- Who is told of changes: the number of the latest one told, and how the latest try went.
+CREATE TABLE receivers (
+    name TEXT PRIMARY KEY,
+    told_seq INTEGER NOT NULL,
+    tried_at REAL,
+    failures INTEGER NOT NULL DEFAULT 0,
+    error TEXT
+);
