@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -22,26 +23,28 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # to load it takes three times as long as all the rest
 )
 
-_COMMANDS = (
-    demo,
-    watch,
-    collect,
-    status,
-    explain,
-    check,
-    unmask,
-    plan,
-    search,
-    serve,
-    export,
-    simulate,
-    replay,
-    reproduce,
-)
-for _command in _COMMANDS:
-    app.command()(_command)
+_COMMANDS: dict[Callable[..., object], str] = {
+    demo: "Watch a year of real pages, offline, next to other schedules.",
+    watch: "Watch pages and feeds until stopped, and tell what changes.",
+    collect: "Build and keep up a collection of pages about a topic.",
+    status: "What is watched and what was found.",
+    explain: "What is known of a page, and why it is polled next or not.",
+    check: "What a poll sees of a page, and what of it is noise.",
+    unmask: "Let parts of a page count that were masked as noise.",
+    plan: "What a smaller or a larger budget would bring.",
+    search: "Find pages of a collection by their words.",
+    serve: "Answer searches of a collection over HTTP.",
+    export: "Write the pages into a file for other programs.",
+    simulate: "Compare policies in simulated worlds.",
+    replay: "Compare policies on a recorded history of real changes.",
+    reproduce: "Run the experiment behind a published table or figure.",
+}
+"""The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
+for _command, _purpose in _COMMANDS.items():
+    app.command(short_help=_purpose)(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -130,7 +130,7 @@ class Journal:
     async def __aenter__(self) -> Self:
         # Before the first poll, whose answer would wait for it.
         try:
-            await self._write(self._begin_run)
+            await self.write(self._begin_run)
         except BaseException:
             self._writer.shutdown()
             raise
@@ -151,12 +151,13 @@ class Journal:
         self._committed = asyncio.ensure_future(self._commit(batch, turn))
 
     async def _commit(self, batch: Batch, turn: Progress) -> None:
-        await self._write(self._store.commit, batch)
+        await self.write(self._store.commit, batch)
         self._on_progress(turn)
         for report in turn.reports:
             report.release()
 
-    async def _write(self, call: Callable[..., None], *arguments: object) -> None:
+    async def write(self, call: Callable[..., None], *arguments: object) -> None:
+        """Call a method of the store by the one thread that writes; waits while it is locked."""
         loop = asyncio.get_running_loop()
         tries_at_the_end = _TRIES_AT_THE_END
         waits = False

@@ -10,7 +10,7 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -45,6 +45,7 @@ from pollwise.web.poller import Poller, Recall, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
 __all__ = [
+    "Besides",
     "MakePoller",
     "Run",
     "Session",
@@ -63,6 +64,9 @@ _SILENT = 3.0
 
 Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 """Runs until the event is set that it is given."""
+
+Besides = Callable[[Journal], AbstractAsyncContextManager[None]]
+"""Gives a context for a run, whose journal writes what is to be kept."""
 
 MakePoller = Callable[..., AbstractAsyncContextManager[WebPoller]]
 """Makes a poller of the live web, from the other arguments of `web_poller`."""
@@ -160,11 +164,13 @@ class Session:
         on_progress: Callable[[Progress, Mapping[int, Watched]], None],
         staff: Callable[[], int] | None = None,
         states: Callable[[], Mapping[str, bytes]] = dict,
+        beside: Sequence[Besides] = (),
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
-        `loop.run`. `states`: see `Journal`. A `StoreError` ends the run; so does what the last run
+        `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
+        that sends notices. A `StoreError` ends the run; so does what the last run
         left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
@@ -196,6 +202,8 @@ class Session:
                     states=states,
                 )
             )
+            for context in beside:
+                await stack.enter_async_context(context(journal))
             policy_ready = None
             if awaited is not None:
                 policy_ready = await stack.enter_async_context(
