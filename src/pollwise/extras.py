@@ -9,6 +9,7 @@ from pollwise.errors import InputError
 __all__ = ["require_extra"]
 
 _LIBRARIES = {
+    "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),

@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import check, explain, plan, status, unmask, watch
@@ -35,6 +36,7 @@ _COMMANDS: dict[Callable[..., object], str] = {
     changes: "What changed lately.",
     history: "The versions and changes of a page.",
     diff: "What differs between two versions of a page.",
+    notify_receiver: "Send a receiver of notices one, to try it.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
     unmask: "Let parts of a page count that were masked as noise.",

@@ -6,11 +6,11 @@ from pollwise.insight.changes import ListedChange
 from pollwise.insight.difference import lines_of
 from pollwise.insight.words import age, count, moment, one_line
 
-__all__ = ["difference_lines", "text_of", "title_of", "title_of_all"]
+__all__ = ["MOST_IN_FULL", "difference_lines", "text_of", "title_of", "title_of_all"]
 
 _MOST_CHARACTERS = 300
 """Of a line."""
-_MOST_IN_FULL = 20
+MOST_IN_FULL = 20
 """Changes of a notice; of the others it says which pages."""
 
 
@@ -34,8 +34,8 @@ def difference_lines(change: ListedChange) -> list[str]:
 
 def text_of(changes: Sequence[ListedChange], now: float) -> str:
     """What a notice of these changes says at the time `now` (UTC seconds)."""
-    parts = ["\n".join(_lines(change, now)) for change in changes[:_MOST_IN_FULL]]
-    if others := changes[_MOST_IN_FULL:]:
+    parts = ["\n".join(_lines(change, now)) for change in changes[:MOST_IN_FULL]]
+    if others := changes[MOST_IN_FULL:]:
         parts.append("\n".join(["Also changed:", *dict.fromkeys(one.url for one in others)]))
     return "\n\n".join(parts)
 
