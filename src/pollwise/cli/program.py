@@ -20,7 +20,6 @@ from pollwise.version import __version__
 
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # to load it takes three times as long as all the rest
@@ -53,8 +52,9 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -63,6 +63,9 @@ def _options(
     ] = False,
 ) -> None:
     """Take what is said before the command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:
