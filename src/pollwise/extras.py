@@ -13,6 +13,7 @@ _LIBRARIES = {
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),
     "warc": ("warcio",),
+    "yaml": ("yaml",),
 }
 """The modules of each extra in pyproject.toml."""
 
