@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.importing import import_pages
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import check, explain, plan, status, unmask, watch
@@ -36,14 +37,17 @@ _COMMANDS: dict[Callable[..., object], str] = {
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",
     serve: "Answer searches of a collection over HTTP.",
+    import_pages: "Take over pages and past checks from other programs.",
     export: "Write the pages into a file for other programs.",
     simulate: "Compare policies in simulated worlds.",
     replay: "Compare policies on a recorded history of real changes.",
     reproduce: "Run the experiment behind a published table or figure.",
 }
 """The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
+_NAMES: dict[Callable[..., object], str] = {import_pages: "import"}
+"""Commands that are not named as their functions."""
 for _command, _purpose in _COMMANDS.items():
-    app.command(short_help=_purpose)(_command)
+    app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -7,9 +7,10 @@ between are not noted: they are taken to have been made at the interval that was
 """
 
 import io
+import math
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -27,8 +28,7 @@ _LARGEST = 256 * 1024 * 1024
 _INTERVAL = 3 * 3600.0
 """Seconds between checks where the backup says nothing: the default of changedetection.io."""
 _SECONDS = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
-_MOST_CHECKS = 50
-"""Of a page: as many polls as the store keeps."""
+_MOST_BETWEEN = 10
 _REGEX = re.compile(r"/(.*)/([aiLmsux]*)")
 
 
@@ -110,6 +110,9 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
     url = watch.get("url")
     if not isinstance(url, str) or not url.strip():
         raise InputError("a watch without a URL")
+    if "{{" in url or "{%" in url:
+        raise InputError(f"{url}: made anew at each check; add what it means now")
+    url = url.strip().removeprefix("source:")
     select: list[str] = []
     ignore: list[str] = []
     for text in _texts(watch.get("include_filters")):
@@ -190,19 +193,19 @@ def _history(archive: zipfile.ZipFile, folder: str) -> list[float]:
 def _checks(found: list[float], last: float, interval: float) -> tuple[Observation, ...]:
     """The checks of a page that found a version at these times, and ran until `last`.
 
-    Of the checks between two versions only the last one is told: to one who learns a rate it says
-    as much as all of them.
+    Of the many between two versions ten are told: to one who learns a rate they say as much.
 
-    >>> [(one.polled_at, one.outcome.name) for one in _checks([0.0, 90.0], 200.0, 30.0)]
-    [(0.0, 'CHANGED'), (60.0, 'UNCHANGED'), (90.0, 'CHANGED'), (200.0, 'UNCHANGED')]
+    >>> [(one.polled_at, one.outcome.name) for one in _checks([0.0, 90.0], 120.0, 30.0)]
+    [(0.0, 'CHANGED'), (30.0, 'UNCHANGED'), (60.0, 'UNCHANGED'), (90.0, 'CHANGED'),
+     (120.0, 'UNCHANGED')]
     """
-    return tuple(_told(found, last, interval))[-_MOST_CHECKS:]
-
-
-def _told(found: list[float], last: float, interval: float) -> Iterator[Observation]:
-    for before, at in zip([None, *found], found, strict=False):
-        if before is not None and at - interval > before:
-            yield Observation(-1, at - interval, Outcome.UNCHANGED)
-        yield Observation(-1, at, Outcome.CHANGED)
-    if last > found[-1]:
-        yield Observation(-1, last, Outcome.UNCHANGED)
+    checks = []
+    for at, following in zip(found, [*found[1:], last + interval], strict=True):
+        checks.append(Observation(-1, at, Outcome.CHANGED))
+        rounds = math.ceil((following - at) / interval - 1e-6) - 1
+        told = min(rounds, _MOST_BETWEEN)
+        checks += [
+            Observation(-1, at + interval * (rounds * n // told), Outcome.UNCHANGED)
+            for n in range(1, told + 1)
+        ]
+    return tuple(checks)

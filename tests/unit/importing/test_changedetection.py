@@ -1,8 +1,6 @@
 """Backups of changedetection.io, in the form of all versions."""
 
-import io
 import json
-import zipfile
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from pollwise.errors import InputError
 from pollwise.importing.changedetection import read_changedetection
 from pollwise.types import Outcome
 
+from .backups import backup
 from .one_line import read_or_refused
 
 HOUR = 3600.0
@@ -29,14 +28,6 @@ WATCH = {
     "trigger_text": ["sold"],
 }
 HISTORY = f"{BEGIN},a.txt\n{BEGIN + 4 * 3600},b.txt\n{BEGIN + 4 * 3600},twice\nrubbish\n"
-
-
-def backup(files: dict[str, str]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return made.getvalue()
 
 
 OLD = {
@@ -78,6 +69,14 @@ def test_a_watch_is_taken_over(files):
     )
 
 
+def test_of_many_checks_ten_are_told():
+    files = {"w/watch.json": json.dumps({**WATCH, "last_checked": BEGIN + 1000 * HOUR})}
+    read = read_changedetection(backup({**files, "w/history.txt": f"{BEGIN},x"}))
+    [[first, *others]] = read.checks.values()
+    assert first.outcome is Outcome.CHANGED
+    assert [one.polled_at - BEGIN for one in others] == [100 * HOUR * n for n in range(1, 11)]
+
+
 def test_past_checks_are_told_as_far_as_they_are_known():
     read = read_changedetection(backup(OLD))
     told = {
@@ -87,17 +86,29 @@ def test_past_checks_are_told_as_far_as_they_are_known():
     assert told == {
         "https://a.example/list": [
             (0.0, Outcome.CHANGED),
-            (3.0, Outcome.UNCHANGED),
+            *((float(hour), Outcome.UNCHANGED) for hour in (1, 2, 3)),
             (4.0, Outcome.CHANGED),
-            (10.0, Outcome.UNCHANGED),
+            *((float(hour), Outcome.UNCHANGED) for hour in (5, 6, 7, 8, 9, 10)),
         ],
         "https://b.example/": [  # by the interval for all watches
             (0.0, Outcome.CHANGED),
-            (1.0, Outcome.UNCHANGED),
+            (24.0, Outcome.UNCHANGED),
             (25.0, Outcome.CHANGED),
         ],
     }
     assert read.left_out[-1] == "a watch without a URL"
+
+
+def test_urls_that_are_not_as_others():
+    files = {
+        "a/watch.json": json.dumps({"url": "source:https://a.example/"}),
+        "b/watch.json": json.dumps({"url": "https://b.example/?day={% now 'utc' %}"}),
+    }
+    read = read_changedetection(backup(files))
+    assert [page.url for page in read.pages] == ["https://a.example/"]
+    assert read.left_out == (
+        "https://b.example/?day={% now 'utc' %}: made anew at each check; add what it means now",
+    )
 
 
 @pytest.mark.parametrize(
