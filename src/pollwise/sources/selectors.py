@@ -13,6 +13,7 @@ a selector          names                                         of
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from pollwise.errors import InputError
@@ -67,6 +68,7 @@ def _split(text: str) -> Selector:
     return Selector("css", text)
 
 
+@lru_cache(maxsize=256)
 def compiled(selector: Selector) -> Any:
     """What the library of the language makes of an expression; `ValueError` if it is none."""
     return _COMPILERS[selector.language](selector.expression)
