@@ -382,9 +382,9 @@ class Counted(Beside):
 
     calls = 0
 
-    async def call(self, function, *arguments):
+    async def call(self, function, *arguments, **limits):
         self.calls += 1
-        return await super().call(function, *arguments)
+        return await super().call(function, *arguments, **limits)
 
 
 async def test_large_pages_are_compared_by_another_process(site, clock, following):

@@ -50,7 +50,9 @@ def read_feed(body: bytes) -> Feed:
     # Of a feed that is wrong in a new way it raises whatever comes.
     except Exception as error:
         why = " ".join(str(error).split())[:200]
-        raise UnreadableError(f"a feed that cannot be read: {why}") from error
+        raise UnreadableError(
+            f"a feed that cannot be read: {why}; to compare it as it is, select re:(?s).+"
+        ) from error
     title = _line(parsed["feed"].get("title"))
     return Feed(title, tuple(item for item, _ in entries), sum(not known for _, known in entries))
 
