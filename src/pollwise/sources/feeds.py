@@ -1,6 +1,6 @@
 """Feeds and sitemaps: lists of items.
 
-Feeds are RSS 0.90 to 2.0, Atom and JSON Feed. An item is known by its id, else by its address,
+Feeds are RSS 0.91 to 2.0, Atom and JSON Feed. An item is known by its id, else by its address,
 else by what it says.
 """
 
@@ -11,7 +11,7 @@ from html import unescape
 from importlib.util import find_spec
 from typing import Any
 
-from pollwise.sources.view import ListedItem, UnreadableError
+from pollwise.sources.view import ListedItem, UnreadableError, printable
 from pollwise.store.records import FoundItem
 from pollwise.web.sitemaps import parse_sitemap
 from pollwise.web.visible_text import visible_text
@@ -59,16 +59,17 @@ def read_feed(body: bytes) -> Feed:
 
 def _item(entry: Mapping[str, Any]) -> tuple[ListedItem, bool]:
     """An item, and whether it has an id."""
-    title, url = _line(entry.get("title")), str(entry.get("link") or "").strip()
+    title, url = _line(entry.get("title")), printable(str(entry.get("link") or ""))
     contents: Sequence[Mapping[str, Any]] = entry.get("content") or ()
     told = [entry.get("description"), *(content.get("value") for content in contents)]
     # The description is often made of the content.
     text = max((_text(each) for each in told), key=len)
-    key = str(entry.get("id") or "").strip()[:_LONGEST_ID]
+    key = printable(str(entry.get("id") or ""))[:_LONGEST_ID]
     identity = key or url or f"{title}\n{text}"
+    shown = title or _line(text)
     found = FoundItem(
-        key or url or title,
-        title or text[:_LONGEST_TITLE],
+        key or url or shown,
+        shown,
         url[:_LONGEST_ID],
         _seconds(entry.get("published") or entry.get("updated")),
     )
@@ -76,7 +77,7 @@ def _item(entry: Mapping[str, Any]) -> tuple[ListedItem, bool]:
 
 
 def _line(title: object) -> str:
-    return _text(title)[:_LONGEST_TITLE]
+    return printable(_text(title))[:_LONGEST_TITLE]
 
 
 def _text(markup: object) -> str:

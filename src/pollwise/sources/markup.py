@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pollwise.sources.selectors import Selector, compiled
-from pollwise.sources.view import UnreadableError
+from pollwise.sources.view import UnreadableError, printable
 
 __all__ = ["head_of", "markup_parts"]
 
@@ -80,7 +80,7 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
         if (link.attributes.get("type") or "").strip().lower() in _FEEDS
     )
     named = tuple(dict.fromkeys(filter(None, map(str.strip, feeds))))
-    text = "" if title is None else " ".join(title.text().split())
+    text = "" if title is None else printable(title.text())
     return text[:_LONGEST_TITLE], named[:_MOST_FEEDS]
 
 
@@ -128,7 +128,10 @@ class _ByCss:
         return [node.html or "" for node in self._found]
 
     def rest(self) -> str:
+        root = self._tree.root
         for node in self._found:
+            if root is not None and node.mem_id == root.mem_id:
+                return ""
             node.decompose()
         return self._tree.html or ""
 

@@ -3,7 +3,7 @@
 import io
 from importlib.util import find_spec
 
-from pollwise.sources.view import UnreadableError
+from pollwise.sources.view import UnreadableError, printable
 
 __all__ = ["can_read_pdf", "read_pdf"]
 
@@ -42,4 +42,4 @@ def read_pdf(body: bytes) -> tuple[str, tuple[str, ...]]:
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise UnreadableError(f"a PDF that cannot be read: {why}") from error
-    return " ".join(title.split()), tuple(lines)
+    return printable(title), tuple(lines)

@@ -72,8 +72,6 @@ def read(body: bytes, content_type: str | None, parts: Parts = WHOLE) -> View:
     view = replace(_whole(body, content_type, kind), exact=False, mark=parts.mark)
     if view.items is not None:
         return replace(view, items=tuple(_item_without(item, patterns) for item in view.items))
-    if not view.blocks:
-        raise UnreadableError(f"it has no text to {'select' if select else 'ignore'} from")
     blocks = _selected(decoded(body, content_type), view, select, ignore)
     left = _without(blocks, patterns)
     if not left:
@@ -101,7 +99,7 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
     if kind != "page":
         return view
     title, feeds = head_of(decoded(body[:_HEAD], content_type))
-    return replace(view, title=title, feeds=feeds)
+    return replace(view, kind=kind, title=title, feeds=feeds)
 
 
 def _read_otherwise(body: bytes, content_type: str | None, library: str, extra: str) -> View:
@@ -184,6 +182,7 @@ _LANGUAGES: dict[Kind, tuple[Language, ...]] = {
     "page": ("css", "xpath", "re"),
     "xml": ("xpath", "re"),
     "json": ("json", "re"),
+    "bytes": (),
 }
 _NAMES: dict[Kind, str] = {
     "page": "HTML",
@@ -191,4 +190,5 @@ _NAMES: dict[Kind, str] = {
     "json": "JSON",
     "pdf": "a PDF",
     "text": "plain text",
+    "bytes": "what is no text",
 }

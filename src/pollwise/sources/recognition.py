@@ -24,10 +24,10 @@ _LISTS: dict[bytes, Kind] = {
     b"urlset": "sitemap",
     b"sitemapindex": "sitemap",
 }
-# Elements that others have too: by the namespaces of Atom 1.0 and 0.3, and of RSS 1.0 and 0.90.
+# Elements that others have too: by the namespaces of Atom 1.0 and 0.3, and of RSS 1.0.
 _FEEDS = {
     b"feed": (b"http://www.w3.org/2005/Atom", b"http://purl.org/atom/ns#"),
-    b"RDF": (b"http://purl.org/rss/1.0/", b"http://my.netscape.com/rdf/simple/0.9/"),
+    b"RDF": (b"http://purl.org/rss/1.0/",),
 }
 _JSON_FEED = re.compile(rb'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/')
 _CUT: dict[str, Kind] = {"html": "page", "other": "bytes", "json": "json", "xml": "xml"}

@@ -8,7 +8,7 @@ import xxhash
 from pollwise.store.records import FoundItem
 from pollwise.types import Page
 
-__all__ = ["WHOLE", "Kind", "ListedItem", "Parts", "UnreadableError", "View"]
+__all__ = ["WHOLE", "Kind", "ListedItem", "Parts", "UnreadableError", "View", "printable"]
 
 Kind = Literal["page", "feed", "sitemap", "json", "xml", "pdf", "text", "bytes"]
 """What a body was read as; `bytes`: as nothing but that."""
@@ -16,6 +16,15 @@ Kind = Literal["page", "feed", "sitemap", "json", "xml", "pdf", "text", "bytes"]
 
 class UnreadableError(ValueError):
     """A body of which nothing can be compared; says why in words, on one line."""
+
+
+def printable(text: str) -> str:
+    """A text on one line, without what cannot be shown.
+
+    >>> printable(" two\\n words\\0 ")
+    'two words'
+    """
+    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
 @dataclass(frozen=True, slots=True)
