@@ -9,9 +9,11 @@ from pollwise.errors import InputError
 __all__ = ["require_extra"]
 
 _LIBRARIES = {
+    "feeds": ("fastfeedparser",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),
+    "text": ("re2", "lxml", "pypdf", "jsonpath"),
     "warc": ("warcio",),
     "yaml": ("yaml",),
 }
