@@ -10,6 +10,7 @@ __all__ = ["require_extra"]
 
 _LIBRARIES = {
     "feeds": ("fastfeedparser",),
+    "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),

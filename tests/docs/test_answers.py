@@ -10,6 +10,7 @@ import pytest
 
 from pollwise.collecting.response_processor import ProcessorLoad
 from pollwise.experiments.demonstration import Demonstration
+from pollwise.insight.changes import Changes, History, VersionDiff
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
@@ -22,6 +23,7 @@ from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
+    *(Changes, History, VersionDiff),
     *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
     *(ImportReport, Hit, ProcessorLoad, Demonstration),
 )

@@ -11,8 +11,10 @@ import typer
 from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
+from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
 from pollwise.cli.importing import import_pages
+from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import check, explain, plan, status, unmask, watch
@@ -31,6 +33,10 @@ _COMMANDS: dict[Callable[..., object], str] = {
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
     status: "What is watched and what was found.",
+    changes: "What changed lately.",
+    history: "The versions and changes of a page.",
+    diff: "What differs between two versions of a page.",
+    notify_receiver: "Send a receiver of notices one, to try it.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
     unmask: "Let parts of a page count that were masked as noise.",

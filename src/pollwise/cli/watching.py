@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
+from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
@@ -62,6 +63,15 @@ def watch(
         typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
     ] = None,
     keep: KeepOption = None,
+    notify_targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--notify",
+            metavar="TARGET",
+            help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
+            " env:NAME of a variable that holds such a target; give several. '': nobody.",
+        ),
+    ] = None,
     allow_private: AllowPrivateOption = None,
     first_copies: Annotated[
         str | None,
@@ -117,6 +127,7 @@ def watch(
         "revert_worth": revert_worth,
         "not_modified_cost": not_modified_cost,
         "keep": keep,
+        "notify": targets_told(notify_targets),
         "allow_private": allow_private,
         "first_copies": first_copies,
         "at_least": at_least,

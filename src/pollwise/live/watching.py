@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
@@ -15,7 +15,7 @@ from pollwise.live.clock import LiveClock
 from pollwise.live.first_copies import first_copies_told
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.recalling import recalling
-from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
+from pollwise.live.session import Besides, Run, Session, fetching, opened, run_until_stopped
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
@@ -27,6 +27,9 @@ from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.urls import canonical, read_url_list, scope_of
+
+if TYPE_CHECKING:
+    from pollwise.notify.receivers import Receiver
 
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
@@ -89,10 +92,12 @@ def watch_pages(
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
+    receivers: Sequence["Receiver"] = (),
 ) -> None:
     """Watch these pages and those of the database, until SIGINT or SIGTERM.
 
-    `told` are settings by name; the others stay as they were. `say`: see `Session`. `InputError`
+    `told` are settings by name; the others stay as they were. `receivers` are told of changes, and
+    so are those of the settings. `say`: see `Session`. `InputError`
     and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     if not pages and not db.exists():
@@ -112,6 +117,7 @@ def watch_pages(
         before = latest_settings(store)
         settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
         own_headers = own_headers or read_own_headers(settings)
+        all_receivers = [*_stored_receivers(settings), *receivers]
         for change in changes_of(before, settings):
             say(change)
         if changed := _add(store, pages):
@@ -131,7 +137,8 @@ def watch_pages(
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                return partial(_watch, session, settings, own_headers, display)
+                beside = _notices(store, all_receivers, clock, say)
+                return partial(_watch, session, settings, own_headers, display, beside)
 
             run_until_stopped(begin, say)
 
@@ -141,6 +148,7 @@ async def _watch(
     settings: WatchSettings,
     own_headers: OwnHeaders,
     display: WatchingDisplay,
+    beside: Sequence[Besides],
     stop: asyncio.Event,
 ) -> None:
     watched = [record.page for record in session.records]
@@ -170,7 +178,27 @@ async def _watch(
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
         )
-        await session.run(poller, stop, on_progress=display.show, staff=most_polls)
+        await session.run(poller, stop, on_progress=display.show, staff=most_polls, beside=beside)
+
+
+def _stored_receivers(settings: WatchSettings) -> list["Receiver"]:
+    if not settings.notify:
+        return []
+    # Here, as few need what sends mail and the like.
+    from pollwise.notify.receivers import receiver_of
+
+    return [receiver_of(target) for target in settings.notify]
+
+
+def _notices(
+    store: Store, receivers: Sequence["Receiver"], clock: LiveClock, say: Callable[[str], None]
+) -> list[Besides]:
+    """What tells receivers of changes beside a run; nothing if there are none."""
+    if not receivers:
+        return []
+    from pollwise.live.notifying import notifying
+
+    return [notifying(store, receivers, clock=clock, say=say)]
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:

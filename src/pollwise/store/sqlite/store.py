@@ -16,7 +16,7 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, StoredReceiver
 from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
@@ -35,6 +35,7 @@ from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import SqliteReader
+from pollwise.store.sqlite.receivers import save_receiver
 from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
 from pollwise.types import Noise, Page, StateDict
@@ -196,6 +197,10 @@ class Store(SqliteReader):
     def save_noise(self, page_id: int, noise: Noise) -> None:
         with self._connection.transaction() as connection:
             connection.execute(SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)})
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        with self._connection.transaction() as connection:
+            save_receiver(connection, receiver)
 
     def keep_versions(self, retention: Retention) -> None:
         self._retention = retention
