@@ -18,6 +18,7 @@ from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
 from pollwise.live.checking import PageCheck
+from pollwise.live.importing import ImportReport
 from pollwise.notify.notice import Notice
 from pollwise.store.records import Hit
 
@@ -25,7 +26,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
     *(Changes, History, VersionDiff, Notice),
     *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
-    *(Hit, ProcessorLoad, Demonstration),
+    *(ImportReport, Hit, ProcessorLoad, Demonstration),
 )
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)

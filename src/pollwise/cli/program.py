@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.importing import import_pages
 from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
@@ -22,7 +23,6 @@ from pollwise.version import __version__
 
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # to load it takes three times as long as all the rest
@@ -43,14 +43,17 @@ _COMMANDS: dict[Callable[..., object], str] = {
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",
     serve: "Answer searches of a collection over HTTP.",
+    import_pages: "Take over pages and past checks from other programs.",
     export: "Write the pages into a file for other programs.",
     simulate: "Compare policies in simulated worlds.",
     replay: "Compare policies on a recorded history of real changes.",
     reproduce: "Run the experiment behind a published table or figure.",
 }
 """The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
+_NAMES: dict[Callable[..., object], str] = {import_pages: "import"}
+"""Commands that are not named as their functions."""
 for _command, _purpose in _COMMANDS.items():
-    app.command(short_help=_purpose)(_command)
+    app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 
 
 def _print_version(asked: bool) -> None:
@@ -59,8 +62,9 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -69,6 +73,9 @@ def _options(
     ] = False,
 ) -> None:
     """Take what is said before the command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:

@@ -201,6 +201,21 @@ def check(
             " Not while its watch runs. If not given, no database is looked at.",
         ),
     ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="SELECTOR",
+            help="A part that counts, instead of the whole page: CSS, xpath:..., json:... or re:..."
+            " May be given several times.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="SELECTOR", help="A part that does not count, in the same way."
+        ),
+    ] = None,
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
@@ -208,7 +223,14 @@ def check(
     from pollwise.console.checking import print_check
     from pollwise.live.checking import check_page
 
-    answer = check_page(url, db, allow_private=bool(allow_private), say=notify)
+    answer = check_page(
+        url,
+        db,
+        select=select or (),
+        ignore=ignore or (),
+        allow_private=bool(allow_private),
+        say=notify,
+    )
     if as_json:
         print_json(answer)
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pollwise.errors import InputError, StoreBusyError
-from pollwise.insight.words import duration, one_line
+from pollwise.insight.words import duration
 from pollwise.live.clock import Clock
 from pollwise.live.journal import Journal
 from pollwise.live.session import Besides
@@ -17,6 +17,7 @@ from pollwise.notify.delivery import FIRST_REST, LONGEST_REST, Delivery
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Receiver
 from pollwise.notify.sending import NotSentError, send
+from pollwise.sources.view import printable
 from pollwise.store import Store
 from pollwise.store.records import StoredReceiver
 
@@ -123,7 +124,7 @@ class _Run:
             async with asyncio.timeout(_LONGEST_TRY):
                 await _by_thread(lambda: self.send(receiver, notice))
         except (NotSentError, TimeoutError) as error:
-            why = one_line(str(error)) or f"no end within {_LONGEST_TRY:g} s"
+            why = printable(str(error)) or f"no end within {_LONGEST_TRY:g} s"
             delivery.failed(self.clock(), why)
             if failures == 0:
                 self.say(

@@ -22,6 +22,7 @@ from pollwise.store.records import (
     Hit,
     NewPage,
     PageRecord,
+    PollResult,
     Run,
     Sizes,
     StoredChange,
@@ -192,6 +193,13 @@ class StoreJournal(Protocol):
         next to nothing unless there are such times. None: there were none, or none by more than
         five seconds, by which the clocks of two runs may well differ; `clock_set_back` then still
         has what was found before.
+        """
+
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        """Keep polls that another program made, and what was learned of their pages.
+
+        They count as polls of the pages, but `changes` does not tell of them. Give those of a page
+        in the order of their times. Errors as for `commit`; then nothing is kept.
         """
 
     def start_run(

@@ -16,7 +16,7 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import Batch, ClockSetBack, NewPage, StoredReceiver
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, StoredReceiver
 from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
@@ -38,7 +38,7 @@ from pollwise.store.sqlite.reader import SqliteReader
 from pollwise.store.sqlite.receivers import save_receiver
 from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
-from pollwise.types import Noise, Page
+from pollwise.types import Noise, Page, StateDict
 
 __all__ = ["Store"]
 
@@ -140,6 +140,13 @@ class Store(SqliteReader):
 
     def set_back_times(self, now: float) -> ClockSetBack | None:
         return set_back(self._connection, now)
+
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        with self._connection.transaction() as connection:
+            note_time(connection, max((poll.observation.polled_at for poll in checks), default=0.0))
+            for check in checks:
+                save_poll(connection, self.path, check, is_told=False)
+            save_learned(connection, learned)
 
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
