@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pollwise.errors import InputError, StoreBusyError
+from pollwise.errors import InputError, StoreBusyError, StoreError
 from pollwise.insight.words import duration
 from pollwise.live.clock import Clock
 from pollwise.live.journal import Journal
@@ -105,6 +105,12 @@ class _Run:
 
     async def tell(self, delivery: Delivery) -> None:
         """Tell a receiver until the run ends, and then once more if something is due."""
+        try:
+            await self._go_on(delivery)
+        except StoreError as error:
+            self.say(f"notices to {delivery.receiver.name} end: {error}")
+
+    async def _go_on(self, delivery: Delivery) -> None:
         while True:
             is_last = self.ending.done()
             due = await self._read(delivery.due_at)
