@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pollwise.insight.words import count
-from pollwise.sources.reading import read
-from pollwise.sources.recognition import recognised
+from pollwise.sources.reading import read, takes_long
 from pollwise.sources.view import WHOLE, Parts, UnreadableError, printable
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
@@ -135,13 +134,13 @@ def text_of(
 ) -> VersionText:
     """What a stored version says, without what is masked or does not count.
 
-    `record` tells that of its page, if it is watched still. `patient`: the text of a PDF may take
-    long to find; else it has none.
+    `record` tells that of its page, if it is watched still. `patient`: what may take long to read
+    is read as well, such as a PDF, which else has no text.
     """
     body, content_type = store.body(version.body_hash), version.content_type
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
-    if parts != WHOLE or (patient and recognised(body, content_type) == "pdf"):
+    if parts != WHOLE or (patient and takes_long(body, content_type)):
         try:
             view = read(body, content_type, parts)
         except UnreadableError:
