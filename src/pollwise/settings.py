@@ -223,12 +223,16 @@ def is_collection(store: StoreReader) -> bool:
 
 
 def latest_settings(store: StoreReader) -> Settings | None:
-    """The settings of the latest run; None: there was none. `StoreError` if they are damaged."""
+    """The settings of the latest run with those changed since, which hold for the next one.
+
+    None: there was neither. `StoreError` if they are damaged.
+    """
     runs = store.runs()
-    if not runs:
+    changed = store.changed_settings()
+    if not (runs or changed):
         return None
     try:
-        return read_settings(runs[-1].settings)
+        return read_settings({**(runs[-1].settings if runs else {}), **changed})
     except StoreError as error:
         raise StoreError(f"{store.path}: {error}") from error
 

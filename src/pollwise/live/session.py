@@ -13,16 +13,16 @@ import threading
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import InputError, StateError, StoreBusyError
+from pollwise.errors import StateError
 from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
+from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.policies.awaited import AwaitedPolicy
@@ -50,8 +50,6 @@ __all__ = [
     "Run",
     "Session",
     "fetching",
-    "opened",
-    "opened_again",
     "run_until_stopped",
     "web_poller",
 ]
@@ -165,13 +163,14 @@ class Session:
         staff: Callable[[], int] | None = None,
         states: Callable[[], Mapping[str, bytes]] = dict,
         beside: Sequence[Besides] = (),
+        incoming: Incoming | None = None,
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
-        that sends notices. A `StoreError` ends the run; so does what the last run
-        left, if it is damaged.
+        that sends notices. `incoming`: see `loop.run`. A `StoreError` ends the run; so does what
+        the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -218,6 +217,7 @@ class Session:
                 stop=stop,
                 staff=staff,
                 policy_ready=policy_ready,
+                incoming=incoming,
             )
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:
@@ -357,25 +357,6 @@ def _too_much_demanded(demanded: float, rate: float) -> str | None:
         f" {allowed}) and get {MOST_DEMANDED:.0%}: pages are polled in the order of"
         f" their deadlines, later than asked for; a budget of {enough}/day would do"
     )
-
-
-def opened(db: Path, say: Callable[[str], None]) -> Store:
-    """The store, for writing; waits while another program has it locked, which `say` is told."""
-    told = False
-    while True:
-        try:
-            return Store.open(db)
-        except StoreBusyError as error:
-            if not told:
-                say(f"{error}; waiting for it")
-            told = True
-
-
-def opened_again(db: Path, say: Callable[[str], None]) -> Store:
-    """`opened`, of a database that there is; `InputError` if there is none."""
-    if not db.exists():
-        raise InputError(f"there is no database {db}: --db names another one")
-    return opened(db, say)
 
 
 def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,15 +12,21 @@ from typing import Any, Protocol
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
+from pollwise.live.control import carry_out_waiting, require_watch, watch_settings
 from pollwise.live.first_copies import first_copies_told
+from pollwise.live.incoming import Incoming
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.named_scopes import NamedScopes
+from pollwise.live.opening import opened
 from pollwise.live.recalling import recalling
-from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
+from pollwise.live.requests import described
+from pollwise.live.session import Run, Session, fetching, run_until_stopped
+from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings, is_collection, latest_settings, told_alone
+from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
@@ -104,34 +110,34 @@ def watch_pages(
     # Before there is a file, as theirs may be out of reach.
     own_headers = None if db.exists() else read_own_headers(first)
     with opened(db, say) as store:
-        if is_collection(store):
-            raise InputError(
-                f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
-                " watch pages with another file"
-            )
+        require_watch(store)
+        for carried in carry_out_waiting(store, time.time()):
+            say(described(carried.request))
         before = latest_settings(store)
-        settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
+        settings = replace(watch_settings(store), **told)
         own_headers = own_headers or read_own_headers(settings)
         for change in changes_of(before, settings):
             say(change)
+        if not pages and store.totals().pages == 0:
+            raise InputError(f"nothing to watch: {db} has no pages; name some")
+        store.change_settings(settings.recorded())
         if changed := _add(store, pages):
             say(changed)
         count = store.totals().pages
-        if count == 0:
-            raise InputError(f"nothing to watch: {db} has no pages; name some")
         make_room()
         if (polls := most_polls()) < _FEW:
             say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
         with make_display(settings, count) as display:
 
             def begin(clock: LiveClock) -> Run[None]:
+                settings = watch_settings(store)
                 session = Session(store, settings, clock=clock, say=say)
                 scopes = (record.page.scope for record in session.records)
                 for line in unwatched_hosts_told(settings, own_headers, scopes):
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                return partial(_watch, session, settings, own_headers, display)
+                return partial(_watch, session, settings, own_headers, display, say)
 
             run_until_stopped(begin, say)
 
@@ -141,24 +147,26 @@ async def _watch(
     settings: WatchSettings,
     own_headers: OwnHeaders,
     display: WatchingDisplay,
+    say: Callable[[str], None],
     stop: asyncio.Event,
 ) -> None:
-    watched = [record.page for record in session.records]
+    scopes = NamedScopes(record.page for record in session.records)
+    first_copies = sum(record.page.seen_at is None for record in session.records)
+    incoming = Incoming()
+    requests = RequestTaker(session.store, session.clock, incoming=incoming, scopes=scopes, say=say)
     async with (
         recalling(session.store.path) as recall,
         fetching(settings, own_headers)(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
-            given={page.scope for page in watched},
-            given_plain={page.scope for page in watched if page.url.startswith("http:")},
+            given=scopes.given,
+            given_plain=scopes.plain,
             allow_private=settings.allow_private,
-            shared_scopes=_shared_scopes(watched),
+            shared_scopes=scopes.shared,
             blocked_until=session.scheduler.host_blocked_until,
             recall=recall,
         ) as poller,
     ):
-        first_copies = sum(page.seen_at is None for page in watched)
-        del watched
         loop = asyncio.get_running_loop()
 
         def end() -> None:
@@ -170,7 +178,14 @@ async def _watch(
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
         )
-        await session.run(poller, stop, on_progress=display.show, staff=most_polls)
+        await session.run(
+            poller,
+            stop,
+            on_progress=display.show,
+            staff=most_polls,
+            beside=[requests.beside],
+            incoming=incoming,
+        )
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:
@@ -189,18 +204,6 @@ def ahead(scheduler: Scheduler, now: float) -> Ahead:
         scheduler.first_copies_left,
         isinstance(policy, AwaitedPolicy),
     )
-
-
-def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:
-    """The politeness scopes with pages of several origins."""
-    schemes: dict[str, str] = {}
-    shared = set()
-    for page in pages:
-        # Scope and scheme tell the origin; a scheme is much faster to find.
-        scheme = page.url.partition(":")[0]
-        if schemes.setdefault(page.scope, scheme) != scheme:
-            shared.add(page.scope)
-    return frozenset(shared)
 
 
 def _add(store: Store, pages: Sequence[NewPage]) -> str | None:

@@ -346,8 +346,11 @@ def _compared(
         return PollReport(
             PollResult(observation, kept, masked=compared.masked), reread=None if same else version
         )
+    # Of a page that was seen there is a copy, unless other parts of it count since.
+    can_tell = page.seen_at is None or memory.text_hash is not None
+    outcome = Outcome.CHANGED if can_tell else Outcome.UNCHANGED
     observation = replace(
-        _observed(page, result, now, Outcome.CHANGED, page.cost), reverted=compared.reverted
+        _observed(page, result, now, outcome, page.cost), reverted=compared.reverted
     )
     return PollReport(PollResult(observation, kept, version, masked=compared.masked))
 
