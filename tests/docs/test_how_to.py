@@ -5,7 +5,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from pollwise.web.urls import read_url_list
+from pollwise.web.url_list import read_url_list
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "import-a-list.md"
 PARTS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S))

@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import check, explain, plan, status, unmask, watch
@@ -30,6 +31,13 @@ _COMMANDS: dict[Callable[..., object], str] = {
     demo: "Watch a year of real pages, offline, next to other schedules.",
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
+    add: "Watch more pages, also while a watch runs.",
+    remove: "Watch pages no longer, also while a watch runs.",
+    pause: "Do not poll pages until they are resumed.",
+    resume: "Poll pages again that were paused.",
+    set_wishes: "Change weight, bounds, tags or parts of pages.",
+    budget: "Show the budget, or change it for good.",
+    list_pages: "The pages that are watched, and how they stand.",
     status: "What is watched and what was found.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
@@ -43,8 +51,10 @@ _COMMANDS: dict[Callable[..., object], str] = {
     reproduce: "Run the experiment behind a published table or figure.",
 }
 """The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
+_NAMES: dict[Callable[..., object], str] = {set_wishes: "set", list_pages: "list"}
+"""Commands that are not named as their functions."""
 for _command, _purpose in _COMMANDS.items():
-    app.command(short_help=_purpose)(_command)
+    app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 
 
 def _print_version(asked: bool) -> None:

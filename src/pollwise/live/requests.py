@@ -100,8 +100,8 @@ def described(request: Request) -> str:
     match request:
         case AddPages(pages):
             return _count([page.url for page in pages], "added")
-        case RemovePages(urls):
-            return _count(urls, "removed")
+        case RemovePages(removed):
+            return _count(removed, "removed")
         case ChangeBudget(budget):
             return f"the budget is {budget} from now on"
         case ChangePages(pages):

@@ -32,7 +32,8 @@ from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
-from pollwise.web.urls import canonical, read_url_list, scope_of
+from pollwise.web.url_list import read_url_list
+from pollwise.web.wishes import wished_page
 
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
@@ -228,17 +229,5 @@ def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
 
     `InputError` for what is no URL, with its line in the list.
     """
-    pages = [NewPage(canonical(url), scope_of(url)) for url in urls]
-    if file is not None:
-        pages += [
-            NewPage(
-                listed.url,
-                scope_of(listed.url),
-                listed.weight,
-                listed.cost,
-                listed.longest_interval,
-                listed.shortest_interval,
-            )
-            for listed in read_url_list(file)
-        ]
-    return pages
+    pages = [wished_page(url) for url in urls]
+    return pages if file is None else pages + read_url_list(file)
