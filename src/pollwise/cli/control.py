@@ -1,6 +1,7 @@
 """The commands that change what is watched, also while it is: one line each says what was done."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +65,7 @@ def add(
 
     wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore)
     pages = [] if file is None else read_url_list(file)
-    pages += [wished_page(url, **wishes) for url in urls or []]
+    pages += [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
     if not pages:
         raise InputError("no page is named: give URLs, or a list of them with --file")
     _ask(db, AddPages(tuple(pages)), make=True)

@@ -1,6 +1,7 @@
 """What people see of `pollwise list`."""
 
 from rich.table import Table
+from rich.text import Text
 
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
@@ -17,13 +18,12 @@ def print_page_list(answer: PageList) -> None:
     """The pages as a table, and how many there are."""
     console = stdout()
     if answer.results:
-        table = Table(folded("page"), "state", folded("tags"), "last change", "last poll")
+        table = Table(folded("page"), "state", "last change", "last poll")
         for page in answer.results:
-            title = "" if page.title is None else f"\n{page.title}"
+            tags = f"tags: {' '.join(page.tags)}" if page.tags else None
             table.add_row(
-                f"{page.url}{title}",
+                Text("\n".join(filter(None, [page.url, page.title, tags]))),
                 str(page.state),
-                " ".join(page.tags),
                 moment(page.changed_at)[:_TIME],
                 moment(page.polled_at)[:_TIME],
             )

@@ -61,6 +61,14 @@ class Progress:
     reports: tuple[PollReport, ...]
     first_copies: frozenset[int] = frozenset()
 
+    @property
+    def changes(self) -> int:
+        """The polls that found a change."""
+        seen = [report.result.observation for report in self.reports]
+        return sum(
+            one.outcome is Outcome.CHANGED and one.page_id not in self.first_copies for one in seen
+        )
+
 
 async def run(
     scheduler: Scheduler,
@@ -73,6 +81,7 @@ async def run(
     staff: Callable[[], int] | None = None,
     policy_ready: asyncio.Future[None] | None = None,
     incoming: Incoming | None = None,
+    is_over: Callable[[float], bool] | None = None,
 ) -> None:
     """Poll the pages that the scheduler names until `stop` is set.
 
@@ -81,15 +90,16 @@ async def run(
     with the state of scheduler and policy at that moment, loses nothing that was observed. `staff`
     is asked in each turn how many polls may be under way (None: any number). When `policy_ready`
     is done the scheduler is told so (None: the policy is ready). What users do meanwhile comes as
-    `incoming` events. Polls under way at the end are dropped. What `record`, a poll, `policy_ready`
-    or `incoming` raises ends the loop.
+    `incoming` events. `is_over` is asked while no poll is under way, with the time at which the
+    scheduler wants to be asked again; if it is, `stop` is set here. Polls under way at the end are
+    dropped. What `record`, a poll, `policy_ready` or `incoming` raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
-    turn = Progress((), ())
+    incoming = Incoming() if incoming is None else incoming
+    turn = Progress(tuple(_heeded(incoming.take(), watched, clock())), ())
     staffed: int | None = None
     awaited = [] if policy_ready is None else [policy_ready]
-    incoming = Incoming() if incoming is None else incoming
     try:
         while not stop.is_set():
             if staff is not None and (wanted := staff()) != staffed:
@@ -103,6 +113,8 @@ async def run(
             await record(turn)
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
+            if is_over is not None and not under_way.polls and is_over(wake_at):
+                stop.set()
             while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
                 if staff is not None and staff() != staffed:
                     break

@@ -25,6 +25,7 @@ from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.once import Once
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
@@ -81,7 +82,8 @@ class Session:
 
     The first run on a machine compiles. A watch polls meanwhile what needs no policy: first copies,
     and pages that are overdue. A collection compiles here, before an event loop minds signals, so
-    that Ctrl-C ends it at once: its pages cannot be put in order without the policy.
+    that Ctrl-C ends it at once: its pages cannot be put in order without the policy. So does a
+    watch that polls but `once`, see `Once`: it would be over before.
     """
 
     def __init__(
@@ -92,17 +94,19 @@ class Session:
         clock: Clock,
         say: Callable[[str], None],
         scheduler: Scheduler | None = None,
+        once: bool = False,
     ) -> None:
         self.store = store
         self.settings = settings
         self.clock = clock
         self._say = say
+        self._once = once
         store.set_back_times(clock())
         store.keep_versions(parse_retention(settings.keep))
         self._learned: StateDict | None = None
         self._awaited: AwaitedPolicy | None = None
         is_sure = scheduler is None and not has_compiled(settings)
-        if isinstance(settings, WatchSettings) and is_sure:
+        if isinstance(settings, WatchSettings) and is_sure and not once:
             is_any_missing = any(record.outcome is None for record in self.records)
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
@@ -169,8 +173,8 @@ class Session:
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
-        that sends notices. `incoming`: see `loop.run`. A `StoreError` ends the run; so does what
-        the last run left, if it is damaged.
+        that sends notices. `incoming`: see `loop.run`. A `StoreError` ends the run; so does
+        what the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -183,6 +187,10 @@ class Session:
             initial.begin(self.scheduler)
         except StateError as error:
             raise damaged_run(self.store.path) from error
+        incoming = Incoming() if incoming is None else incoming
+        limit = Once(self.scheduler, pages, self.clock) if self._once else None
+        if limit is not None:
+            incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self._say(told)
         collected = self._recall(watched)
@@ -208,14 +216,21 @@ class Session:
                 policy_ready = await stack.enter_async_context(
                     preparing(awaited, self.settings, len(pages), self._say)
                 )
+
+            async def record(turn: Progress) -> None:
+                if limit is not None:
+                    limit.count(turn)
+                await journal.record(turn)
+
             await run(
                 self.scheduler,
                 poller,
                 watched=watched,
                 clock=self.clock,
-                record=journal.record,
+                record=record,
                 stop=stop,
-                staff=staff,
+                staff=staff if limit is None else limit.staff(staff),
+                is_over=None if limit is None else limit.is_over,
                 policy_ready=policy_ready,
                 incoming=incoming,
             )

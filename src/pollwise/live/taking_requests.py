@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pollwise.events import Added
 from pollwise.live.clock import Clock
 from pollwise.live.control import Carried, carry_out_waiting
+from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
 from pollwise.live.named_scopes import NamedScopes
@@ -21,7 +22,8 @@ _LOOK_EVERY = 1.0
 class RequestTaker:
     """Carries out requests beside a run and hands their events to its loop.
 
-    `scopes` follow the pages. `say` is told of what was done.
+    `scopes` follow the pages. `say` is told of what was done. What is changed in the `followed`
+    list is carried out as well.
     """
 
     def __init__(
@@ -32,12 +34,14 @@ class RequestTaker:
         incoming: Incoming,
         scopes: NamedScopes,
         say: Callable[[str], None],
+        followed: FollowedList | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._incoming = incoming
         self._scopes = scopes
         self._say = say
+        self._followed = followed
 
     @asynccontextmanager
     async def beside(self, journal: Journal) -> AsyncIterator[None]:
@@ -57,10 +61,14 @@ class RequestTaker:
     async def _look(self, journal: Journal) -> None:
         while True:
             # The store is written first: what the loop knows is then in the store.
-            self.take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
+            self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
+            if (followed := self._followed) is not None:
+                self._take_in(await journal.write(followed.carry_out, self._store, self._clock()))
+                while followed.notices:
+                    self._say(followed.notices.pop(0))
             await asyncio.sleep(_LOOK_EVERY)
 
-    def take_in(self, done: Iterable[Carried]) -> None:
+    def _take_in(self, done: Iterable[Carried]) -> None:
         """Hand over what was carried out."""
         for carried in done:
             for event in carried.events:

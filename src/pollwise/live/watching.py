@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
-from pollwise.live.clock import LiveClock
+from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.control import carry_out_waiting, require_watch, watch_settings
 from pollwise.live.first_copies import first_copies_told
+from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.named_scopes import NamedScopes
@@ -25,6 +26,7 @@ from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
+from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Store
@@ -32,7 +34,6 @@ from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
-from pollwise.web.url_list import read_url_list
 from pollwise.web.wishes import wished_page
 
 _FEW = 20
@@ -91,18 +92,23 @@ MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisp
 
 def watch_pages(
     pages: Sequence[NewPage],
+    followed: FollowedList | None,
     told: Mapping[str, Any],
     db: Path,
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
-) -> None:
-    """Watch these pages and those of the database, until SIGINT or SIGTERM.
+    once: bool = False,
+) -> int:
+    """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
 
-    `told` are settings by name; the others stay as they were. `say`: see `Session`. `InputError`
-    and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
+    `told` are settings by name; the others stay as they were. The pages of a `followed` list come
+    and go with its lines. `once`: until what the budget allows is spent, see `Once`. `say`: see
+    `Session`. `InputError` and `StoreError` come before anything is changed; later, a `StoreError`
+    ends the run.
     """
-    if not pages and not db.exists():
+    listed = [] if followed is None else followed.pages
+    if not (pages or listed or db.exists()):
         raise InputError(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
@@ -112,49 +118,67 @@ def watch_pages(
     own_headers = None if db.exists() else read_own_headers(first)
     with opened(db, say) as store:
         require_watch(store)
-        for carried in carry_out_waiting(store, time.time()):
-            say(described(carried.request))
+        done = carry_out_waiting(store, time.time())
         before = latest_settings(store)
         settings = replace(watch_settings(store), **told)
         own_headers = own_headers or read_own_headers(settings)
         for change in changes_of(before, settings):
             say(change)
-        if not pages and store.totals().pages == 0:
+        if not (pages or listed) and store.totals().pages == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         store.change_settings(settings.recorded())
-        if changed := _add(store, pages):
+        if changed := _add(store, [*pages, *listed]):
             say(changed)
+        if followed is not None:
+            done += followed.remove_missing(store, time.time())
+        for carried in done:
+            say(described(carried.request))
         count = store.totals().pages
         make_room()
         if (polls := most_polls()) < _FEW:
             say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
         with make_display(settings, count) as display:
 
-            def begin(clock: LiveClock) -> Run[None]:
+            def begin(clock: LiveClock) -> Run[int]:
                 settings = watch_settings(store)
-                session = Session(store, settings, clock=clock, say=say)
+                session = Session(store, settings, clock=clock, say=say, once=once)
                 scopes = (record.page.scope for record in session.records)
                 for line in unwatched_hosts_told(settings, own_headers, scopes):
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                return partial(_watch, session, settings, own_headers, display, say)
+                return partial(_watch, session, settings, own_headers, followed, display, say)
 
-            run_until_stopped(begin, say)
+            return run_until_stopped(begin, say)
 
 
 async def _watch(
     session: Session,
     settings: WatchSettings,
     own_headers: OwnHeaders,
+    followed: FollowedList | None,
     display: WatchingDisplay,
     say: Callable[[str], None],
     stop: asyncio.Event,
-) -> None:
+) -> int:
     scopes = NamedScopes(record.page for record in session.records)
     first_copies = sum(record.page.seen_at is None for record in session.records)
     incoming = Incoming()
-    requests = RequestTaker(session.store, session.clock, incoming=incoming, scopes=scopes, say=say)
+    requests = RequestTaker(
+        session.store,
+        session.clock,
+        incoming=incoming,
+        scopes=scopes,
+        say=say,
+        followed=followed,
+    )
+    changes = 0
+
+    def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
+        nonlocal changes
+        changes += progress.changes
+        display.show(progress, watched)
+
     async with (
         recalling(session.store.path) as recall,
         fetching(settings, own_headers)(
@@ -182,11 +206,27 @@ async def _watch(
         await session.run(
             poller,
             stop,
-            on_progress=display.show,
-            staff=most_polls,
+            on_progress=show,
+            staff=_staff(settings.quiet_hours(), session.clock, say),
             beside=[requests.beside],
             incoming=incoming,
         )
+    return changes
+
+
+def _staff(quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> Callable[[], int]:
+    """How many polls may be under way now; `say` is told of quiet hours that begin or end."""
+    told: str | None = None
+
+    def staff() -> int:
+        nonlocal told
+        until = quiet.end(clock())
+        if until != told:
+            told = until
+            say(f"quiet hours: no poll begins until {until}" if until else "quiet hours are over")
+        return most_polls() if until is None else 0
+
+    return staff
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:
@@ -224,10 +264,6 @@ def _terms(page: Page) -> tuple[float | None, ...]:
     return page.weight, page.cost, page.longest_interval, page.shortest_interval
 
 
-def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
-    """The pages of a command line and of a list; what the list says of a page wins.
-
-    `InputError` for what is no URL, with its line in the list.
-    """
-    pages = [wished_page(url) for url in urls]
-    return pages if file is None else pages + read_url_list(file)
+def named_pages(urls: Sequence[str]) -> list[NewPage]:
+    """The pages of a command line, whose lists do not take them away; `InputError` for no URL."""
+    return [replace(wished_page(url), listed_in="") for url in urls]
