@@ -56,7 +56,8 @@ PAGES = {
     "/feed": (
         FEED,
         lambda n, news: (
-            f"<rss><channel><lastBuildDate>Sun, 22 Nov 2026 13:{n // 60:02}:{n % 60:02} GMT</lastBuildDate>"
+            "<rss><channel><lastBuildDate>"
+            f"Sun, 22 Nov 2026 13:{n // 60:02}:{n % 60:02} GMT</lastBuildDate>"
             f"<item><guid>{news}</guid></item></channel></rss>"
         ),
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from pollwise.importing.imported import Imported
 from pollwise.importing.recognising import read_file
 from pollwise.insight.learned import learned_by
-from pollwise.live.session import opened
+from pollwise.live.opening import opened
 from pollwise.settings import WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import PollResult
