@@ -14,6 +14,7 @@ from pollwise.insight.changes import Changes, History, VersionDiff
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
+from pollwise.insight.page_list import PageList
 from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
@@ -25,7 +26,7 @@ from pollwise.store.records import Hit
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
     *(Changes, History, VersionDiff, Notice),
-    *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
+    *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
     *(ImportReport, Hit, ProcessorLoad, Demonstration),
 )
 

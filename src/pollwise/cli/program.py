@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
 from pollwise.cli.importing import import_pages
 from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.simulating import simulate
@@ -32,6 +33,13 @@ _COMMANDS: dict[Callable[..., object], str] = {
     demo: "Watch a year of real pages, offline, next to other schedules.",
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
+    add: "Watch more pages, also while a watch runs.",
+    remove: "Watch pages no longer, also while a watch runs.",
+    pause: "Do not poll pages until they are resumed.",
+    resume: "Poll pages again that were paused.",
+    set_wishes: "Change weight, bounds, tags or parts of pages.",
+    budget: "Show the budget, or change it for good.",
+    list_pages: "The pages that are watched, and how they stand.",
     status: "What is watched and what was found.",
     changes: "What changed lately.",
     history: "The versions and changes of a page.",
@@ -50,7 +58,12 @@ _COMMANDS: dict[Callable[..., object], str] = {
     reproduce: "Run the experiment behind a published table or figure.",
 }
 """The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
-_NAMES: dict[Callable[..., object], str] = {import_pages: "import"}
+_NAMES: dict[Callable[..., object], str] = {
+    set_wishes: "set",
+    list_pages: "list",
+    import_pages: "import",
+    notify_receiver: "notify",
+}
 """Commands that are not named as their functions."""
 for _command, _purpose in _COMMANDS.items():
     app.command(_NAMES.get(_command), short_help=_purpose)(_command)

@@ -26,6 +26,7 @@ __all__ = [
     "StoredReceiver",
     "StoredVersion",
     "Totals",
+    "WaitingRequest",
 ]
 
 
@@ -34,7 +35,8 @@ class NewPage:
     """A page to watch that has no id yet; the fields are those of `Page`.
 
     What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
-    An interval of 0 takes back the bound that the page had of its own.
+    An interval of 0 takes back the bound that the page had of its own. `listed_in` is the path of
+    the list that brings the page; it counts only if the page is new, unless it is empty.
     """
 
     url: str
@@ -47,6 +49,7 @@ class NewPage:
     tags: tuple[str, ...] | None = None
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
+    listed_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class PageRecord:
     poll that brought the first one. `last_changed_at` is the time of the
     latest change as the server told it, else that of the poll that found it. `postponed` is the
     latest poll that was POSTPONED; None: one was made since, or none was. `source` is that of the
-    latest copy, see `PollResult`; empty: not known.
+    latest copy, see `PollResult`; empty: not known. `listed_in` is the path of the list that
+    brought the page; empty: none did, or somebody named the page besides.
 
     `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
     `duplicate_of` are those of `Collected`; None: the page was not collected.
@@ -95,6 +99,15 @@ class PageRecord:
     postponed: Postponed | None = None
     first_seen_at: float | None = None
     source: str = ""
+    listed_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """What another process asks of the one that polls: a number and a text in JSON."""
+
+    id: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

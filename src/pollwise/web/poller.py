@@ -215,7 +215,10 @@ class WebPoller:
         report: PollReport,
         ends_at: float,
     ) -> PollReport:
-        """The report of a poll, after a look for noise; as it was if that cannot be had."""
+        """The report of a poll, after a look for noise; as it was if that cannot be had.
+
+        So it is if the look is cancelled, which is then still due.
+        """
         assert self._recall is not None  # asked for by who calls
         cost, notices, compared = 0.0, report.notices, seen.compared
         bodies, told, parts = [result.body], result.content_type, Parts.of(page)
@@ -249,6 +252,8 @@ class WebPoller:
                     )
             except (PostponedError, TimeoutError, UnreadableError):
                 compared = found_nothing(compared)
+            except asyncio.CancelledError:
+                compared = seen.compared  # the run ends: what the poll found counts all the same
         looked = _compared(page, memory, result, replace(seen, compared=compared), polled_at)
         observation = looked.result.observation
         observation = replace(observation, cost=observation.cost + cost)
@@ -383,7 +388,9 @@ def _compared(
     # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, compared.memory)
     version = Version(page.id, now, result.content_type or "", result.body, compared.body_hash)
-    outcome = Outcome.CHANGED if compared.changed else Outcome.UNCHANGED
+    # Of a page that was seen there is a copy, unless other parts of it count since.
+    can_tell = page.seen_at is None or memory.text_hash is not None
+    outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED
     observation = _observed(page, result, now, outcome, page.cost)
     if compared.items is not None:
         observation = _with_items(observation, compared, page)
@@ -396,7 +403,7 @@ def _compared(
         items=compared.items or (),
     )
     if compared.changed:
-        observation = replace(observation, reverted=compared.reverted)
+        observation = replace(observation, reverted=compared.reverted and can_tell)
         return PollReport(replace(poll, observation=observation, version=version))
     same = compared.body_hash == memory.body_hash and result.robots_tag is None
     return PollReport(poll, reread=None if same else version)

@@ -31,7 +31,10 @@ from pollwise.store.sqlite.rows import observation, page_record, stored_change, 
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.types import Observation, StateDict
 
-__all__ = ["SqliteReader"]
+__all__ = ["CHANGED_SETTINGS", "SqliteReader"]
+
+CHANGED_SETTINGS = "changed settings"
+"""The name of the state that has the settings changed since the latest run began."""
 
 _EVENTS_AT_ONCE = 1000
 _CHANGES_AT_ONCE = 200
@@ -153,6 +156,15 @@ class SqliteReader:
         except ValueError as error:
             raise StoreError(
                 f"{self.path}: the settings of a run are damaged: restore a copy"
+            ) from error
+
+    def changed_settings(self) -> dict[str, object]:
+        data = self.state(CHANGED_SETTINGS)
+        try:
+            return {} if data is None else _mapping(data.decode())
+        except ValueError as error:
+            raise StoreError(
+                f"{self.path}: changed settings are damaged: restore a copy"
             ) from error
 
     def initial_state(self, run_id: int) -> bytes:

@@ -10,7 +10,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -34,16 +34,17 @@ from pollwise.store.sqlite.noise import pack_noise
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
-from pollwise.store.sqlite.reader import SqliteReader
+from pollwise.store.sqlite.reader import CHANGED_SETTINGS, SqliteReader
 from pollwise.store.sqlite.receivers import save_receiver
+from pollwise.store.sqlite.requests import SqliteRequests
 from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
-from pollwise.types import Noise, Page, StateDict
+from pollwise.types import Noise, Page, StateDict, has_same_parts
 
 __all__ = ["Store"]
 
 
-class Store(SqliteReader):
+class Store(SqliteReader, SqliteRequests):
     """Pages, learned state, event log and page versions in one SQLite file.
 
     One process at a time has it open for writing (`open`); any number read it meanwhile
@@ -126,6 +127,8 @@ class Store(SqliteReader):
                 statement = SQL["insert_page"] if known is None else SQL["update_page"]
                 connection.execute(statement, {"id": page_id, **values})
                 [record] = self._records("live_page_by_url", url=new.url)
+                if known is not None and not has_same_parts(known.page, record.page):
+                    connection.execute(SQL["forget_copy"], {"id": page_id})
                 added.append(record.page)
         return added
 
@@ -159,9 +162,18 @@ class Store(SqliteReader):
         with self._connection.transaction() as connection:
             note_time(connection, now)
             run_id = connection.execute(SQL["insert_run"], values).lastrowid
+            connection.execute(SQL["drop_state"], {"name": CHANGED_SETTINGS})
         assert run_id is not None  # it was an INSERT
         self._run_id = run_id
         return run_id
+
+    def change_settings(self, told: Mapping[str, object]) -> None:
+        with self._connection.transaction() as connection:
+            data = json.dumps({**self.changed_settings(), **told}).encode()
+            connection.execute(SQL["save_state"], {"name": CHANGED_SETTINGS, "data": data})
+
+    def together(self) -> AbstractContextManager[object]:
+        return self._connection.transaction()
 
     def commit(self, batch: Batch) -> None:
         with self._connection.transaction() as connection:

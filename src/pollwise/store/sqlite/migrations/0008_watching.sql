@@ -7,6 +7,8 @@ ALTER TABLE pages ADD COLUMN tags TEXT NOT NULL DEFAULT '';
 -- Selectors of the parts that count and of those that do not, one a line.
 ALTER TABLE pages ADD COLUMN selected TEXT NOT NULL DEFAULT '';
 ALTER TABLE pages ADD COLUMN ignored TEXT NOT NULL DEFAULT '';
+-- The list that brought the page and, when it has its line no more, takes it away (empty: none).
+ALTER TABLE pages ADD COLUMN listed_in TEXT NOT NULL DEFAULT '';
 -- What the latest copy was read as, such as page or feed (empty: nobody noted it).
 ALTER TABLE pages ADD COLUMN source TEXT NOT NULL DEFAULT '';
 -- Hashes of the items of a feed that were seen, oldest first, with spaces between them.
