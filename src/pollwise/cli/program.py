@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.configuring import check_config
 from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
@@ -41,6 +42,7 @@ _COMMANDS: dict[Callable[..., object], str] = {
     status: "What is watched and what was found.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
+    check_config: "Whether a configuration can be used, and what is in it.",
     unmask: "Let parts of a page count that were masked as noise.",
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",
