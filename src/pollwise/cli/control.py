@@ -124,11 +124,12 @@ def budget(
         parse_budget(text)
         _ask(db, ChangeBudget(text), make=True)
         return
+    from pollwise.console.streams import stdout
     from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
 
     with Store.open_readonly(db) as store:
-        print((latest_settings(store) or WatchSettings()).budget)
+        stdout().print((latest_settings(store) or WatchSettings()).budget)
 
 
 def list_pages(

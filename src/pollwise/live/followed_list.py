@@ -28,7 +28,8 @@ class FollowedList:
     def __init__(
         self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
     ) -> None:
-        self._path = path.absolute()
+        self._path = path
+        self._mark = str(path.absolute())
         self._read_file = read
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
@@ -68,12 +69,12 @@ class FollowedList:
         missing = tuple(
             record.page.url
             for record in store.pages()
-            if record.listed_in == str(self._path) and record.page.url not in named
+            if record.listed_in == self._mark and record.page.url not in named
         )
         return [carry_out(store, RemovePages(missing), now)] if missing else []
 
     def _read(self) -> list[NewPage]:
-        return [replace(page, listed_in=str(self._path)) for page in self._read_file(self._path)]
+        return [replace(page, listed_in=self._mark) for page in self._read_file(self._path)]
 
     def _stamp(self) -> _Stamp:
         """What differs when the file was written; None: there is none."""
