@@ -52,6 +52,7 @@ _WATCH = (
     _Key("at-least", "text", "polls of each page, such as 1/week, or none"),
     _Key("at-most", "text", "polls of each page, such as 1/minute, or none"),
     _Key("quiet", "texts", "times of the day without polls, such as 22:00-06:30"),
+    _Key("notify", "texts", "receivers of notices, without secrets: as --notify names them"),
     _Key("allow-private", "flag", "whether redirects may lead to private addresses"),
     _Key("crawl-delay", "number", "seconds between requests to one host"),
     _Key("user-agent", "text", "the User-Agent that is sent"),

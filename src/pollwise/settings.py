@@ -60,7 +60,8 @@ class WatchSettings(FetchSettings):
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
     `WebPoller`. `at_least` and `at_most` say how often each page is polled that says nothing else
-    itself: frequencies such as 1/week, or none. `first_copies` is a budget too, for pages never
+    itself: frequencies such as 1/week, or none. `notify` are targets of notices, without secrets:
+    see `pollwise.notify.receivers`. `first_copies` is a budget too, for pages never
     polled: see `Scheduler`. `keep` says which versions of pages are kept, as `parse_retention`
     reads it; `allow_private`: redirects may lead to any address, see `HttpFetcher`. `quiet` are
     times of the day in which nothing is polled, see `QuietHours`. `InputError` for values out of
@@ -77,6 +78,7 @@ class WatchSettings(FetchSettings):
     first_copies: str = "1/second"
     at_least: str = _NONE
     at_most: str = _NONE
+    notify: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ async def poll(db, site, clock, times: int) -> list[Outcome]:
 async def test_check_shows_what_counts_and_what_is_noise(site):
     serve(site)
     page = await check(site.url("/"))
-    assert (page.status, page.error, page.kind, page.fetches) == (200, None, "html", 3)
+    assert (page.status, page.error, page.kind, page.fetches) == (200, None, "page", 3)
     assert page.kept == ("t", "News", "End")
     assert page.masked == ()
     assert [(part.number, part.text, part.whole) for part in page.noise] == [

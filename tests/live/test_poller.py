@@ -6,6 +6,7 @@ import pytest
 
 from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
+from pollwise.sources.reading import read
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import fingerprint
@@ -381,9 +382,9 @@ class Counted(Beside):
 
     calls = 0
 
-    async def call(self, function, *arguments):
+    async def call(self, function, *arguments, **limits):
         self.calls += 1
-        return await super().call(function, *arguments)
+        return await super().call(function, *arguments, **limits)
 
 
 async def test_large_pages_are_compared_by_another_process(site, clock, following):
@@ -396,5 +397,5 @@ async def test_large_pages_are_compared_by_another_process(site, clock, followin
             report = await poller.poll(Page(0, site.url("/large")), NOTHING)
             assert beside.calls == calls
             assert report.result.observation.outcome is Outcome.CHANGED
-            found = fingerprint(body, HTML)
+            found = fingerprint(read(body, HTML))
             assert report.result.memory.text_hash == found.text_hash

@@ -46,7 +46,7 @@ def test_an_interpreter_of_this_folder_is_named_as_one_types_it(monkeypatch, tmp
 def test_the_extra_has_its_libraries(extra):
     wanted = PROJECT["optional-dependencies"][extra]
     for library in extras._LIBRARIES[extra]:
-        assert any(requirement.startswith(library) for requirement in wanted)
+        assert any(library in requirement for requirement in wanted)  # python-jsonpath
         assert find_spec(library) is not None  # so the tests run with it
     require_extra(extra, "this")
 

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.cli.answers import notify
+from pollwise.cli.notices import targets_told
 from pollwise.cli.options import DB, ObjectiveName, listed, objective_told
 from pollwise.errors import InputError
 
 if TYPE_CHECKING:
     from pollwise.configuration import Configuration
+    from pollwise.notify.receivers import Receiver
 
 CONFIG = Path("pollwise.toml")
 
@@ -30,12 +32,14 @@ def check_config(
     configuration = read_configuration(file)
     told = settings_of(configuration, configuration.db or DB)
     read_own_headers(WatchSettings(**told), configuration.headers)
+    receivers = receivers_of(configuration)
     pages = len(configuration.pages)
     if configuration.file is not None:
         pages += len(FollowedList(configuration.file).pages)
     settings, headers = count(len(configuration.settings), "setting"), len(configuration.headers)
     secret = f", {count(headers, 'secret header')}" if headers else ""
-    notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}")
+    told_of = f", {count(len(receivers), 'receiver')} of notices" if receivers else ""
+    notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}{told_of}")
 
 
 def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
@@ -51,11 +55,23 @@ def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
         if isinstance(value, tuple):
             told[name] = listed(value) or ()
     try:
-        if configuration.notify:
-            raise InputError("[[notify]]: this version sends no notices; leave it out")
+        if "notify" in told:
+            told["notify"] = targets_told(told["notify"]) or ()
         named = None if objective is None else ObjectiveName(objective)
         told |= objective_told(named, half_life)
         WatchSettings(**told_alone(told, db))
     except InputError as error:
         raise InputError(f"{configuration.path}: {error}") from error
     return told
+
+
+def receivers_of(configuration: "Configuration") -> "list[Receiver]":
+    """The receivers of notices that a configuration names; `InputError` names the file."""
+    if not configuration.notify:
+        return []
+    from pollwise.notify.receivers import read_receiver
+
+    try:
+        return [read_receiver(table) for table in configuration.notify]
+    except InputError as error:
+        raise InputError(f"{configuration.path}: {error}") from error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.configuring import settings_of
+from pollwise.cli.configuring import receivers_of, settings_of
+from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
@@ -37,6 +38,7 @@ from pollwise.cli.options import (
 
 if TYPE_CHECKING:
     from pollwise.fetch_settings import HeaderLine
+    from pollwise.notify.receivers import Receiver
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
@@ -78,6 +80,15 @@ def watch(
         typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
     ] = None,
     keep: KeepOption = None,
+    notify_targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--notify",
+            metavar="TARGET",
+            help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
+            " env:NAME of a variable that holds such a target; give several. '': nobody.",
+        ),
+    ] = None,
     allow_private: AllowPrivateOption = None,
     first_copies: Annotated[
         str | None,
@@ -150,6 +161,7 @@ def watch(
         "revert_worth": revert_worth,
         "not_modified_cost": not_modified_cost,
         "keep": keep,
+        "notify": targets_told(notify_targets),
         "allow_private": allow_private,
         "first_copies": first_copies,
         "at_least": at_least,
@@ -172,12 +184,14 @@ def watch(
     }
     configured: dict[str, Any] = {}
     secret: Sequence[HeaderLine] = ()
+    receivers: Sequence[Receiver] = ()
     followed: list[FollowedList] = []
     if config is not None:
         configuration = read_configuration(config)
         db = configuration.db if configuration.db is not None and db == DB else db
         file = configuration.file if file is None else file
         configured, secret = settings_of(configuration, db), configuration.headers
+        receivers = receivers_of(configuration)
         if configuration.pages:
             followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
     if file is not None:
@@ -198,6 +212,7 @@ def watch(
             say=say,
             once=once,
             secret=secret,
+            receivers=receivers,
         )
     if once and changes:
         raise typer.Exit(_CHANGED)
@@ -241,6 +256,21 @@ def check(
             " Not while its watch runs. If not given, no database is looked at.",
         ),
     ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="SELECTOR",
+            help="A part that counts, instead of the whole page: CSS, xpath:..., json:... or re:..."
+            " May be given several times.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="SELECTOR", help="A part that does not count, in the same way."
+        ),
+    ] = None,
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
@@ -248,7 +278,14 @@ def check(
     from pollwise.console.checking import print_check
     from pollwise.live.checking import check_page
 
-    answer = check_page(url, db, allow_private=bool(allow_private), say=notify)
+    answer = check_page(
+        url,
+        db,
+        select=select or (),
+        ignore=ignore or (),
+        allow_private=bool(allow_private),
+        say=notify,
+    )
     if as_json:
         print_json(answer)
     else:

@@ -3,17 +3,21 @@
 from pollwise.console.masked_parts import masked_rows, noise_rows
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
-from pollwise.console.tables import pairs
+from pollwise.console.tables import moment, pairs
 from pollwise.live.checking import PageCheck
+from pollwise.store.records import FoundItem
 
 __all__ = ["print_check"]
 
 _KINDS = {
-    "html": "HTML, by its visible text",
+    "page": "a page: its visible text",
+    "feed": "a feed: its items",
+    "sitemap": "a sitemap: its entries",
     "json": "JSON",
     "xml": "XML",
-    "text": "text",
-    "other": "neither HTML nor text: byte for byte",
+    "pdf": "a PDF: its text",
+    "text": "plain text",
+    "bytes": "byte for byte",
 }
 
 
@@ -22,24 +26,45 @@ def print_check(page: PageCheck) -> None:
     rows = [("answer", _answer(page))]
     if page.final_url != page.url:
         rows.append(("redirected to", page.final_url))
-    if page.error is None:
+    if page.error is not None and page.bytes:
+        rows.append(("cannot be compared", page.error))
+    if page.kind is not None:
         rows += [
-            ("compared as", _KINDS[page.kind]),
+            ("read as", _KINDS[page.kind]),
+            *([("but", page.notice)] if page.notice else []),
+            *([("title", page.title)] if page.title else []),
+            *(("names a feed of itself", feed) for feed in page.feeds),
             ("validators", _validators(page)),
-            ("fetches", _fetches(page)),
-            ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
-            *(("", text) for text in page.kept),
-            *masked_rows(page.masked),
-            *noise_rows(page.noise),
-            *(("differs, but is not masked", text) for text in page.restless),
+            *(_list_rows(page) if page.items is not None else _block_rows(page)),
         ]
     if page.changed is not None:
         rows.append(("since the latest copy", "it changed" if page.changed else "no change"))
     stdout().print(pairs(page.url, rows))
 
 
+def _list_rows(page: PageCheck) -> list[tuple[str, str]]:
+    shown = [(_when(item), item.title or item.url or item.key) for item in page.newest]
+    return [("counts", f"{count(page.items or 0, 'item')}, the newest:"), *shown]
+
+
+def _when(item: FoundItem) -> str:
+    return "" if item.published_at is None else moment(item.published_at)
+
+
+def _block_rows(page: PageCheck) -> list[tuple[str, str]]:
+    return [
+        ("fetches", _fetches(page)),
+        ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
+        *(("", text) for text in page.kept),
+        *(("ignored", text) for text in page.ignored),
+        *masked_rows(page.masked),
+        *noise_rows(page.noise),
+        *(("differs, but is not masked", text) for text in page.restless),
+    ]
+
+
 def _answer(page: PageCheck) -> str:
-    if page.error is not None:
+    if page.error is not None and not page.bytes:
         return f"none: {page.error}"
     kind = page.content_type or "no Content-Type"
     return f"status {page.status}, {kind}, {page.bytes:,} bytes"

@@ -2,9 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urljoin
 
 from pollwise.errors import InputError, PostponedError, StateError
 from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
@@ -13,16 +15,22 @@ from pollwise.live.opening import opened_again
 from pollwise.live.session import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
+from pollwise.sources.reading import read, takes_long
+from pollwise.sources.selectors import read_selectors
+from pollwise.sources.view import WHOLE, Parts, UnreadableError, View
 from pollwise.store import Store
+from pollwise.store.records import FoundItem
 from pollwise.types import Mask, MaskState, PageMemory
+from pollwise.web.beside import Beside
 from pollwise.web.change import compare
 from pollwise.web.fetcher import FetchResult
-from pollwise.web.noise.blocks import blocks_of, kind_of_body
+from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
 from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
+from pollwise.web.seeing import read_beside
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["PageCheck", "check_page"]
@@ -36,13 +44,17 @@ class PageCheck:
     """What a poll sees of a page.
 
     `fetches` were made, some seconds apart; `status`, `final_url`, `content_type`, `bytes` (of the
-    decompressed body) and validators are those of the first. `error` says why there is no content.
-    `kind` says how it is compared: `html`, `json`, `xml`, `text`, or `other` (byte for byte).
-    `changed`: whether it differs from the latest copy in the database; None: there is none.
+    decompressed body) and validators are those of the first. `error` says why there is no content,
+    or why nothing of it can be compared. `kind` says what it was read as: `page`, `feed`,
+    `sitemap`, `json`, `xml`, `pdf`, `text`, or `bytes`; None: it was not. `notice` says what of
+    that is not as one may expect (empty: nothing). `feeds` are the feeds that a page names as its
+    own. `changed`: whether it differs from the latest copy in the database; None: there is none.
 
-    `blocks` are those that count, of which `kept` has the first ten. `masked` are the parts that
-    do not by what the database knows, `noise` those that these fetches showed to be noise, and
-    `restless` up to ten that differ between the fetches but are neither.
+    `blocks` are those that count, of which `kept` has the first ten; `ignored` has the first ten
+    of those that do not as they are ignored. Of a list `items` are all, and `newest` the ten latest
+    by their own times. `masked` are the parts that do not count by what the database knows, `noise`
+    those that these fetches showed to be noise, and `restless` up to ten that differ between the
+    fetches but are neither.
     """
 
     url: str
@@ -51,13 +63,19 @@ class PageCheck:
     status: int | None
     error: str | None
     content_type: str | None
-    kind: str
+    kind: str | None
+    notice: str
+    title: str
+    feeds: tuple[str, ...]
     bytes: int
     etag: str | None
     last_modified: str | None
     changed: bool | None
     blocks: int
     kept: tuple[str, ...]
+    ignored: tuple[str, ...]
+    items: int | None
+    newest: tuple[FoundItem, ...]
     masked: tuple[MaskedPart, ...]
     noise: tuple[MaskedPart, ...]
     restless: tuple[str, ...]
@@ -65,27 +83,42 @@ class PageCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a database knows of a page: how it is fetched, and until when not."""
+    """What a database knows of a page: how it is fetched, until when not, and which parts count."""
 
     memory: PageMemory = field(default_factory=PageMemory)
+    parts: Parts = WHOLE
     settings: WatchSettings = field(default_factory=WatchSettings)
     blocked_until: Callable[[str], float] = lambda scope: 0.0
 
 
 def check_page(
-    url: str, db: Path | None, *, allow_private: bool = False, say: Callable[[str], None] = print
+    url: str,
+    db: Path | None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    allow_private: bool = False,
+    say: Callable[[str], None] = print,
 ) -> PageCheck:
     """Fetch a page two or three times, as a poll would, and tell what it says; keep nothing.
 
     With a database, as its watch fetches, by the masks and against the latest copy that it has of
-    the page; `InputError` if it does not watch it. `StoreError` while the watch runs, and none can
-    begin meanwhile: two that ask a host know nothing of each other's pace. `say`: see `opened`.
+    the page; `InputError` if it does not watch it. `select` and `ignore` are as in `Page`; if both
+    are empty they are those of the database. `InputError` if they cannot be read. `StoreError`
+    while the watch runs, and none can begin meanwhile: two that ask a host know nothing of each
+    other's pace. `say`: see `opened`.
     """
     address = canonical(url)
+    read_selectors(select, "--select")
+    read_selectors(ignore, "--ignore")
+    told = Parts(tuple(select), tuple(ignore))
     if db is None:
-        return asyncio.run(_check(address, _Known(), allow_private))
+        return asyncio.run(_check(address, _Known(parts=told), allow_private))
     with opened_again(db, say) as store:
-        return asyncio.run(_check(address, _known(store, address), allow_private))
+        known = _known(store, address)
+        if told != WHOLE:
+            known = replace(known, parts=told)
+        return asyncio.run(_check(address, known, allow_private))
 
 
 def _known(store: Store, address: str) -> _Known:
@@ -93,126 +126,184 @@ def _known(store: Store, address: str) -> _Known:
     if record is None:
         raise InputError(f"{address} is not watched in {store.path}: leave out --db")
     if not isinstance(settings, WatchSettings):
-        return _Known(record.memory)
+        return _Known(record.memory, Parts.of(record.page))
     scheduler = settings.scheduler(1, AwaitedPolicy())  # it chooses no page
     try:
         scheduler.restore([record.page], store.scheduler_state())
     except StateError as error:
         raise damaged_run(store.path) from error
     scheduler.begin(time.time())
-    return _Known(record.memory, settings, scheduler.host_blocked_until)
+    return _Known(record.memory, Parts.of(record.page), settings, scheduler.host_blocked_until)
 
 
 async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
-    memory, settings = known.memory, known.settings
+    settings = known.settings
     make_poller = fetching(settings, read_own_headers(settings))
-    async with make_poller(
-        LiveClock(),
-        given={scope_of(address)},
-        given_plain=plain_scopes([address]),
-        allow_private=allow_private or settings.allow_private,
-        blocked_until=known.blocked_until,
-    ) as poller:
-        results: list[FetchResult] = []
+    why: str | None = None
+    fetched = _Fetched()
+    async with (
+        Beside() as beside,
+        make_poller(
+            LiveClock(),
+            given={scope_of(address)},
+            given_plain=plain_scopes([address]),
+            allow_private=allow_private or settings.allow_private,
+            blocked_until=known.blocked_until,
+        ) as poller,
+    ):
         try:
             refusal = await poller.robots_txt.refusal(address)
             why = refusal and f"a page {refusal}"
             if refusal is None:
-                await _fetch(poller, address, memory, results)
-        except PostponedError as error:
+                await _fetch(poller, beside, address, known, fetched)
+        except (PostponedError, UnreadableError) as error:
             why = str(error)
-    if not results:
+    if fetched.first is None:
         why = "it cannot be fetched now" if why is None else why
         return _nothing(FetchResult(address, address, error=why))
-    first = results[0]
-    if not _is_usable(first):
-        return _nothing(first)
-    return _told(address, memory, results)
+    if not fetched.readings:
+        return _nothing(fetched.first, why)
+    return _told(address, known.memory, fetched.first, fetched.readings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is seen of one fetch, the blocks that are ignored, and whether all of the page counts
+    although parts of it were named."""
+
+    view: View
+    ignored: tuple[str, ...] = ()
+    keeps_all: bool = False
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """The first answer, and what is seen of each that is usable."""
+
+    first: FetchResult | None = None
+    readings: list[_Reading] = field(default_factory=list)
 
 
 async def _fetch(
-    poller: WebPoller, address: str, memory: PageMemory, results: list[FetchResult]
+    poller: WebPoller, beside: Beside, address: str, known: _Known, fetched: _Fetched
 ) -> None:
-    """Fetch the page twice, and a third time if that differs."""
-    while len(results) < 3:
+    """Fetch the page twice, and a third time if that differs; a list once."""
+    while len(fetched.readings) < 3:
         result = await poller.fetcher.fetch(
-            address, PageMemory(), may_follow=poller.robots_txt.refusal, again=bool(results)
+            address,
+            PageMemory(),
+            may_follow=poller.robots_txt.refusal,
+            again=fetched.first is not None,
         )
         result.release()  # there is no other body
-        if results and not _is_usable(result):
+        fetched.first = fetched.first or result
+        if not _is_usable(result):
             return
-        results.append(result)
-        one, *others = results
-        if not _is_usable(one) or (
-            len(others) == 1 and says_the_same(memory, one.body, result.body, one.content_type)
+        body, content_type = result.body, fetched.first.content_type
+        if len(body) < LARGE and not takes_long(body, content_type, known.parts):
+            reading = _read(body, content_type, known.parts)
+        else:
+            reading = await read_beside(beside, _read, body, content_type, known.parts)
+        fetched.readings.append(reading)
+        one, *others = (each.view for each in fetched.readings)
+        if one.items is not None or (
+            len(others) == 1 and says_the_same(known.memory, one, reading.view)
         ):
             return
+
+
+def _read(body: bytes, content_type: str | None, parts: Parts) -> _Reading:
+    view = read(body, content_type, parts)
+    if parts == WHOLE or view.items is not None:
+        return _Reading(view)
+    everything = read(body, content_type)
+    before = read(body, content_type, replace(parts, ignore=())) if parts.ignore else view
+    ignored = Counter(before.blocks) - Counter(view.blocks)
+    return _Reading(view, tuple(ignored), view.blocks == everything.blocks)
 
 
 def _is_usable(result: FetchResult) -> bool:
     return result.error is None and result.status in (200, 203)
 
 
-def _nothing(result: FetchResult) -> PageCheck:
+def _nothing(result: FetchResult, error: str | None = None) -> PageCheck:
     return PageCheck(
         url=result.url,
         final_url=result.final_url,
         fetches=0 if result.status is None else 1,
         status=result.status,
-        error=result.error or f"status {result.status}",
+        error=result.error or error or f"status {result.status}",
         content_type=result.content_type,
-        kind="other",
-        bytes=0,
+        kind=None,
+        notice="",
+        title="",
+        feeds=(),
+        bytes=len(result.body),
         etag=None,
         last_modified=None,
         changed=None,
         blocks=0,
         kept=(),
+        ignored=(),
+        items=None,
+        newest=(),
         masked=(),
         noise=(),
         restless=(),
     )
 
 
-def _told(address: str, memory: PageMemory, results: list[FetchResult]) -> PageCheck:
-    first, content_type = results[0], results[0].content_type
-    pages = [blocks_of(result.body, content_type) for result in results]
+def _told(
+    address: str, memory: PageMemory, first: FetchResult, readings: list[_Reading]
+) -> PageCheck:
+    view = readings[0].view
+    pages = [each.view.blocks for each in readings]
     masks: tuple[Mask, ...] = memory.noise.masks
     new = find_noise(pages, masks) if len(pages) == 3 else ()
-    compared = compare(memory, first.body, content_type)
     held = [mask for mask in masks if mask.state is not MaskState.REFUSED] + list(new)
     kept = _kept(pages[0], held)
+    found = [] if view.items is None else [item.found for item in view.items]
     return PageCheck(
         url=address,
         final_url=first.final_url,
-        fetches=len(results),
+        fetches=len(readings),
         status=first.status,
         error=None,
-        content_type=content_type,
-        kind=kind_of_body(first.body, content_type),
+        content_type=first.content_type,
+        kind=view.kind,
+        notice=view.notice or ("the selectors leave nothing out" if readings[0].keeps_all else ""),
+        title=view.title,
+        feeds=tuple(urljoin(first.final_url, feed) for feed in view.feeds),
         bytes=len(first.body),
         etag=first.etag,
         last_modified=first.last_modified,
-        changed=None if memory.text_hash is None else compared.changed,
+        changed=None if memory.text_hash is None else compare(memory, view).changed,
         blocks=len(kept),
         kept=_shown(kept),
+        ignored=_shown(readings[0].ignored),
+        items=None if view.items is None else len(found),
+        newest=tuple(sorted(found, key=_time, reverse=True)[:_SHOWN]),
         masked=masked_parts(masks),
         noise=tuple(masked_part(None, mask) for mask in new),
         restless=_shown(_restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []),
     )
 
 
-def _kept(blocks: list[str], masks: list[Mask]) -> list[str]:
+def _time(item: FoundItem) -> float:
+    return item.published_at or 0.0
+
+
+def _kept(blocks: Sequence[str], masks: Sequence[Mask]) -> list[str]:
     under = covered_blocks(blocks, masks)
     return [block for n, block in enumerate(blocks) if n not in under]
 
 
-def _restless(one: list[str], other: list[str]) -> list[str]:
+def _restless(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return [
         " ".join(one[d.begin : d.end]) or " ".join(other[d.other_begin : d.other_end])
         for d in differences(one, other)
     ]
 
 
-def _shown(blocks: list[str]) -> tuple[str, ...]:
+def _shown(blocks: Sequence[str]) -> tuple[str, ...]:
     return tuple(" ".join(block.split())[:_LENGTH] for block in blocks[:_SHOWN])

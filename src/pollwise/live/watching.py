@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.fetch_settings import HeaderLine
@@ -22,7 +22,7 @@ from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.opening import opened
 from pollwise.live.recalling import recalling
 from pollwise.live.requests import described
-from pollwise.live.session import Run, Session, fetching, run_until_stopped
+from pollwise.live.session import Besides, Run, Session, fetching, run_until_stopped
 from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
@@ -36,6 +36,9 @@ from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.wishes import wished_page
+
+if TYPE_CHECKING:
+    from pollwise.notify.receivers import Receiver
 
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
@@ -101,13 +104,15 @@ def watch_pages(
     say: Callable[[str], None],
     once: bool = False,
     secret: Sequence[HeaderLine] = (),
+    receivers: Sequence["Receiver"] = (),
 ) -> int:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
 
     `told` are settings by name; the others stay as they were. The pages of `followed` lists come
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
-    headers that are not stored. `say`: see `Session`. `InputError` and `StoreError` come before
-    anything is changed; later, a `StoreError` ends the run.
+    headers that are not stored. `receivers` are told of changes, and so are those of the settings.
+    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
+    `StoreError` ends the run.
     """
     listed = [page for one in followed for page in one.pages]
     if not (pages or listed or db.exists()):
@@ -124,6 +129,7 @@ def watch_pages(
         before = latest_settings(store)
         settings = replace(watch_settings(store), **told)
         own_headers = own_headers or read_own_headers(settings, secret)
+        all_receivers = [*_stored_receivers(settings), *receivers]
         for change in changes_of(before, settings):
             say(change)
         if not (pages or listed) and store.totals().pages == 0:
@@ -149,7 +155,10 @@ def watch_pages(
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                return partial(_watch, session, settings, own_headers, followed, display, say)
+                beside = _notices(store, all_receivers, clock, say)
+                return partial(
+                    _watch, session, settings, own_headers, followed, display, say, beside
+                )
 
             return run_until_stopped(begin, say)
 
@@ -161,6 +170,7 @@ async def _watch(
     followed: Sequence[FollowedList],
     display: WatchingDisplay,
     say: Callable[[str], None],
+    beside: Sequence[Besides],
     stop: asyncio.Event,
 ) -> int:
     scopes = NamedScopes(record.page for record in session.records)
@@ -210,7 +220,7 @@ async def _watch(
             stop,
             on_progress=show,
             staff=_staff(settings.quiet_hours(), session.clock, say),
-            beside=[requests.beside],
+            beside=[requests.beside, *beside],
             incoming=incoming,
         )
     return changes
@@ -229,6 +239,26 @@ def _staff(quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> Calla
         return most_polls() if until is None else 0
 
     return staff
+
+
+def _stored_receivers(settings: WatchSettings) -> list["Receiver"]:
+    if not settings.notify:
+        return []
+    # Here, as few need what sends mail and the like.
+    from pollwise.notify.receivers import receiver_of
+
+    return [receiver_of(target) for target in settings.notify]
+
+
+def _notices(
+    store: Store, receivers: Sequence["Receiver"], clock: LiveClock, say: Callable[[str], None]
+) -> list[Besides]:
+    """What tells receivers of changes beside a run; nothing if there are none."""
+    if not receivers:
+        return []
+    from pollwise.live.notifying import notifying
+
+    return [notifying(store, receivers, clock=clock, say=say)]
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:

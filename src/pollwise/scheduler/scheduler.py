@@ -377,12 +377,14 @@ class Scheduler:
         known = [page for page in pages if page.id in self._pages]
         for page in known:
             _check_page("Updated", page)
+        others = []
         for page in known:
             before = self._pages[page.id]
             self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
+            page = replace(page, scope=terms.scope)
             self._bounds.update(page, now)
             if self._first_copies is not None and page.id in self._first_copies:
-                self._first_copies.update(replace(page, scope=terms.scope))
+                self._first_copies.update(page)
                 if page.id not in self._leases:
                     self._first_copies.put_back(page.id, math.inf if page.paused else now)
                 continue
@@ -391,11 +393,14 @@ class Scheduler:
                 if page.paused:
                     self._bounds.hold(page.id, now)
             if terms != before:
-                learned = self.policy.state_dict([page.id])
-                self.policy.discard([page.id])
-                self.policy.add([replace(page, scope=terms.scope)])
-                if learned:  # an awaited policy has learned nothing
-                    self.policy.load_state_dict(learned)
+                others.append(page)
+        if others:
+            page_ids = [page.id for page in others]
+            learned = self.policy.state_dict(page_ids)
+            self.policy.discard(page_ids)
+            self.policy.add(others)
+            if learned:  # an awaited policy has learned nothing
+                self.policy.load_state_dict(learned)
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None

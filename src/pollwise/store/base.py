@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+from uuid import UUID
 
 from pollwise.events import Event
 from pollwise.store.records import (
@@ -21,9 +22,11 @@ from pollwise.store.records import (
     Hit,
     NewPage,
     PageRecord,
+    PollResult,
     Run,
     Sizes,
     StoredChange,
+    StoredReceiver,
     StoredVersion,
     Totals,
     WaitingRequest,
@@ -82,6 +85,18 @@ class StoreReader(Protocol):
         With `since`, only those found at that time or later (UTC seconds); with `page_id`, only
         those of a page. The latest 200,000 are kept, also of pages that were removed.
         """
+
+    def latest_change(self) -> int:
+        """The number of the latest change; 0: there was none."""
+
+    def page_ids(self, url: str) -> list[int]:
+        """The pages that ever had exactly this URL, removed ones too, oldest first."""
+
+    def receivers(self) -> list[StoredReceiver]:
+        """Who is told of changes, or was once, by name."""
+
+    def database_id(self) -> UUID:
+        """What no other database has, but for copies of this one."""
 
     def body(self, body_hash: str) -> bytes:
         """The body with this hash; `InputError` if there is none."""
@@ -206,6 +221,13 @@ class StoreJournal(Protocol):
         has what was found before.
         """
 
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        """Keep polls that another program made, and what was learned of their pages.
+
+        They count as polls of the pages, but `changes` does not tell of them. Give those of a page
+        in the order of their times. Errors as for `commit`; then nothing is kept.
+        """
+
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
@@ -236,6 +258,9 @@ class StoreJournal(Protocol):
 
     def save_noise(self, page_id: int, noise: Noise) -> None:
         """Keep this of the page's noise; its next poll goes by it."""
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        """Keep how far a receiver was told."""
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""

@@ -23,6 +23,7 @@ __all__ = [
     "Run",
     "Sizes",
     "StoredChange",
+    "StoredReceiver",
     "StoredVersion",
     "Totals",
     "WaitingRequest",
@@ -244,7 +245,8 @@ class StoredChange:
 
     `seq` numbers the changes of a database from 1 on, in the order in which they were found; no
     number is given twice. `title` is that of the page at the time; None: not known. `items` are the
-    new ones of a feed. `reverted`: back to a version seen before.
+    new ones of a feed. `reverted`: back to a version seen before. `tags` are those that the page
+    has now.
     """
 
     seq: int
@@ -255,6 +257,26 @@ class StoredChange:
     reverted: bool
     title: str | None
     items: tuple[FoundItem, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceiver:
+    """How far somebody was told of changes, who is called `name`.
+
+    `told_seq` is the number of the latest change that was told, `trying_seq` that of the last one
+    in the notice that is under way (0: none is). A notice arrived last at `sent_at` and was last
+    tried at `tried_at` (UTC seconds; None: never); since then so many `failures` in a row, the
+    latest for the reason `error`.
+    """
+
+    name: str
+    told_seq: int
+    trying_seq: int = 0
+    sent_at: float | None = None
+    tried_at: float | None = None
+    failures: int = 0
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import asyncio
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Self, TypeVar
@@ -43,23 +44,32 @@ class Beside:
         if self._process is not None:
             self._process.kill()
 
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+    async def call(
+        self, function: Callable[..., T], *arguments: Any, within: float | None = None
+    ) -> T:
         """What the function gives there; it and all values must be fit for pickling.
 
         What the function raises is raised here. `PostponedError` if the process has died, as one
-        does that gets no memory; the next call begins another.
+        does that gets no memory; the next call begins another. `TimeoutError` if the function takes
+        more than `within` seconds once its turn has come: it is ended.
         """
         loop = asyncio.get_running_loop()
-        raised, value = await loop.run_in_executor(self._thread, self._ask, function, arguments)
+        ask = partial(self._ask, function, arguments, within)
+        raised, value = await loop.run_in_executor(self._thread, ask)
         if raised is not None:
             raise raised
         answer: T = value
         return answer
 
-    def _ask(self, function: Callable[..., Any], arguments: Any) -> tuple[Exception | None, Any]:
+    def _ask(
+        self, function: Callable[..., Any], arguments: Any, within: float | None
+    ) -> tuple[Exception | None, Any]:
         try:
             connection = self._connected()
             connection.send((function, arguments))
+            if not connection.poll(within):
+                self._disconnect()
+                return TimeoutError(), None
             answer: tuple[Exception | None, Any] = connection.recv()
         except (EOFError, OSError) as error:
             self._disconnect()

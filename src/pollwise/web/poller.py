@@ -12,6 +12,8 @@ answer                             outcome    besides
 not asked, as this machine or a    POSTPONED  (`PostponedError`)
 host on the way lacks room
 a redirect, if none is followed    UNCHANGED  `redirected_to`; a page without content
+200 or 203, a selector matches     FAILED     also if the content is too broken to be read as what
+nothing                                       it is
 robots.txt disallows the page      FAILED     not fetched
 robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again, if
                                               the scope has no other origin, or it is 429 or 503
@@ -21,24 +23,36 @@ everything else                    FAILED
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from pollwise.errors import PostponedError
+from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostPaced
+from pollwise.sources.reading import takes_long
+from pollwise.sources.view import Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
-from pollwise.types import Observation, Outcome, Page, PageMemory, Version
+from pollwise.types import Item, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
-from pollwise.web.change import Comparison, compare, unmodified
+from pollwise.web.change import Comparison, unmodified
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
-from pollwise.web.noise.looks import Copy, found_nothing, is_due, judged_again, says_the_same
+from pollwise.web.noise.looks import Copy, found_nothing, is_due
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
+from pollwise.web.seeing import (
+    NOTHING,
+    Seen,
+    look,
+    read_beside,
+    say_the_same,
+    see,
+    see_plainly,
+)
 from pollwise.web.urls import origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
@@ -54,7 +68,6 @@ LONGEST_POLL = 240.0
 _LARGE_LOOK = 16 * 1024
 """Bytes from which on three bodies are searched for noise beside the loop."""
 
-_NO_BODY = compare(PageMemory(), b"", None)
 
 Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
@@ -99,10 +112,12 @@ class WebPoller:
     When a robots.txt asks for a crawl delay, or no longer asks for one, the first report after each
     reading of it (once a day and origin, and once in a new process) has a `HostPaced`. A failed
     poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
-    With `follow_redirects` redirects are followed where robots.txt allows; without, each request is
-    a poll of its own. `shared_scopes` are the scopes that are known to have pages of several
-    origins, such as http and https; others become known as pages are polled. `groups`: see
-    `PoliteFetcher`. Large bodies are compared `beside` the loop (None: by a process of its own).
+    With `follow_redirects` redirects are followed where robots.txt allows; without, as in
+    collections, each request is a poll of its own, and bodies are compared by their text or their
+    bytes alone, whatever they are. `shared_scopes` are the scopes that are known to have pages of
+    several origins, such as http and https; others become known as pages are polled. `groups`: see
+    `PoliteFetcher`. What is large, or not plain to read, is compared `beside` the loop (None: by a
+    process of its own).
 
     With `recall`, a poll that found a change now and then fetches its page up to two times more, to
     find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll.
@@ -126,6 +141,7 @@ class WebPoller:
         self._beside = Beside() if beside is None else beside
         self._clock = clock
         self._not_modified_cost = not_modified_cost
+        self._reads = follow_redirects
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
         self._shared_scopes = shared_scopes
         self._recall = recall
@@ -152,40 +168,61 @@ class WebPoller:
         with ExitStack() as place:
             place.callback(result.release)
             try:
-                compared = await self._compared_to(memory, result)
+                async with asyncio.timeout_at(ends_at):
+                    seen = await self._seen(page, memory, result)
             except PostponedError as error:
                 return self.postponed(page, memory, rules, str(error))
-            report = self.answered(page, memory, rules, result, compared)
-            if self._recall is not None and report.result.version is not None and is_due(compared):
-                report = await self._looked(page, memory, result, compared, report, ends_at)
+            except TimeoutError:
+                return self.timed_out(page, memory)
+            except (UnreadableError, InputError) as error:
+                return self._unreadable(page, memory, rules, str(error))
+            report = self.answered(page, memory, rules, result, seen)
+            looks = self._recall is not None and report.result.version is not None
+            if looks and is_due(seen.compared):
+                report = await self._looked(page, memory, result, seen, report, ends_at)
             place.pop_all()  # the report releases it
         return report
 
-    async def _compared_to(self, memory: PageMemory, result: FetchResult) -> Comparison:
+    async def _seen(self, page: Page, memory: PageMemory, result: FetchResult) -> Seen:
         """What the body is to the latest copy, which takes up to a second for a large one."""
-        return await self._read(result.body, compare, memory, result.body, result.content_type)
+        body, content_type, parts = result.body, result.content_type, Parts.of(page)
+        if result.error is not None or result.status not in (200, 203):
+            return NOTHING
+        if not self._reads:
+            return await self._read(body, False, see_plainly, memory, body, content_type)
+        long = takes_long(body, content_type, parts)
+        return await self._read(body, long, see, memory, body, content_type, parts)
 
     async def _read(
-        self, body: bytes, function: Callable[..., T], *arguments: object, large: int = LARGE
+        self,
+        body: bytes,
+        long: bool,
+        function: Callable[..., T],
+        *arguments: object,
+        large: int = LARGE,
     ) -> T:
-        """What a function makes of a body like this; beside the loop if it is large."""
-        if len(body) < large:
+        """What a function makes of a body like this; beside the loop if it is large or `long`."""
+        if len(body) < large and not long:
             return function(*arguments)
-        return await self._beside.call(function, *arguments)
+        return await read_beside(self._beside, function, *arguments)
 
     async def _looked(
         self,
         page: Page,
         memory: PageMemory,
         result: FetchResult,
-        compared: Comparison,
+        seen: Seen,
         report: PollReport,
         ends_at: float,
     ) -> PollReport:
-        """The report of a poll, after a look for noise; as it was if that cannot be had."""
+        """The report of a poll, after a look for noise; as it was if that cannot be had.
+
+        So it is if the look is cancelled, which is then still due.
+        """
         assert self._recall is not None  # asked for by who calls
-        cost, notices = 0.0, report.notices
-        bodies, kind = [result.body], result.content_type
+        cost, notices, compared = 0.0, report.notices, seen.compared
+        bodies, told, parts = [result.body], result.content_type, Parts.of(page)
+        long = takes_long(result.body, told, parts)
         polled_at = report.result.observation.polled_at
         with ExitStack() as places:
             try:
@@ -198,30 +235,30 @@ class WebPoller:
                         cost += page.cost
                         notices += self._blocked(page, again, self._clock())
                         usable = again.error is None and again.status in (200, 203)
-                        if not usable or again.content_type != kind:
+                        if not usable or again.content_type != told:
                             raise PostponedError("the page cannot be had again")
                         if len(bodies) == 1 and await self._read(
-                            again.body,
-                            says_the_same,
-                            *(compared.memory, *bodies, again.body, kind),
+                            *(again.body, long, say_the_same),
+                            *(compared.memory, [*bodies, again.body], told, parts),
                             large=_LARGE_LOOK,
                         ):
                             break
                         bodies.append(again.body)
                     latest = await self._recall(page.id)
                     compared = await self._read(
-                        *(result.body, judged_again, memory, compared),
-                        *(bodies, kind, latest),
+                        *(result.body, long, look),
+                        *(memory, compared, bodies, told, parts, latest),
                         large=_LARGE_LOOK,
                     )
-            except (PostponedError, TimeoutError):
+            except (PostponedError, TimeoutError, UnreadableError):
                 compared = found_nothing(compared)
-        looked = _compared(page, memory, result, compared, polled_at)
+            except asyncio.CancelledError:
+                compared = seen.compared  # the run ends: what the poll found counts all the same
+        looked = _compared(page, memory, result, replace(seen, compared=compared), polled_at)
         observation = looked.result.observation
-        told = replace(
-            looked.result, observation=replace(observation, cost=observation.cost + cost)
-        )
-        return replace(report, result=told, reread=looked.reread, notices=notices)
+        observation = replace(observation, cost=observation.cost + cost)
+        poll = replace(looked.result, observation=observation)
+        return replace(report, result=poll, reread=looked.reread, notices=notices)
 
     def answered(
         self,
@@ -229,18 +266,26 @@ class WebPoller:
         memory: PageMemory,
         rules: Rules,
         result: FetchResult,
-        compared: Comparison = _NO_BODY,
+        seen: Seen = NOTHING,
     ) -> PollReport:
         """The report of a poll that got this answer, under the rules of its origin.
 
-        `compared` is what its body is to the latest copy.
+        `seen` is what its body is to the latest copy.
         """
         now = self._clock()
         notices = self._paced(page, rules, now) + self._blocked(page, result, now)
-        report = self._judged(page, memory, result, compared, now)
+        report = self._judged(page, memory, result, seen, now)
         return replace(
             report, notices=notices, robots_tag=result.robots_tag, release=result.release
         )
+
+    def _unreadable(self, page: Page, memory: PageMemory, rules: Rules, error: str) -> PollReport:
+        """The report of a poll whose content cannot be compared.
+
+        Nothing is known of changes, and what is remembered stays, for when it can be again.
+        """
+        now = self._clock()
+        return _failed(page, memory, now, error, self._paced(page, rules, now))
 
     def _blocked(self, page: Page, result: FetchResult, now: float) -> tuple[Notice, ...]:
         if result.status not in (429, 503) or not result.retry_after:
@@ -305,7 +350,7 @@ class WebPoller:
         page: Page,
         memory: PageMemory,
         result: FetchResult,
-        compared: Comparison,
+        seen: Seen,
         now: float,
     ) -> PollReport:
         if result.redirected_to is not None and self._may_follow is follow_none:
@@ -320,9 +365,11 @@ class WebPoller:
         if result.status == 304:
             cost = page.cost * self._not_modified_cost
             observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
+            if memory.items:
+                observation = replace(observation, n_items=0, items=())
             return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
         if result.status in (200, 203):
-            return _compared(page, memory, result, compared, now)
+            return _compared(page, memory, result, seen, now)
         return _failed(page, memory, now, f"status {result.status}")
 
 
@@ -334,25 +381,49 @@ def _failed(
 
 
 def _compared(
-    page: Page, memory: PageMemory, result: FetchResult, compared: Comparison, now: float
+    page: Page, memory: PageMemory, result: FetchResult, seen: Seen, now: float
 ) -> PollReport:
     """The report of an answer with content."""
+    compared = seen.compared
     # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, compared.memory)
     version = Version(page.id, now, result.content_type or "", result.body, compared.body_hash)
-    if not compared.changed:
-        observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
-        same = compared.body_hash == memory.body_hash and result.robots_tag is None
-        return PollReport(
-            PollResult(observation, kept, masked=compared.masked), reread=None if same else version
-        )
     # Of a page that was seen there is a copy, unless other parts of it count since.
     can_tell = page.seen_at is None or memory.text_hash is not None
-    outcome = Outcome.CHANGED if can_tell else Outcome.UNCHANGED
-    observation = replace(
-        _observed(page, result, now, outcome, page.cost), reverted=compared.reverted
+    outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED
+    observation = _observed(page, result, now, outcome, page.cost)
+    if compared.items is not None:
+        observation = _with_items(observation, compared, page)
+    poll = PollResult(
+        observation,
+        kept,
+        masked=compared.masked,
+        title=seen.title,
+        source=seen.kind,
+        items=compared.items or (),
     )
-    return PollReport(PollResult(observation, kept, version, masked=compared.masked))
+    if compared.changed:
+        observation = replace(observation, reverted=compared.reverted and can_tell)
+        return PollReport(replace(poll, observation=observation, version=version))
+    same = compared.body_hash == memory.body_hash and result.robots_tag is None
+    return PollReport(poll, reread=None if same else version)
+
+
+def _with_items(observation: Observation, compared: Comparison, page: Page) -> Observation:
+    """An observation of a list: what its items tell of time goes before what the server does."""
+    now = observation.polled_at
+    times = (item.published_at for item in compared.items or ())
+    items = tuple(
+        Item(published_at=time if time is not None and time <= now else None) for time in times
+    )
+    told = compared.changed_at
+    is_credible = told is not None and (page.seen_at or -math.inf) < told <= now
+    return replace(
+        observation,
+        n_items=len(items),
+        items=items,
+        last_changed_at=told if is_credible else None,
+    )
 
 
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:

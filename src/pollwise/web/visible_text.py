@@ -52,14 +52,14 @@ def visible_text(body: bytes) -> str:
     return _SPACE.sub(" ", _INVISIBLE.sub(" ", readable(body))).strip(" ")
 
 
-def visible_blocks(body: bytes) -> list[str]:
+def visible_blocks(html: str) -> list[str]:
     """The visible text in pieces, which end where a tag or a line does; none is empty.
 
     With spaces between them they are the `visible_text`.
 
-    >>> visible_blocks(b"<p>It is <b>12:03</b>.<p>We  open.")
+    >>> visible_blocks("<p>It is <b>12:03</b>.<p>We  open.")
     ['It is', '12:03', '.', 'We open.']
     """
-    lines = _INVISIBLE.sub("\n", readable(body)).replace("\r", "\n")
+    lines = _INVISIBLE.sub("\n", html).replace("\r", "\n")
     pieces = _SPACE_IN_LINE.sub(" ", lines).split("\n")
     return [piece for piece in (piece.strip(" ") for piece in pieces) if piece]

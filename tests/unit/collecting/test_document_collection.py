@@ -12,6 +12,7 @@ from pollwise.collecting.response_digest import digest
 from pollwise.collecting.response_processor import Response
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
+from pollwise.sources.reading import read
 from pollwise.store.records import PageRecord, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.change import fingerprint
@@ -51,7 +52,7 @@ def collection(*, records=(), stored=(), next_page_id=1, about="whales", **limit
 def fetched(html, page=START, **header):
     """The report of a poll that found this, and the digest of its content."""
     body = html.encode()
-    found = fingerprint(body, "text/html")
+    found = fingerprint(read(body, "text/html"))
     memory = PageMemory(body_hash=found.body_hash, text_hash=found.text_hash)
     report = PollReport(PollResult(Observation(page.id, 5.0, Outcome.CHANGED), memory))
     return report, digest(Response(body, "text/html", page.url, **header))

@@ -3,8 +3,10 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pollwise.sources.reading import read
 from pollwise.types import PageMemory
-from pollwise.web.change import fingerprint, is_changed, remembered, visible_text
+from pollwise.web.change import fingerprint, is_changed, remembered
+from pollwise.web.visible_text import visible_text
 
 HTML = "text/html; charset=utf-8"
 
@@ -36,7 +38,7 @@ def test_visible_text(html, text):
 @given(st.binary(max_size=300) | st.text("<>!-/='\" ascriptyle&").map(str.encode))
 def test_any_bytes_have_a_fingerprint(body):
     for content_type in (HTML, None, "", "image/png"):
-        found = fingerprint(body, content_type)
+        found = fingerprint(read(body, content_type))
         assert found.body_hash == xxhash.xxh3_128_hexdigest(body)
         assert len(found.text_hash) == 32
 
@@ -59,26 +61,26 @@ def test_any_bytes_have_a_fingerprint(body):
     ],
 )
 def test_what_is_a_change(before, after, content_type, changed):
-    first = fingerprint(before, content_type)
+    first = fingerprint(read(before, content_type))
     memory = PageMemory(body_hash=first.body_hash, text_hash=first.text_hash)
-    assert is_changed(memory, fingerprint(after, content_type)) is changed
+    assert is_changed(memory, fingerprint(read(after, content_type))) is changed
 
 
 def test_without_a_copy_everything_is_new():
-    assert is_changed(PageMemory(), fingerprint(b"", HTML))
+    assert is_changed(PageMemory(), fingerprint(read(b"", HTML)))
 
 
 def test_earlier_versions_are_remembered_each_once():
     memory = PageMemory(etag='"1"')
     known = []
     for text in ("a", "b", "a", "<!-- -->a", "c", "b"):
-        found = fingerprint(f"<p>{text}".encode(), HTML)
+        found = fingerprint(read(f"<p>{text}".encode(), HTML))
         known.append(found.text_hash in memory.earlier_hashes)
         memory = remembered(memory, found)
         assert (memory.body_hash, memory.text_hash) == (found.body_hash, found.text_hash)
         assert memory.etag is None
     assert known == [False, False, True, False, False, True]
-    a, c = (fingerprint(body, HTML).text_hash for body in (b"<p>a", b"<p>c"))
+    a, c = (fingerprint(read(body, HTML)).text_hash for body in (b"<p>a", b"<p>c"))
     assert memory.earlier_hashes == (a, c)
 
 
@@ -86,7 +88,7 @@ def test_earlier_versions_are_remembered_each_once():
 def test_the_latest_twelve_versions_before_the_copy_are_remembered(numbers):
     memory, seen = PageMemory(), []
     for number in numbers:
-        found = fingerprint(b"%d" % number, "text/plain")
+        found = fingerprint(read(b"%d" % number, "text/plain"))
         memory = remembered(memory, found)
         seen = [each for each in seen if each != found.text_hash]
         assert memory.earlier_hashes == tuple(seen[-12:])

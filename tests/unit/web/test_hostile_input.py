@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from pollwise.collecting.traps import Traps, is_endless
 from pollwise.errors import InputError
-from pollwise.web.change import fingerprint, visible_text
+from pollwise.sources.reading import read
+from pollwise.web.change import fingerprint
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.crawl_urls import crawl_url, host_of
 from pollwise.web.headers import parse_http_date, parse_retry_after
@@ -30,6 +31,7 @@ from pollwise.web.reading.parsed_page import MAX_ANCHOR, MAX_BLOCKS, MAX_PLACE, 
 from pollwise.web.sitemaps import MAX_ENTRIES, parse_sitemap
 from pollwise.web.url_list import read_url_list
 from pollwise.web.urls import canonical, joined, origin_of, scope_of
+from pollwise.web.visible_text import visible_text
 
 URL = "http://a.example/b/c"
 MOST_SECONDS = 5.0
@@ -167,7 +169,7 @@ def test_pages_that_are_nonsense(text: str, content_type: str | None, label: str
     body = text.encode(errors="surrogatepass")
     assert_bounded(parse_page(body, told, URL, text))
     assert_storable(visible_text(body))
-    fingerprint(body, told)
+    fingerprint(read(body, told))
 
 
 @given(st.binary(), st.text())
@@ -200,7 +202,7 @@ def test_time_is_linear_whatever_repeats(before: str, unit: str) -> None:
     with linear():
         for content_type in ("text/html", "application/xml"):
             assert_bounded(parse_page(body, content_type, URL))
-        fingerprint(body, "text/html")
+        fingerprint(read(body, "text/html"))
         parse_sitemap(body)
 
 

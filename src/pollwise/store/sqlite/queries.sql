@@ -63,6 +63,10 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in
 FROM pages WHERE url = :url AND removed_at IS NULL;
 
+-- name: page_ids
+-- The pages that ever had a URL, removed ones too, oldest first.
+SELECT id FROM pages WHERE url = :url ORDER BY id;
+
 -- name: totals
 -- What the store holds; bytes without what the -wal file holds twice.
 SELECT COUNT(*), COALESCE(SUM(polls), 0), COALESCE(SUM(changes), 0),
@@ -110,12 +114,28 @@ FROM pages WHERE id = :page_id AND :changed AND seen_at < :polled_at;
 DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - :kept;
 
 -- name: changes_after
--- Changes in the order in which they were found.
-SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items
+-- Changes in the order in which they were found, with the tags that their pages have now.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND (:page_id IS NULL OR c.page_id = :page_id)
 ORDER BY c.seq LIMIT :limit;
+
+-- name: latest_change
+-- The number of the latest change.
+SELECT COALESCE(MAX(seq), 0) FROM changes;
+
+-- name: receivers
+-- Who is told of changes.
+SELECT name, told_seq, trying_seq, sent_at, tried_at, failures, error FROM receivers ORDER BY name;
+
+-- name: save_receiver
+-- How far a receiver was told.
+INSERT INTO receivers (name, told_seq, trying_seq, sent_at, tried_at, failures, error)
+VALUES (:name, :told_seq, :trying_seq, :sent_at, :tried_at, :failures, :error)
+ON CONFLICT (name) DO UPDATE SET
+    told_seq = excluded.told_seq, trying_seq = excluded.trying_seq, sent_at = excluded.sent_at,
+    tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error;
 
 -- name: save_noise
 -- What is known of a page's noise, apart from its polls.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from uuid import UUID
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
@@ -16,13 +17,16 @@ from pollwise.store.records import (
     Run,
     Sizes,
     StoredChange,
+    StoredReceiver,
     StoredVersion,
     Totals,
 )
 from pollwise.store.sqlite.bodies import unpack_body
 from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
 from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.learned import read_learned
+from pollwise.store.sqlite.receivers import read_receivers
 from pollwise.store.sqlite.rows import observation, page_record, stored_change, stored_version
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.types import Observation, StateDict
@@ -99,6 +103,22 @@ class SqliteReader:
                 raise StoreError(
                     f"{self.path}: a change is damaged ({error}): restore a copy"
                 ) from error
+
+    def latest_change(self) -> int:
+        number: int = self._connection.row("latest_change")[0]
+        return number
+
+    def page_ids(self, url: str) -> list[int]:
+        return [page_id for (page_id,) in self._connection.rows("page_ids", url=url)]
+
+    def receivers(self) -> list[StoredReceiver]:
+        return read_receivers(self._connection)
+
+    def database_id(self) -> UUID:
+        data = self.state("database_id")
+        if data is None or len(data) != 16:
+            raise damaged(self.path, "it has no id")
+        return UUID(bytes=data)
 
     def body(self, body_hash: str) -> bytes:
         rows = self._connection.rows("content", hash=body_hash)

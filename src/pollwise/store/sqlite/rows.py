@@ -145,9 +145,17 @@ def stored_version(row: Row) -> StoredVersion:
 
 def stored_change(row: Row) -> StoredChange:
     """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
-    seq, page_id, url, seen_at, before_at, reverted, title, items = row
+    seq, page_id, url, seen_at, before_at, reverted, title, items, tags = row
     return StoredChange(
-        seq, page_id, url, seen_at, before_at, bool(reverted), _text(title), _found_items(items)
+        seq,
+        page_id,
+        url,
+        seen_at,
+        before_at,
+        bool(reverted),
+        _text(title),
+        _found_items(items),
+        tuple(tags.split()),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import Batch, ClockSetBack, NewPage
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, StoredReceiver
 from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
@@ -35,10 +35,11 @@ from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import CHANGED_SETTINGS, SqliteReader
+from pollwise.store.sqlite.receivers import save_receiver
 from pollwise.store.sqlite.requests import SqliteRequests
 from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
-from pollwise.types import Noise, Page, has_same_parts
+from pollwise.types import Noise, Page, StateDict, has_same_parts
 
 __all__ = ["Store"]
 
@@ -143,6 +144,13 @@ class Store(SqliteReader, SqliteRequests):
     def set_back_times(self, now: float) -> ClockSetBack | None:
         return set_back(self._connection, now)
 
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        with self._connection.transaction() as connection:
+            note_time(connection, max((poll.observation.polled_at for poll in checks), default=0.0))
+            for check in checks:
+                save_poll(connection, self.path, check, is_told=False)
+            save_learned(connection, learned)
+
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
@@ -201,6 +209,10 @@ class Store(SqliteReader, SqliteRequests):
     def save_noise(self, page_id: int, noise: Noise) -> None:
         with self._connection.transaction() as connection:
             connection.execute(SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)})
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        with self._connection.transaction() as connection:
+            save_receiver(connection, receiver)
 
     def keep_versions(self, retention: Retention) -> None:
         self._retention = retention

@@ -17,7 +17,7 @@ import re
 
 from pollwise.web.visible_text import is_html, readable, visible_blocks
 
-__all__ = ["Kind", "blocks_of", "kind_of_body"]
+__all__ = ["Kind", "blocks_of", "cut", "kind_of_body"]
 
 Kind = str
 """How a body is cut: `html`, `json`, `xml`, `text`, or `other` if it is not."""
@@ -53,11 +53,13 @@ def blocks_of(body: bytes, content_type: str | None) -> list[str]:
     ['{', '"generated_at": 17,', '"tags": [', '"a",', '"b"]}']
     """
     kind = kind_of_body(body, content_type)
-    if kind == "other":
-        return []
+    return [] if kind == "other" else cut(readable(body), kind)
+
+
+def cut(text: str, kind: Kind) -> list[str]:
+    """The blocks of a text of this kind, in order, none of them empty."""
     if kind == "html":
-        return visible_blocks(body)
-    text = readable(body)
+        return visible_blocks(text)
     if kind == "text":
         pieces = text.split("\n")
     else:

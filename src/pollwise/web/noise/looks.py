@@ -12,9 +12,9 @@ polls alone it looks like the time of an update, and news must not be hidden.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pollwise.types import Mask, MaskState, PageMemory
+from pollwise.sources.view import View
+from pollwise.types import MaskState, PageMemory
 from pollwise.web.change import Comparison, fingerprint, remembered
-from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.masks import covered
 from pollwise.web.noise.search import find_noise
 
@@ -49,28 +49,27 @@ def found_nothing(compared: Comparison) -> Comparison:
     return replace(compared, memory=replace(compared.memory, noise=noise))
 
 
-def says_the_same(memory: PageMemory, body: bytes, again: bytes, content_type: str | None) -> bool:
+def says_the_same(memory: PageMemory, first: View, again: View) -> bool:
     """Whether two fetches of a page are the same without its noise."""
     held = [mask for mask in memory.noise.masks if mask.state is MaskState.SET]
-    one, other = (fingerprint(each, content_type, held) for each in (body, again))
+    one, other = (fingerprint(each, held) for each in (first, again))
     return one.text_hash == other.text_hash
 
 
 def judged_again(
     before: PageMemory,
     compared: Comparison,
-    bodies: Sequence[bytes],
-    content_type: str | None,
-    latest: Copy | None,
+    views: Sequence[View],
+    latest: View | None,
 ) -> Comparison:
     """What a poll found by three fetches in a row, or by one if another said the same.
 
-    `before` is what was known before the poll, `compared` what its first body was to the latest
+    `before` is what was known before the poll, `compared` what its first view was to the latest
     copy. `latest` is the latest version that was stored; if that is not the latest copy before the
     poll, its change is believed.
     """
     noise = compared.memory.noise
-    pages = [blocks_of(body, content_type) for body in bodies]
+    pages = [view.blocks for view in views]
     refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
     held = tuple(
         mask
@@ -82,13 +81,13 @@ def judged_again(
     new = find_noise(pages, known) if len(pages) == 3 else ()
     if not new:
         return found_nothing(compared)
-    found = fingerprint(bodies[0], content_type, held + new)
+    found = fingerprint(views[0], held + new)
     noise = replace(noise, masks=found.masks + refused, since_look=0)
     told = tuple(mask.sample for mask in new)
     if (
         latest is None
         or not _is_latest(before, latest)
-        or _text_hash(latest, found.masks) != found.text_hash
+        or fingerprint(latest, found.masks).text_hash != found.text_hash
     ):
         memory = remembered(before, found)
         reverted = found.text_hash in before.earlier_hashes
@@ -98,11 +97,7 @@ def judged_again(
     return Comparison(found.body_hash, False, False, replace(memory, noise=noise), told)
 
 
-def _is_latest(memory: PageMemory, copy: Copy) -> bool:
+def _is_latest(memory: PageMemory, view: View) -> bool:
     """Whether a body says what the latest copy does, which need not be the same bytes."""
     held = [mask for mask in memory.noise.masks if mask.state is not MaskState.REFUSED]
-    return memory.text_hash == _text_hash(copy, held)
-
-
-def _text_hash(copy: Copy, masks: Sequence[Mask]) -> str:
-    return fingerprint(copy.body, copy.content_type or None, masks).text_hash
+    return memory.text_hash == fingerprint(view, held).text_hash

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.change import visible_text
 from pollwise.web.noise.blocks import blocks_of, kind_of_body
+from pollwise.web.visible_text import visible_text
 
 MARKUP = st.text("<>!-/='\" \n\r\t\fascriptylepé&").map(str.encode)
 

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pollwise.sources.reading import read
 from pollwise.types import PageMemory
 from pollwise.web.change import compare
-from pollwise.web.noise.looks import Copy, is_due, judged_again
+from pollwise.web.noise.looks import is_due, judged_again
 
 HTML = "text/html"
 NEWS = {
@@ -24,9 +25,10 @@ def test_news_of_each_hour_are_no_clock(name):
     for n in range(20):
         now = datetime.fromtimestamp(1_795_305_600 + n * period, UTC)
         body = text.format(now, 400 + n).encode()
-        compared = compare(memory, body, HTML)
+        view = read(body, HTML)
+        compared = compare(memory, view)
         if is_due(compared):
-            compared = judged_again(memory, compared, [body], HTML, latest)
+            compared = judged_again(memory, compared, [view], latest)
         assert compared.changed
-        memory, latest = compared.memory, Copy(body, HTML)
+        memory, latest = compared.memory, view
     assert memory.noise.masks == ()

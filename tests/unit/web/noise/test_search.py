@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pollwise.sources.reading import read
 from pollwise.types import Mask, MaskState, Noise, PageMemory
 from pollwise.web.change import compare, fingerprint
 from pollwise.web.noise.blocks import blocks_of
@@ -30,7 +31,7 @@ def noise_of(*bodies: str, content_type: str = HTML):
 
 
 def text_hash(body: str, masks, content_type: str = HTML) -> str:
-    return fingerprint(body.encode(), content_type, masks).text_hash
+    return fingerprint(read(body.encode(), content_type), masks).text_hash
 
 
 NOISES = {
@@ -81,12 +82,12 @@ DOCUMENTS = {
         '"id": 17',
         '"id": 18',
     ),
-    "feed": (
+    "xml": (
         XML,
-        "<rss><channel><title>t</title>"
+        "<report><channel><title>t</title>"
         "<lastBuildDate>Sun, 22 Nov 2026 13:24:0%d GMT</lastBuildDate>"
         "<item><title>One</title><pubDate>Sun, 22 Nov 2026 13:00:00 GMT</pubDate></item>"
-        "</channel></rss>",
+        "</channel></report>",
         "13:00:00",
         "14:00:00",
     ),
@@ -135,13 +136,13 @@ def test_the_neighbours_may_change_one_after_the_other(noise):
     first, second, third, *later = noise.split()
     masks = noise_of(*(html(f"<p>Visitors<p>{word}") for word in (first, second, third)))
     memory = PageMemory(noise=Noise(masks=masks))
-    memory = compare(memory, html(f"<p>Visitors<p>{first}").encode(), HTML).memory
+    memory = compare(memory, read(html(f"<p>Visitors<p>{first}").encode(), HTML)).memory
     other_news = NEWS.replace("Rain is", "Snow is")
     steps = [("Visitors", other_news), ("Guests", other_news), ("Guests", NEWS)]
     for (label, news), one, other in zip(steps, later[::2], later[1::2], strict=True):
-        found = compare(memory, html(f"<p>{label}<p>{one}", news).encode(), HTML)
+        found = compare(memory, read(html(f"<p>{label}<p>{one}", news).encode(), HTML))
         assert found.changed  # the neighbour is news
-        found = compare(found.memory, html(f"<p>{label}<p>{other}", news).encode(), HTML)
+        found = compare(found.memory, read(html(f"<p>{label}<p>{other}", news).encode(), HTML))
         assert not found.changed
         memory = found.memory
 
@@ -149,39 +150,39 @@ def test_the_neighbours_may_change_one_after_the_other(noise):
 def test_what_comes_between_is_never_covered():
     masks = noise_of(*(html(f"<p>{word}") for word in ("to", "of", "be")))
     memory = PageMemory(noise=Noise(masks=masks))
-    memory = compare(memory, html("<p>to").encode(), HTML).memory
+    memory = compare(memory, read(html("<p>to").encode(), HTML)).memory
     for noise in ("<p>News!<p>to", "<p>to<p>News!"):
-        found = compare(memory, html(noise).encode(), HTML)
+        found = compare(memory, read(html(noise).encode(), HTML))
         assert found.changed
-        edited = compare(found.memory, html(noise.replace("News", "More")).encode(), HTML)
+        edited = compare(found.memory, read(html(noise.replace("News", "More")).encode(), HTML))
         assert edited.changed
 
 
 def test_a_mask_that_is_quiet_ends_and_that_is_no_change():
     masks = noise_of(*(html(f"<p>Visitors: {n}") for n in (1, 2, 3)))
     memory = PageMemory(noise=Noise(masks=masks))
-    memory = compare(memory, html("<p>Visitors: 4").encode(), HTML).memory
+    memory = compare(memory, read(html("<p>Visitors: 4").encode(), HTML)).memory
     for n in range(10):
-        found = compare(memory, html(f"<p id={n}>Visitors: 4").encode(), HTML)
+        found = compare(memory, read(html(f"<p id={n}>Visitors: 4").encode(), HTML))
         assert not found.changed
         memory = found.memory
     assert memory.noise.masks == ()
-    assert not compare(memory, html("<p>Visitors: 4").encode(), HTML).changed
-    assert compare(memory, html("<p>Visitors: 5").encode(), HTML).changed
+    assert not compare(memory, read(html("<p>Visitors: 4").encode(), HTML)).changed
+    assert compare(memory, read(html("<p>Visitors: 5").encode(), HTML)).changed
 
 
 def test_a_mask_that_was_refused_does_not_come_again():
     bodies = [html(f"<p>Visitors: {n}") for n in (1, 2, 3)]
     [mask] = noise_of(*bodies)
     noise = Noise(masks=(mask,))
-    memory = compare(PageMemory(noise=noise), bodies[0].encode(), HTML).memory
+    memory = compare(PageMemory(noise=noise), read(bodies[0].encode(), HTML)).memory
     [mask] = memory.noise.masks
     memory = replace(memory, noise=replace(noise, masks=(replace(mask, state=MaskState.ENDING),)))
-    found = compare(memory, bodies[1].encode(), HTML)
+    found = compare(memory, read(bodies[1].encode(), HTML))
     assert not found.changed
     [mask] = found.memory.noise.masks
     assert mask.state is MaskState.REFUSED
-    assert compare(found.memory, bodies[2].encode(), HTML).changed
+    assert compare(found.memory, read(bodies[2].encode(), HTML)).changed
     assert find_noise([blocks_of(body.encode(), HTML) for body in bodies], [mask]) == ()
 
 
@@ -189,14 +190,14 @@ def test_it_does_not_either_when_its_neighbours_have_changed():
     first, second, third = (html(f"<p>Visitors: {n}") for n in (1, 2, 3))
     [mask] = noise_of(first, second, third)
     refused = replace(mask, state=MaskState.REFUSED)
-    memory = compare(PageMemory(noise=Noise(masks=(refused,))), first.encode(), HTML).memory
+    memory = compare(PageMemory(noise=Noise(masks=(refused,))), read(first.encode(), HTML)).memory
     changes = []
     for change in ("About us", "About you"), ("Rain", "Snow"):
         changes.append(change)
         bodies = [first, second, third]
         for old, new in changes:
             bodies = [body.replace(old, new) for body in bodies]
-        memory = compare(memory, bodies[0].encode(), HTML).memory
+        memory = compare(memory, read(bodies[0].encode(), HTML)).memory
         assert memory.noise.masks[0].state is MaskState.REFUSED
         pages = [blocks_of(body.encode(), HTML) for body in bodies]
         assert find_noise(pages, memory.noise.masks) == ()
@@ -237,7 +238,7 @@ def test_masks_cover_no_block_twice_and_lose_none_that_they_do_not_cover(one, tw
 def test_pages_made_to_hurt_end(piece, content_type):
     bodies = [(f"{n}\n" + piece * 30_000 + f"\n{n}").encode() for n in (1, 2, 3)]
     masks = find_noise([blocks_of(body, content_type) for body in bodies])
-    fingerprint(bodies[0], content_type, masks)
+    fingerprint(read(bodies[0], content_type), masks)
 
 
 SEEN_NEWS = {

@@ -38,11 +38,17 @@ CREATE TABLE requests (
 );
 CREATE INDEX requests_waiting ON requests (id) WHERE answered_at IS NULL;
 
--- Who is told of changes: the number of the latest one told, and how the latest try went.
+-- Who is told of changes: the number of the latest one told, that of the last one in the notice
+-- under way (0: none is), when a notice arrived last, and how the latest try went.
 CREATE TABLE receivers (
     name TEXT PRIMARY KEY,
     told_seq INTEGER NOT NULL,
+    trying_seq INTEGER NOT NULL DEFAULT 0,
+    sent_at REAL,
     tried_at REAL,
     failures INTEGER NOT NULL DEFAULT 0,
     error TEXT
 );
+
+-- What the ids of changes are made of.
+INSERT INTO states (name, data) VALUES ('database_id', randomblob(16));

@@ -1,0 +1,207 @@
+"""Parts of HTML and XML, found by CSS and XPath, and what the head of a page tells.
+
+CSS is matched by lexbor, which builds the tree that browsers do. Tags that nest deeply take it
+quadratic time, so they are counted first.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pollwise.sources.selectors import Selector, compiled
+from pollwise.sources.view import UnreadableError, printable
+
+__all__ = ["head_of", "markup_parts"]
+
+_DEEPEST = 1000
+"""Elements in each other: browsers stop at about 500."""
+_HEAD = 64 * 1024
+"""Characters of a page in which its head is looked for."""
+_LONGEST_TITLE = 500
+_MOST_FEEDS = 10
+_FEEDS = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"}
+)
+
+# What is no tag first, as in `pollwise.web.visible_text`.
+_TAG = re.compile(
+    r"""
+    <!--(?:-?>|.*?(?:--!?>|\Z))
+    | <(script|style|title|textarea)(?=[\s/>]).*?(?:</\1(?=[\s/>])[^>]*(?:>|\Z)|\Z)
+    | <(/?)([a-z][^\s/>]*+)(?:=\s*"[^"]*(?:"|\Z)|=\s*'[^']*(?:'|\Z)|[^>])*+(?:>|\Z)
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+# Elements without content, and those that the next one of their kind ends.
+_FLAT = frozenset(
+    """
+    area base br col embed hr img input link meta source track wbr
+    p li dt dd tr td th thead tbody tfoot option optgroup rp rt
+    """.split()  # noqa: SIM905
+)
+
+
+def _nests_deeply(html: str) -> bool:
+    """Whether tags may nest more than a thousand deep; takes linear time."""
+    depth: Counter[str] = Counter()
+    deep = 0
+    for tag in _TAG.finditer(html):
+        name = (tag[3] or "").lower()
+        if not name or name in _FLAT:
+            continue
+        if not tag[2]:
+            depth[name] += 1
+            deep += 1
+        elif depth[name]:
+            depth[name] -= 1
+            deep -= 1
+        if deep > _DEEPEST:
+            return True
+    return False
+
+
+def head_of(html: str) -> tuple[str, tuple[str, ...]]:
+    """The title of a page, and the addresses of the feeds that it names as its own.
+
+    >>> head_of("<title>News</title><link rel=alternate type=application/rss+xml href=/feed>")
+    ('News', ('/feed',))
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    head = html[:_HEAD]
+    if _nests_deeply(head):
+        return "", ()
+    tree = LexborHTMLParser(head)
+    title = tree.css_first("title")
+    feeds = (
+        link.attributes.get("href") or ""
+        for link in tree.css("link[rel~=alternate i][href]")
+        if (link.attributes.get("type") or "").strip().lower() in _FEEDS
+    )
+    named = tuple(dict.fromkeys(filter(None, map(str.strip, feeds))))
+    text = "" if title is None else printable(title.text())
+    return text[:_LONGEST_TITLE], named[:_MOST_FEEDS]
+
+
+def markup_parts(
+    text: str, select: Sequence[Selector], ignore: Sequence[Selector], *, is_xml: bool
+) -> list[list[str]]:
+    """What each selector names (none: one list with all of it), without what is ignored, as markup.
+
+    A part within another comes only once. `UnreadableError` if that cannot be found. XPath needs
+    the extra `text`.
+
+    >>> page = "<main><h1>News</h1><p class=ad>Buy</p></main><footer>17"
+    >>> markup_parts(page, [Selector("css", "main")], [Selector("css", ".ad")], is_xml=False)
+    [['<main><h1>News</h1></main>']]
+    """
+    if not is_xml and _nests_deeply(text):
+        raise UnreadableError(f"its tags nest more than {_DEEPEST:,} deep: too deep for selectors")
+    for selector in ignore:
+        text = _found(text, selector, is_xml).rest()
+    if not select:
+        return [[text]]
+    return [_found(text, selector, is_xml).parts() for selector in select]
+
+
+def _found(text: str, selector: Selector, is_xml: bool) -> "_ByCss | _ByXpath":
+    if selector.language == "css":
+        return _ByCss(text, selector, is_xml)
+    return _ByXpath(text, selector, is_xml)
+
+
+class _ByCss:
+    """What a CSS selector matches in a page."""
+
+    def __init__(self, text: str, selector: Selector, is_xml: bool) -> None:
+        from selectolax.lexbor import LexborHTMLParser
+
+        if is_xml:
+            raise UnreadableError(f"{selector} selects in HTML, and this is XML: use xpath:")
+        self._tree = LexborHTMLParser(text)
+        found = self._tree.css(selector.expression)
+        inside = {node.mem_id for node in found}
+        self._found = [node for node in found if not _is_within(node, inside)]
+
+    def parts(self) -> list[str]:
+        return [node.html or "" for node in self._found]
+
+    def rest(self) -> str:
+        root = self._tree.root
+        for node in self._found:
+            if root is not None and node.mem_id == root.mem_id:
+                return ""
+            node.decompose()
+        return self._tree.html or ""
+
+
+def _is_within(node: Any, nodes: set[int]) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.mem_id in nodes:
+            return True
+        above = above.parent
+    return False
+
+
+class _ByXpath:
+    """What an XPath expression finds: elements, or the texts and attributes of some."""
+
+    def __init__(self, text: str, selector: Selector, is_xml: bool) -> None:
+        from lxml import etree
+
+        self._write = etree.tostring
+        parser = (
+            etree.XMLParser(encoding="utf-8", recover=True, resolve_entities=False, no_network=True)
+            if is_xml
+            else etree.HTMLParser(encoding="utf-8")
+        )
+        try:
+            self._root = etree.fromstring(text.encode(errors="replace"), parser)
+        except etree.XMLSyntaxError as error:
+            raise UnreadableError(f"selectors of markup, but there is none: {error}") from error
+        self._found = [] if self._root is None else self._outermost(compiled(selector)(self._root))
+
+    def _outermost(self, found: Iterable[Any]) -> list[Any]:
+        nodes = list(found)
+        inside = {id(node) for node in nodes}
+        return [
+            node
+            for node in nodes
+            if isinstance(node, str)
+            or not any(id(above) in inside for above in node.iterancestors())
+        ]
+
+    def parts(self) -> list[str]:
+        return [
+            str(node)
+            if isinstance(node, str)
+            else self._write(node, encoding="unicode", with_tail=False)
+            for node in self._found
+        ]
+
+    def rest(self) -> str:
+        for node in self._found:
+            if isinstance(node, str):
+                self._remove_text(node)
+            elif (above := node.getparent()) is not None:
+                before = node.getprevious()
+                if before is not None:
+                    before.tail = (before.tail or "") + (node.tail or "")
+                else:
+                    above.text = (above.text or "") + (node.tail or "")
+                node.tail = None
+                above.remove(node)
+            else:
+                return ""
+        return "" if self._root is None else self._write(self._root, encoding="unicode")
+
+    def _remove_text(self, text: Any) -> None:
+        owner = text.getparent()
+        if text.is_attribute:
+            del owner.attrib[text.attrname]
+        elif text.is_tail:
+            owner.tail = None
+        else:
+            owner.text = None

@@ -1,0 +1,175 @@
+"""What a poll sees: samples of all kinds, parts, and what is too broken."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from pollwise.sources import feeds, pdf
+from pollwise.sources.reading import read
+from pollwise.sources.recognition import recognised
+from pollwise.sources.view import Parts, UnreadableError, View
+
+SAMPLES = Path(__file__).parents[2] / "data" / "sources"
+SEEN = json.loads((SAMPLES / "seen.json").read_text(encoding="utf-8"))
+HTML, XML, JSON = "text/html", "application/xml", "application/json"
+PAGE = (SAMPLES / "page.html").read_bytes()
+
+
+def summary(view: View) -> dict:
+    """As in `seen.json`."""
+    told: dict = {"kind": view.kind, "title": view.title}
+    if view.items is None:
+        told["blocks"] = [len(view.blocks), *(block[:60] for block in view.blocks[:4])]
+    else:
+        told["items"] = [
+            [
+                item.found.key,
+                item.found.title,
+                item.found.url,
+                item.found.published_at,
+                item.text[:60],
+            ]
+            for item in view.items
+        ]
+    if view.feeds:
+        told["feeds"] = list(view.feeds)
+    if view.notice:
+        told["notice"] = view.notice
+    return told
+
+
+def test_every_sample_was_looked_at():
+    assert {path.name for path in SAMPLES.iterdir()} == SEEN.keys() | {"README.md", "seen.json"}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_samples(name):
+    told = dict(SEEN[name])
+    body, content_type = (SAMPLES / name).read_bytes(), told.pop("content_type")
+    if "error" in told:
+        with pytest.raises(UnreadableError) as error:
+            read(body, content_type)
+        assert str(error.value) == told["error"]
+    else:
+        assert summary(read(body, content_type)) == told
+
+
+@pytest.mark.parametrize("content_type", [None, HTML, "text/plain", "application/octet-stream"])
+def test_feeds_are_known_by_their_first_element(content_type):
+    for name in ("rss-2.0-no-ids.xml", "atom-1.0-xhtml.xml", "rss-1.0-annotated.xml"):
+        assert recognised((SAMPLES / name).read_bytes(), content_type) == "feed"
+
+
+@pytest.mark.parametrize(
+    "body", [b"<feed><entry/></feed>", b"<rdf:RDF/>", b"<p>of <rss>", b"<!--<rss>--><a/>"]
+)
+def test_others_are_none(body):
+    assert recognised(body, XML) == "xml"
+
+
+PARTS = [
+    (PAGE, HTML, ["main"], [".ad", "h2"], ["Ships in the harbour", "Berth 4", "Berth 7"]),
+    (PAGE, HTML, ["article", "main h1"], ["p"], ["Anna", "Berta", "Ships in the harbour"]),
+    (PAGE, HTML, ["main, article"], ["xpath://p", "h1"], ["Anna", "Berta"]),  # each only once
+    (PAGE, HTML, ["xpath://p/@class"], [], ["berth", "ad", "berth"]),
+    (PAGE, HTML, ["xpath://h2/text()", "h1"], [], ["Anna", "Berta", "Ships in the harbour"]),
+    (PAGE, HTML, ["footer"], ["re:\\d"], ["Made at ::"]),
+    (PAGE, HTML, ["re:B[a-z]+", "footer"], ["main"], None),
+    (b"<a>1<b>2</b>3<b>4</b></a>", XML, [], ["xpath://b"], ["<a>", "13", "</a>"]),
+    (b"<a>1<b/>2</a>", XML, [], ["xpath:/a/text()"], ["<a>", "<b/>", "</a>"]),
+    (b'{"a": [1, 2, 3], "b": 4}', JSON, ["json:$.a"], ["json:$.a[0,2]"], ["[", "2]"]),
+    (b'{"a": {"b": 1}}', JSON, [], ["json:$..b", "json:$.a.b"], ["{", '"a": {}}']),
+    (b"one 17\ntwo 18", "text/plain", ["re:[a-z]+ \\d"], [], ["one 1", "two 1"]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PARTS)))
+def test_parts(number):
+    body, content_type, select, ignore, kept = PARTS[number]
+    parts = Parts(tuple(select), tuple(ignore))
+    if kept is None:
+        with pytest.raises(UnreadableError, match=r"select re:B\[a-z\]\+ matches nothing"):
+            read(body, content_type, parts)
+        return
+    view = read(body, content_type, parts)
+    assert list(view.blocks) == kept
+    assert not view.exact
+    assert view.mark == parts.mark != read(body, content_type).mark == ""
+
+
+def test_selectors_of_xhtml_are_those_of_pages():
+    body = (SAMPLES / "page.xhtml").read_bytes()
+    assert read(body, "application/xhtml+xml", Parts(("#news",))).blocks == ("One",)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "select", "ignore", "why"),
+    [
+        (PAGE, HTML, "section > p", None, "select section > p matches nothing"),
+        (PAGE, HTML, "re:Zeppelin", None, "select re:Zeppelin matches nothing"),
+        (PAGE, HTML, "article", "article", "select article matches nothing"),
+        (PAGE, HTML, None, "html", "ignore html leaves nothing"),
+        (PAGE, HTML, None, "re:.+", "ignore re:.+ leaves nothing"),
+        (PAGE, HTML, "json:$.a", None, "json:$.a names no part of HTML"),
+        (b"{}", JSON, "main", None, "main names no part of JSON"),
+        (b"[1, ", JSON, "json:$[0]", None, "selectors of JSON, but the answer is none: Expecting"),
+        (b"[" * 100_000, JSON, "json:$[0]", None, "the JSON nests too deeply for selectors"),
+        (b"<a/>", XML, "main", None, "main names no part of XML"),
+        (b"\0\1", "image/png", "re:a", None, "re:a names no part of what is no text"),
+    ],
+)
+def test_parts_that_cannot_be_had(body, content_type, select, ignore, why):
+    parts = Parts(tuple(filter(None, [select])), tuple(filter(None, [ignore])))
+    with pytest.raises(UnreadableError) as error:
+        read(body, content_type, parts)
+    assert str(error.value).startswith(why)
+    assert "\n" not in str(error.value)
+
+
+def test_a_feed_of_which_parts_are_selected_is_a_document():
+    body = (SAMPLES / "rss-2.0-podcast.xml").read_bytes()
+    view = read(body, XML, Parts(("xpath://item/title",)))
+    assert (view.kind, view.items) == ("xml", None)
+    assert "Swifts" in view.blocks
+    feed = read(body, XML, Parts((), ("re:in .*air",)))
+    assert [item.text for item in feed.items] == ["They sleep  .", ""]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<div>", "<div><!--</div>-->", "<div x='</div>'>", "<b><script></b></script>", "<ul><li>"],
+)
+def test_tags_that_nest_too_deeply(piece):
+    """A tree builder would take half a minute."""
+    body = ("<p>News" + piece * 64_000).encode()
+    begun = time.process_time()
+    with pytest.raises(UnreadableError, match="nest more than 1,000 deep"):
+        read(body, HTML, Parts(("p",)))
+    assert read(body, HTML).title == ""
+    assert time.process_time() - begun < 10
+
+
+def test_a_long_list_does_not_nest():
+    body = ("<ul>" + "<li><p>one<br>" * 20_000 + "</ul>").encode()
+    assert len(read(body, HTML, Parts(("li",))).blocks) == 20_000
+
+
+def test_expressions_that_would_backtrack_end():
+    body = b"a" * 200_000 + b"b"
+    parts = Parts((), ("re:(a+)+$",))
+    assert read(body, "text/plain", parts).blocks == (body.decode(),)
+
+
+def test_without_the_libraries(monkeypatch):
+    monkeypatch.setattr(feeds, "find_spec", lambda name: None)
+    monkeypatch.setattr(pdf, "find_spec", lambda name: None)
+    feed = read((SAMPLES / "rss-2.0-podcast.xml").read_bytes(), XML)
+    assert (feed.kind, feed.exact, feed.items) == ("xml", True, None)
+    assert feed.notice == (
+        "read as xml, as fastfeedparser is missing: pip install 'pollwise[feeds]'"
+    )
+    document = read((SAMPLES / "text.pdf").read_bytes(), "application/pdf")
+    assert (document.kind, document.blocks) == ("bytes", ())
+    assert "pip install 'pollwise[text]'" in document.notice

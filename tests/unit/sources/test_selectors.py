@@ -1,0 +1,57 @@
+"""What people write to name parts, and what is said of what they get wrong."""
+
+import re
+
+import pytest
+
+from pollwise import extras
+from pollwise.errors import InputError
+from pollwise.sources.selectors import read_selectors
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expression"),
+    [
+        ("main > article", "css", "main > article"),
+        (" a:has(b) ", "css", "a:has(b)"),
+        ("xpath: //h2/@id", "xpath", "//h2/@id"),
+        ("json:$..price", "json", "$..price"),
+        (r"re:(?i)build \d+", "re", r"(?i)build \d+"),
+    ],
+)
+def test_what_is_read(text, language, expression):
+    [selector] = read_selectors([text], "--select")
+    assert (selector.language, selector.expression) == (language, expression)
+    assert read_selectors([str(selector)], "again") == (selector,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "an empty selector"),
+        ("xpath:", "an empty selector"),
+        ("div >", "'div >' is no CSS selector; others begin with xpath:, json: or re:"),
+        ("css:main", "is no CSS selector"),
+        ("p::before", "is no CSS selector"),
+        ("xpath://a[", "is no XPath expression: Invalid expression"),
+        ("xpath://x:a", "is no XPath expression: Undefined namespace prefix"),
+        ("xpath:count(//a)", "it finds a number, a text or a truth, not parts of a page"),
+        ("json:$.a[", "is no JSONPath: unexpected end of query"),
+        ("re:(a", "is no regular expression of RE2"),
+        ("re:a(?=b)", "is no regular expression of RE2 (no look-around, no back reference)"),
+        ("re:x*", "it matches the empty text"),
+    ],
+)
+def test_what_is_not(text, why, capfd):
+    with pytest.raises(InputError, match=re.escape(why)) as error:
+        read_selectors(["main", text], "pages.csv line 3")
+    assert str(error.value).startswith("pages.csv line 3: ")
+    assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", "")  # a library that logs by itself
+
+
+def test_without_the_extra_css_is_left(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    read_selectors(["main"], "--select")
+    with pytest.raises(InputError, match=r"pollwise\[text\]'`, or use a CSS selector"):
+        read_selectors(["xpath://a"], "--select")
