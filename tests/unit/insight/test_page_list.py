@@ -6,7 +6,7 @@ from pollwise.cli.options import OrderName
 from pollwise.insight.page_list import Order, PageState, read_page_list
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 DAY = 86_400.0
 
@@ -31,7 +31,9 @@ def db(tmp_path):
         ]
         for page_id, at, outcome, title, error in told:
             seen = Observation(page_id, at, outcome)
-            poll = PollResult(seen, PageMemory(), None, error, title=title)
+            body = b"" if title is None else title.encode()
+            version = Version(page_id, at, "", body, body.hex()) if body else None
+            poll = PollResult(seen, PageMemory(), version, error, title=title)
             store.commit(Batch(polls=(poll,)))
     return path
 
