@@ -125,3 +125,14 @@ def test_without_an_earlier_version_or_with_a_large_one_nothing_is_told(tmp_path
 
 def test_what_is_no_text_has_no_difference(tmp_path):
     assert stored(tmp_path / "x.db", "1", "2", content_type="image/png") == Difference()
+
+
+def test_what_is_not_selected_is_no_difference(tmp_path):
+    pytest.importorskip("selectolax")
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(URL, select=("main",), ignore=("re:[0-9]+",))], now=0.0)
+        for at, body in enumerate(("<main>old 1</main><p>a", "<main>new 2</main><p>b")):
+            version = Version(0, float(at), "text/html", body.encode(), f"{at:032x}")
+            seen = Observation(0, float(at), Outcome.CHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+    assert read_difference(tmp_path / "x.db", 0, URL, 1.0) == Difference("", "old", "new")
