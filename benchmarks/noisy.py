@@ -1,6 +1,7 @@
 """What pages that differ at every poll cost the others, with the settings that a new user has.
 
     python benchmarks/noisy.py TIMELAPSE [--pages 47] [--budget 20/hour] [--days 14] [--draws 5]
+        [--objective freshness]
 
 TIMELAPSE is the file `web.jsonl.xz`. Pages of it are drawn that changed in a stretch of so many
 days, and polled by the scheduler and the policy of `pollwise watch`, alone and beside 1, 3 and 10
@@ -41,10 +42,12 @@ def drawn(history: Replay, pages: int, days: float, draw: int) -> list[np.ndarra
     return [inside[page] for page in chosen]
 
 
-def found(changes: list[np.ndarray], noisy: int, budget: str, days: float) -> tuple[int, float]:
+def found(
+    changes: list[np.ndarray], noisy: int, settings: WatchSettings, days: float
+) -> tuple[int, float]:
     """The changes found of these pages, and the share of the polls that noisy ones took."""
     count = len(changes) + noisy
-    scheduler = WatchSettings(budget=budget).scheduler(count)
+    scheduler = settings.scheduler(count)
     pages = tuple(Page(n, f"https://{n}.example/", f"{n}.example") for n in range(count))
     events = [Added(0.0, pages)]
     now, seen, of_noise, polls, last = 0.0, 0, 0, 0, dict[int, float]()
@@ -82,16 +85,19 @@ def main() -> int:
     parser.add_argument("--budget", default="20/hour")
     parser.add_argument("--days", type=float, default=14.0)
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--objective", default=WatchSettings().objective)
     asked = parser.parse_args()
+    settings = WatchSettings(budget=asked.budget, objective=asked.objective)
     history = time_lapse(asked.timelapse)
     draws = [drawn(history, asked.pages, asked.days, draw) for draw in range(asked.draws)]
     happened = sum(len(times) for draw in draws for times in draw)
-    print(f"{asked.draws} draws of {asked.pages} pages, {happened} changes, {asked.budget}")
+    print(f"{asked.draws} draws of {asked.pages} pages, {happened} changes")
+    print(f"{asked.budget}, objective {asked.objective}")
     print("| noisy pages | found | of what is found without | polls of noisy pages |")
     print("|---|---|---|---|")
     alone, failed = 0, False
     for noisy in NOISY:
-        results = [found(draw, noisy, asked.budget, asked.days) for draw in draws]
+        results = [found(draw, noisy, settings, asked.days) for draw in draws]
         total = sum(seen for seen, _ in results)
         alone = alone or total
         share = float(np.mean([noise for _, noise in results]))

@@ -7,6 +7,7 @@
     │   └── TraceError                 a recorded history that cannot be replayed
     ├── StoreError (OSError)           the database file cannot be read or written
     │   ├── StoreBusyError            ... another program holds its lock; trying again may help
+    │   ├── StoreInUseError            ... another process is its only writer
     │   └── StoreVersionError          ... was written by another version of pollwise
     ├── StateError (ValueError)        learned state that does not fit the policy it is loaded into
     └── PostponedError                 a fetch that could not be made, through no fault of its page
@@ -23,6 +24,7 @@ __all__ = [
     "StateError",
     "StoreBusyError",
     "StoreError",
+    "StoreInUseError",
     "StoreVersionError",
     "TraceError",
 ]
@@ -46,6 +48,10 @@ class StoreError(PollwiseError, OSError):
 
 class StoreBusyError(StoreError):
     """Another program kept the database locked; the same call can be made again."""
+
+
+class StoreInUseError(StoreError):
+    """Another process is the only writer of the database: it polls, or writes for a moment."""
 
 
 class StoreVersionError(StoreError):

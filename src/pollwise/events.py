@@ -28,6 +28,7 @@ __all__ = [
     "Polled",
     "Removed",
     "Rescored",
+    "SavedUp",
     "Staffed",
     "Tick",
     "Together",
@@ -85,6 +86,14 @@ class Budgeted:
     now: float
     rate: float
     burst: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedUp:
+    """What the budget allows in so many seconds may be spent at once."""
+
+    now: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,7 @@ Event = (
     | Removed
     | Updated
     | Budgeted
+    | SavedUp
     | HostBlocked
     | HostPaced
     | Linked

@@ -10,11 +10,13 @@ __all__ = ["require_extra"]
 
 _LIBRARIES = {
     "feeds": ("fastfeedparser",),
+    "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),
     "text": ("re2", "lxml", "pypdf", "jsonpath"),
     "warc": ("warcio",),
+    "yaml": ("yaml",),
 }
 """The modules of each extra in pyproject.toml."""
 

@@ -16,6 +16,7 @@ from pollwise.fetch_settings import FetchSettings
 from pollwise.objectives import Ephemeral, objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
+from pollwise.quiet_hours import QuietHours
 from pollwise.relevance.topic import Topic
 from pollwise.scheduler.bounds import Bounds, read_bounds
 from pollwise.scheduler.budgets import parse_budget
@@ -59,10 +60,12 @@ class WatchSettings(FetchSettings):
     `budget` is text such as 500/hour, `objective` a name with its `parameters` (such as decay, for
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
     `WebPoller`. `at_least` and `at_most` say how often each page is polled that says nothing else
-    itself: frequencies such as 1/week, or none. `first_copies` is a budget too, for pages never
+    itself: frequencies such as 1/week, or none. `notify` are targets of notices, without secrets:
+    see `pollwise.notify.receivers`. `first_copies` is a budget too, for pages never
     polled: see `Scheduler`. `keep` says which versions of pages are kept, as `parse_retention`
-    reads it; `allow_private`: redirects may lead to any address, see `HttpFetcher`. `InputError`
-    for values out of range.
+    reads it; `allow_private`: redirects may lead to any address, see `HttpFetcher`. `quiet` are
+    times of the day in which nothing is polled, see `QuietHours`. `InputError` for values out of
+    range.
     """
 
     budget: str = "60/hour"
@@ -75,12 +78,15 @@ class WatchSettings(FetchSettings):
     first_copies: str = "1/second"
     at_least: str = _NONE
     at_most: str = _NONE
+    notify: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)
         parse_budget(self.budget)
         parse_budget(self.first_copies, "first-copies")
         self._bounds()
+        self.quiet_hours()
         parse_retention(self.keep)
         if self.parameters and self.objective != Ephemeral.name:
             raise InputError(
@@ -119,6 +125,10 @@ class WatchSettings(FetchSettings):
             groups=self.shared_scopes(),
             limits=self.limit_rates(),
         )
+
+    def quiet_hours(self) -> QuietHours:
+        """When nothing is polled."""
+        return QuietHours(self.quiet)
 
     def _bounds(self) -> Bounds:
         longest, shortest = read_bounds(
@@ -223,12 +233,16 @@ def is_collection(store: StoreReader) -> bool:
 
 
 def latest_settings(store: StoreReader) -> Settings | None:
-    """The settings of the latest run; None: there was none. `StoreError` if they are damaged."""
+    """The settings of the latest run with those changed since, which hold for the next one.
+
+    None: there was neither. `StoreError` if they are damaged.
+    """
     runs = store.runs()
-    if not runs:
+    changed = store.changed_settings()
+    if not (runs or changed):
         return None
     try:
-        return read_settings(runs[-1].settings)
+        return read_settings({**(runs[-1].settings if runs else {}), **changed})
     except StoreError as error:
         raise StoreError(f"{store.path}: {error}") from error
 

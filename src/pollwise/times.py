@@ -6,6 +6,7 @@ UTC. A `datetime` without one is refused: Python takes it for local time.
 """
 
 import math
+import re
 from datetime import UTC, datetime
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "LATEST",
     "Moment",
     "no_seconds",
+    "parse_age",
     "parse_time",
     "require_seconds",
     "seconds_of_dates",
@@ -38,6 +40,8 @@ _UNITS = (
 _WRAPPING = {"Y", "M", "W", "D", "h", "m", "s", "ms"}
 """Units of numpy whose dates may be too far off for microseconds, in which they would wrap."""
 _USABLE_YEARS = np.datetime64("-1300", "Y"), np.datetime64("5200", "Y")
+_AGES = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+_AGE = re.compile(r"(?P<number>\d{1,6})(?P<unit>[mhdw])", re.ASCII)
 _WANTED = (
     "a time: UTC seconds, a datetime with a time zone, or ISO 8601 such as 2024-05-01T12:00:00Z"
 )
@@ -118,6 +122,12 @@ def no_seconds(number: float) -> str | None:
         return None
     unit, divisor = next((unit, by) for limit, unit, by in _UNITS if abs(number) < limit)
     return f"is too large for UTC seconds: divide {unit} by {divisor}"
+
+
+def parse_age(text: str) -> float:
+    """The seconds of 30m, 12h, 1d or 2w; NaN: it is nothing like that."""
+    found = _AGE.fullmatch(text.strip())
+    return int(found["number"]) * _AGES[found["unit"]] if found else math.nan
 
 
 def parse_time(text: str) -> float:

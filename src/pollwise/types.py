@@ -25,6 +25,7 @@ __all__ = [
     "Selection",
     "StateDict",
     "Version",
+    "has_same_parts",
 ]
 
 StateDict = dict[str, NDArray[np.generic]]
@@ -82,6 +83,11 @@ class Page:
     tags: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+
+
+def has_same_parts(page: Page, other: Page) -> bool:
+    """Whether the same parts of a page count; else copies of the two cannot be compared."""
+    return (page.select, page.ignore) == (other.select, other.ignore)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,23 @@ import pytest
 
 from pollwise.collecting.response_processor import ProcessorLoad
 from pollwise.experiments.demonstration import Demonstration
+from pollwise.insight.changes import Changes, History, VersionDiff
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
+from pollwise.insight.page_list import PageList
 from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
 from pollwise.live.checking import PageCheck
+from pollwise.live.importing import ImportReport
 from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
-    *(Status, Explanation, CollectedExplanation, PageCheck, Plan, PolledPage),
-    *(Hit, ProcessorLoad, Demonstration),
+    *(Changes, History, VersionDiff),
+    *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
+    *(ImportReport, Hit, ProcessorLoad, Demonstration),
 )
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)

@@ -13,7 +13,7 @@ from pollwise.errors import InputError
 from pollwise.policies.catalogue import COLLECTING, WATCHING
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.retention import parse_retention
-from pollwise.web.urls import read_url_list
+from pollwise.web.url_list import read_url_list
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"

@@ -212,10 +212,14 @@ def serve(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="Such as pages.jsonl, .parquet or .warc.gz.")],
+    file: Annotated[
+        Path, typer.Argument(help="Such as pages.jsonl, .opml (feeds alone), .parquet or .warc.gz.")
+    ],
     format_name: Annotated[
         str | None,
-        typer.Option("--format", help="jsonl, parquet or warc, where the name does not tell."),
+        typer.Option(
+            "--format", help="jsonl, opml, parquet or warc, where the name does not tell."
+        ),
     ] = None,
     db: Db = DB,
     min_relevance: Annotated[

@@ -218,7 +218,7 @@ def fetching_told(
     told = {
         "crawl_delay": crawl_delay,
         "user_agent": user_agent,
-        "headers": _listed(headers),
+        "headers": listed(headers),
         "header_file": _absolute(header_file),
         "cookie_file": _absolute(cookie_file),
         "netrc": netrc,
@@ -226,13 +226,14 @@ def fetching_told(
         "timeout": timeout,
         "max_size": max_size,
         "politeness": None if politeness is None else politeness.value,
-        "groups": _listed(groups),
-        "host_limits": _listed(host_limits),
+        "groups": listed(groups),
+        "host_limits": listed(host_limits),
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
+def listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The texts of an option that may be given several times; None: it was not given."""
     # An option that may be given several times comes as an empty list if it is not given.
     return tuple(text for text in texts if text) if texts else None
 

@@ -11,7 +11,11 @@ import typer
 from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
+from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
+from pollwise.cli.importing import import_pages
+from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import check, explain, plan, status, unmask, watch
@@ -20,7 +24,6 @@ from pollwise.version import __version__
 
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # to load it takes three times as long as all the rest
@@ -30,21 +33,40 @@ _COMMANDS: dict[Callable[..., object], str] = {
     demo: "Watch a year of real pages, offline, next to other schedules.",
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
+    add: "Watch more pages, also while a watch runs.",
+    remove: "Watch pages no longer, also while a watch runs.",
+    pause: "Do not poll pages until they are resumed.",
+    resume: "Poll pages again that were paused.",
+    set_wishes: "Change weight, bounds, tags or parts of pages.",
+    budget: "Show the budget, or change it for good.",
+    list_pages: "The pages that are watched, and how they stand.",
     status: "What is watched and what was found.",
+    changes: "What changed lately.",
+    history: "The versions and changes of a page.",
+    diff: "What differs between two versions of a page.",
+    notify_receiver: "Send a receiver of notices one, to try it.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
     unmask: "Let parts of a page count that were masked as noise.",
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",
     serve: "Answer searches of a collection over HTTP.",
+    import_pages: "Take over pages and past checks from other programs.",
     export: "Write the pages into a file for other programs.",
     simulate: "Compare policies in simulated worlds.",
     replay: "Compare policies on a recorded history of real changes.",
     reproduce: "Run the experiment behind a published table or figure.",
 }
 """The commands, each with what it is for: up to 60 characters, or the list of commands cuts it."""
+_NAMES: dict[Callable[..., object], str] = {
+    set_wishes: "set",
+    list_pages: "list",
+    import_pages: "import",
+    notify_receiver: "notify",
+}
+"""Commands that are not named as their functions."""
 for _command, _purpose in _COMMANDS.items():
-    app.command(short_help=_purpose)(_command)
+    app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 
 
 def _print_version(asked: bool) -> None:
@@ -53,8 +75,9 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -63,6 +86,9 @@ def _options(
     ] = False,
 ) -> None:
     """Take what is said before the command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
+from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
@@ -29,8 +30,12 @@ from pollwise.cli.options import (
     TimeoutOption,
     UserAgentOption,
     fetching_told,
+    listed,
     objective_told,
 )
+
+_CHANGED = 3
+"""The exit status of `watch --once` if anything changed."""
 
 
 def watch(
@@ -38,8 +43,8 @@ def watch(
     file: Annotated[
         Path | None,
         typer.Option(
-            help="A file with a URL a line, perhaps weight=W cost=C at-least=N/TIME at-most=N/TIME"
-            " after it."
+            help="A file with a URL a line, perhaps weight=W at-least=N/TIME tags=A,B after it. It"
+            " is followed: what is changed in it is changed in the watch."
         ),
     ] = None,
     budget: Annotated[
@@ -62,6 +67,15 @@ def watch(
         typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
     ] = None,
     keep: KeepOption = None,
+    notify_targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--notify",
+            metavar="TARGET",
+            help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
+            " env:NAME of a variable that holds such a target; give several. '': nobody.",
+        ),
+    ] = None,
     allow_private: AllowPrivateOption = None,
     first_copies: Annotated[
         str | None,
@@ -78,6 +92,21 @@ def watch(
         str | None,
         typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
     ] = None,
+    quiet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HH:MM-HH:MM",
+            help="Times of the day (local) in which nothing is polled; give several. '': none.",
+        ),
+    ] = None,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Spend what the budget allows since the last time, and end: with status 3 if"
+            " anything changed. For cron.",
+        ),
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
     log_json: Annotated[
         bool,
@@ -109,6 +138,7 @@ def watch(
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.console.watching import Detail, WatchDisplay, log_notice
     from pollwise.errors import InputError
+    from pollwise.live.followed_list import FollowedList
     from pollwise.live.watching import named_pages, watch_pages
 
     told = {
@@ -117,10 +147,12 @@ def watch(
         "revert_worth": revert_worth,
         "not_modified_cost": not_modified_cost,
         "keep": keep,
+        "notify": targets_told(notify_targets),
         "allow_private": allow_private,
         "first_copies": first_copies,
         "at_least": at_least,
         "at_most": at_most,
+        "quiet": listed(quiet),
         **fetching_told(
             crawl_delay=crawl_delay,
             user_agent=user_agent,
@@ -141,15 +173,19 @@ def watch(
     detail = Detail.log if log_json else Detail.polls if verbose else Detail.news
     say = log_notice if log_json else notify
     with stderr_beside(say):
-        watch_pages(
-            named_pages(urls or [], file),
+        changes = watch_pages(
+            named_pages(urls or []),
+            None if file is None else FollowedList(file),
             {name: value for name, value in told.items() if value is not None},
             db,
             make_display=lambda settings, pages: WatchDisplay(
                 settings, pages=pages, db=db, detail=detail
             ),
             say=say,
+            once=once,
         )
+    if once and changes:
+        raise typer.Exit(_CHANGED)
 
 
 def status(db: Db = DB, as_json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""What `pollwise watch` writes on stdout: the changes that it finds."""
+"""How changes are written, and what `pollwise watch` writes on stdout: those that it finds."""
 
 import queue
 import sys
@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
 from rich.text import Text
 
 from pollwise.console.quantities import count
@@ -16,9 +17,10 @@ from pollwise.console.slow_readers import AT_ONCE, LOOK, readiness
 from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
-from pollwise.insight.difference import Difference, read_difference
+from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
+from pollwise.insight.words import one_line
 
-__all__ = ["Change", "ChangeLines", "LineLimit"]
+__all__ = ["Change", "ChangeLines", "LineLimit", "coloured_lines", "print_change"]
 
 _MOST_WAITING = 1000
 _MOST_COMPARED = 20
@@ -141,17 +143,9 @@ class ChangeLines:
     def _lines(self, change: Change) -> str:
         few = self._waiting.qsize() < _MOST_COMPARED
         found = self._difference(change) if few else Difference()
-        width = self._console.width if self._console.is_terminal else _WIDTH_OF_FILES
-        back = "  (changed back)" if change.reverted else ""
-        title = f"  {_folded(found.title)}" if found.title else ""
         with self._console.capture() as written:
-            head = Text(f"{moment(change.polled_at)}  {change.url}{title}{back}".replace("\n", " "))
-            self._console.print(head, soft_wrap=True)
-            for sign, text, style in (("-", found.removed, "red"), ("+", found.added, "green")):
-                if text is not None:
-                    line = Text(f"  {sign} {_folded(text)}", style)
-                    line.truncate(width, overflow="ellipsis")
-                    self._console.print(line, soft_wrap=True)
+            note = "changed back" if change.reverted else ""
+            print_change(self._console, change.polled_at, change.url, found, note)
         return written.get()
 
     def _difference(self, change: Change) -> Difference:
@@ -172,5 +166,27 @@ class ChangeLines:
         return True
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.split())
+def print_change(
+    console: Console,
+    seen_at: float,
+    url: str,
+    found: Difference,
+    note: str,
+) -> None:
+    """Write a change that was found at `seen_at` (UTC seconds): a line, and what differs.
+
+    `note` ends the line; it may be empty.
+    """
+    head = f"{moment(seen_at)}  {url}"
+    head += f"  {one_line(found.title)}" if found.title else ""
+    head += f"  ({note})" if note else ""
+    console.print(Text(head.replace("\n", " ")), soft_wrap=True)
+    width = console.width if console.is_terminal else _WIDTH_OF_FILES
+    for line in coloured_lines(found):
+        line.truncate(width - 2, overflow="ellipsis")
+        console.print(Text("  ") + line, soft_wrap=True)
+
+
+def coloured_lines(found: Differs) -> list[Text]:
+    """What went and what came, a line each."""
+    return [Text(line, "red" if line.startswith("-") else "green") for line in lines_of(found)]

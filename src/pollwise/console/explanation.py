@@ -73,6 +73,12 @@ def _print_watched(page: Explanation) -> None:
         ("at the latest (UTC)", moment(page.latest_poll_at)),
         ("why", _reason(page)),
     ]
+    if page.tags:
+        rows.append(("tags", " ".join(page.tags)))
+    if page.select:
+        rows.append(("what counts", "\n".join(page.select)))
+    if page.ignore:
+        rows.append(("what does not", "\n".join(page.ignore)))
     if page.host_free_at is not None:
         rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
     if page.host_limit is not None:
@@ -128,6 +134,8 @@ def _sources(learned: RateSources) -> str:
 
 def _reason(page: Explanation) -> str:
     until = "" if page.rests_until is None else f" until {moment(page.rests_until)}"
+    if page.paused:
+        return "it is paused: `pollwise resume` lets it be polled again"
     if page.failures:
         return f"its polls fail: it rests{until}, ever longer, but a week at most"
     if page.outcome is Outcome.GONE:

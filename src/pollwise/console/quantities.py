@@ -3,6 +3,7 @@
 import math
 
 from pollwise.insight.forecasts import Interval
+from pollwise.insight.words import count, duration, duration_unit, number
 
 __all__ = [
     "between",
@@ -20,13 +21,6 @@ __all__ = [
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1.0, 60.0, 3600.0, 86_400.0
 _YEAR = 365.25 * _DAY
-_DURATIONS = (
-    (_YEAR, 2 * _YEAR, "year"),
-    (_DAY, 2 * _DAY, "day"),
-    (_HOUR, 2 * _HOUR, "hour"),
-    (_MINUTE, 2 * _MINUTE, "minute"),
-)
-"""Seconds of a unit, seconds from which on it is used, and its name."""
 _RATES = ((_SECOND, "second"), (_MINUTE, "minute"), (_HOUR, "hour"), (_DAY, "day"))
 _RAREST = 10 * _YEAR
 """Seconds between what happens hardly ever."""
@@ -34,34 +28,6 @@ _FAR_APART = 100.0
 """Times the lower of two rates or lengths of time, the higher."""
 _FEWEST = 2.0
 """So many a unit of time at least, or a longer unit is used."""
-
-
-def count(number: int, noun: str) -> str:
-    """A number and what it counts, such as `1 poll` or `2,000 polls`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def number(figure: float) -> str:
-    """A figure in two or three digits, never in powers of ten unless it is huge or tiny.
-
-    >>> [number(figure) for figure in (0.0, 0.0123, 4.71, 10.0, 12_345.6)]
-    ['0', '0.012', '4.7', '10', '12,346']
-    """
-    if abs(figure) >= 99.5:
-        return f"{figure:,.0f}" if abs(figure) < 1e9 else f"{figure:.2g}"
-    return f"{figure:.2g}"
-
-
-def duration(seconds: float) -> str:
-    """A length of time.
-
-    >>> [duration(seconds) for seconds in (4.71, 90.0, 3 * 86_400.0, math.inf)]
-    ['4.7 s', '90 s', '3 days', 'for ever']
-    """
-    if math.isinf(seconds):
-        return "for ever"
-    size, unit = _duration_unit(seconds)
-    return f"{number(seconds / size)} {unit}"
 
 
 def durations(seconds: Interval) -> str:
@@ -76,7 +42,7 @@ def durations(seconds: Interval) -> str:
         return "never"
     if seconds.high > _FAR_APART * seconds.mean:
         return f"{duration(seconds.mean)} ({duration(seconds.low)}–{duration(seconds.high)})"
-    size, unit = _duration_unit(seconds.mean)
+    size, unit = duration_unit(seconds.mean)
     mean, ends = between(seconds / size).split(" ")
     return f"{mean} {unit} {ends}"
 
@@ -159,10 +125,3 @@ def unit_of(per_day: float) -> tuple[float, str]:
 def not_known(polls: int, needed: int) -> str:
     """What stands in the place of a figure for which there are too few polls."""
     return f"not known yet ({count(polls, 'poll')} that told something; about {needed:,} needed)"
-
-
-def _duration_unit(seconds: float) -> tuple[float, str]:
-    for size, least, name in _DURATIONS:
-        if seconds >= least:
-            return size, f"{name}s"
-    return 1.0, "s"

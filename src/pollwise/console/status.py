@@ -55,8 +55,9 @@ def print_status(status: Status) -> None:
 
 
 def _rows(status: Status) -> list[tuple[str, str]]:
+    paused = f", {status.paused:,} paused" if status.paused else ""
     rows = [
-        ("pages", f"{status.pages:,} ({status.failing:,} failing, {status.gone:,} gone)"),
+        ("pages", f"{status.pages:,} ({status.failing:,} failing, {status.gone:,} gone{paused})"),
         ("polls", f"{status.polls:,}"),
         ("changes found", f"{status.changes:,}"),
         ("versions kept", _versions(status)),

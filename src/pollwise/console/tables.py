@@ -1,22 +1,12 @@
 """The parts of tables and lines that many answers share."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
+from pollwise.insight.words import moment
+
 __all__ = ["folded", "moment", "pairs", "short"]
-
-
-_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-"""After which no time can be written."""
-
-
-def moment(seconds: float | None) -> str:
-    """A time in UTC, or a dash."""
-    if seconds is None or not abs(seconds) < _END:
-        return "-"
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def folded(heading: str) -> Column:

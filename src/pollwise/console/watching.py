@@ -99,10 +99,12 @@ class WatchDisplay(RunDisplay):
         """Show what came of a turn; the same trouble with a page is told once."""
         for report in progress.reports:
             page_id = report.result.observation.page_id
-            url = watched[page_id].page.url
-            self._show(report, url, first_copy=page_id in progress.first_copies)
+            if page_id not in watched:  # removed meanwhile
+                continue
+            page = watched[page_id].page
+            self._show(report, page.url, first_copy=page_id in progress.first_copies)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
-            if watched[page_id].page.seen_at is None and not is_postponed:
+            if page.seen_at is None and not is_postponed:
                 self._never_seen.add(page_id)
         self._count(progress.first_copies)
         self._look_ahead(watched)

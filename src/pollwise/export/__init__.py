@@ -1,4 +1,4 @@
-"""A collection as one file for other programs: JSON lines, Parquet or WARC."""
+"""The pages of a database as one file for other programs: JSON lines, OPML, Parquet or WARC."""
 
 from pollwise.export.collection import FORMATS, export_collection
 

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from pollwise.errors import InputError
 from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
+from pollwise.export.opml import write_opml
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
@@ -17,9 +18,9 @@ __all__ = ["FORMATS", "export_collection"]
 
 _Writer = Callable[[BinaryIO, Store, float | None], int]
 
-FORMATS = ("jsonl", "parquet", "warc")
+FORMATS = ("jsonl", "opml", "parquet", "warc")
 
-_SUFFIXES = {".jsonl": "jsonl", ".parquet": "parquet", ".warc.gz": "warc"}
+_SUFFIXES = {".jsonl": "jsonl", ".opml": "opml", ".parquet": "parquet", ".warc.gz": "warc"}
 _EXTRAS = ("parquet", "warc")
 
 
@@ -35,11 +36,11 @@ def export_collection(
     """Write the pages of a database that were seen into a file; the number of pages.
 
     `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
-    pages at least that relevant. Without `format_name`, the file's name gives the format: .jsonl,
-    .parquet or .warc.gz. The file shows one state of the database; a writer may be at work
-    meanwhile. It is written as a whole or not at all. `InputError` if there is a file already
-    (unless `force`), it cannot be written, or a library is missing; `StoreError` if the database
-    cannot be read.
+    pages at least that relevant. OPML has only feeds. Without `format_name`, the file's name gives
+    the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
+    writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
+    is a file already (unless `force`), it cannot be written, or a library is missing; `StoreError`
+    if the database cannot be read.
     """
     name = format_name or _format_of(path)
     write = _writer(name, now)
@@ -60,6 +61,7 @@ def _writer(name: str, now: float) -> _Writer:
         require_extra(name, f"the format {name}", "choose jsonl")
     writers: dict[str, _Writer] = {
         "jsonl": write_jsonl,
+        "opml": write_opml,
         "parquet": write_parquet,
         "warc": partial(write_warc, now=now),
     }

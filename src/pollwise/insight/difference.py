@@ -5,21 +5,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import Protocol
 
+from pollwise.insight.words import count, one_line
 from pollwise.store import Store
-from pollwise.types import Mask
+from pollwise.store.base import StoreReader
+from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.blocks import Kind, blocks_of, kind_of_body
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
-__all__ = ["Difference", "difference", "read_difference"]
+__all__ = [
+    "Difference",
+    "Differs",
+    "VersionText",
+    "difference",
+    "difference_at",
+    "difference_of_texts",
+    "lines_of",
+    "read_difference",
+    "text_of",
+]
 
 _KEPT = 3
 """Words that are kept on both sides of what differs."""
 _CDATA = "<![CDATA[", "]]>"
 _MOST_CHARACTERS = 2_000
 """Of a block of text that are looked at."""
+_MOST_ITEMS = 3
+"""Of a change of a feed that are named."""
+_LATELY = 10_000
+"""Changes among which one is that was found just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,48 +44,102 @@ class Difference:
     """The title of a new version, and the first block of text that went and that came.
 
     `title` is empty where there is none. Of two blocks, what they begin and end with alike is left
-    out, but for three words. None: no text went, or none came.
+    out, but for three words. None: no text went, or none came. `items` are the new ones of a feed,
+    which say all there is to say.
     """
 
     title: str = ""
     removed: str | None = None
     added: str | None = None
+    items: tuple[FoundItem, ...] = ()
+
+
+class Differs(Protocol):
+    """What has the fields of a `Difference` that say what went and came."""
+
+    @property
+    def removed(self) -> str | None:
+        """See `Difference`."""
+
+    @property
+    def added(self) -> str | None:
+        """See `Difference`."""
+
+    @property
+    def items(self) -> tuple[FoundItem, ...]:
+        """See `Difference`."""
+
+
+def lines_of(found: Differs) -> list[str]:
+    """What went and what came, or the first new items of a feed, a line each.
+
+    >>> lines_of(Difference("Shop", "Price: 199 EUR", "Price: 99 EUR"))
+    ['- Price: 199 EUR', '+ Price: 99 EUR']
+    """
+    sides = (("-", found.removed), ("+", found.added))
+    lines = [f"{sign} {one_line(text)}" for sign, text in sides if text is not None]
+    for item in found.items[:_MOST_ITEMS]:
+        lines.append(f"+ {one_line(item.title or item.url or item.key)}")
+    if len(found.items) > _MOST_ITEMS:
+        lines.append(f"+ {count(len(found.items) - _MOST_ITEMS, 'more new item')}")
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class VersionText:
+    """What of a version counts: its title (empty: none) and its blocks of text."""
+
+    title: str
+    blocks: tuple[str, ...]
 
 
 def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Difference:
+    """What came with a change that was found just now, at `seen_at` (UTC seconds).
+
+    See `difference_at`; of a feed only its new items. `StoreError` if the database cannot be read.
+    """
+    with Store.open_readonly(db) as store, store.snapshot():
+        lately = max(store.latest_change() - _LATELY, 0)
+        for change in store.changes(after=lately, since=seen_at, page_id=page_id):
+            if change.seen_at == seen_at and change.items:
+                return Difference(change.title or "", items=change.items)
+        return difference_at(store, page_id, url, seen_at)
+
+
+def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:
     """What came with the version of a page that was first seen at `seen_at`.
 
     What is masked as noise does not count. Empty if the version, or the one before, is kept no more
-    or is larger than 256 KiB. `StoreError` if the database cannot be read. Takes time in proportion
-    to the sizes.
+    or is larger than 256 KiB. Takes time in proportion to the sizes.
     """
-    with Store.open_readonly(db) as store, store.snapshot():
-        versions = [one for one in store.versions(page_id) if one.seen_at <= seen_at][-2:]
-        if len(versions) < 2 or versions[-1].seen_at != seen_at:
-            return Difference()
-        if any(one.size > LARGE for one in versions):
-            return Difference()
-        bodies = [store.body(one.body_hash) for one in versions]
-        record = store.find_page(url)
-    before, after = (
-        parse_page(body, one.content_type, url) for body, one in zip(bodies, versions, strict=True)
-    )
+    versions = [one for one in store.versions(page_id) if one.seen_at <= seen_at][-2:]
+    if len(versions) < 2 or versions[-1].seen_at != seen_at:
+        return Difference()
+    if any(one.size > LARGE for one in versions):
+        return Difference()
+    record = store.find_page(url)
+    before, after = (text_of(store, one, url, record) for one in versions)
+    return difference_of_texts(before, after)
+
+
+def text_of(
+    store: StoreReader, version: StoredVersion, url: str, record: PageRecord | None
+) -> VersionText:
+    """What a stored version says; `record` has the masks of its page, if it is watched still."""
+    body = store.body(version.body_hash)
+    page = parse_page(body, version.content_type, url)
     masks = () if record is None else record.memory.noise.masks
-    if masks or not (before.blocks or after.blocks):  # data and feeds have none
-        one, other = (
-            _unmasked(body, version.content_type, masks)
-            for body, version in zip(bodies, versions, strict=True)
-        )
-        return difference(one, other, after.title)
+    if not masks and page.blocks:
+        return VersionText(page.title, page.blocks)
+    blocks = left_of(blocks_of(body, version.content_type), masks)
+    return VersionText(page.title, tuple(_texts(blocks, kind_of_body(body, version.content_type))))
+
+
+def difference_of_texts(before: VersionText, after: VersionText) -> Difference:
+    """What differs between two versions."""
     if before.blocks == after.blocks:  # what else readers see is the title
         return difference([before.title], [after.title], after.title)
     return difference(before.blocks, after.blocks, after.title)
-
-
-def _unmasked(body: bytes, content_type: str | None, masks: Sequence[Mask]) -> list[str]:
-    """The blocks that count."""
-    blocks = blocks_of(body, content_type)
-    return _texts(left_of(blocks, masks), kind_of_body(body, content_type))
 
 
 def _texts(blocks: Sequence[str], kind: Kind) -> list[str]:
@@ -90,8 +161,9 @@ def _texts(blocks: Sequence[str], kind: Kind) -> list[str]:
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:
     """What went and what came between two sequences of blocks of text; takes linear time.
 
-    >>> difference(["News", "Opens at nine o'clock"], ["News", "Opens at ten o'clock"])
-    Difference(title='', removed="Opens at nine o'clock", added="Opens at ten o'clock")
+    >>> found = difference(["News", "Opens at nine o'clock"], ["News", "Opens at ten o'clock"])
+    >>> found.removed, found.added
+    ("Opens at nine o'clock", "Opens at ten o'clock")
     """
     removed, added = _first_missing(before, after), _first_missing(after, before)
     if removed is not None and added is not None:

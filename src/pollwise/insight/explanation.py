@@ -85,7 +85,8 @@ class Explanation:
     now, and there is no copy yet. `demanded`: the latter is as a user asked for it.
     `changes_in_row` counts the latest polls that all found a change; `slowed`: so many that the
     page is polled once a round of all pages at most. `masked` are the parts of the page that count
-    for no change.
+    for no change. A page that is `paused` is not polled: `next_poll_at` is None then. `tags`,
+    `select` and `ignore`: see `Page`.
     """
 
     url: str
@@ -121,6 +122,10 @@ class Explanation:
     next_poll_at: float | None
     recent: tuple[RecentPoll, ...]
     masked: tuple[MaskedPart, ...]
+    paused: bool
+    tags: tuple[str, ...]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
@@ -172,17 +177,21 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         host_free_at=waits.host_free_at,
         host_limit=_limit(known.settings, page.scope),
         host_limited_until=limited_until if limited_until > now else None,
-        earliest_poll_at=waits.earliest,
+        earliest_poll_at=None if page.paused else waits.earliest,
         latest_poll_at=waits.latest,
         demanded=bounds.is_demanded(page.id),
         changes_in_row=page.changes_in_a_row,
         slowed=bounds.is_slowed(page.id),
-        next_poll_at=waits.next_poll_at,
+        next_poll_at=None if page.paused else waits.next_poll_at,
         recent=tuple(
             RecentPoll(o.polled_at, o.outcome, o.reverted, o.polled_at == record.first_seen_at)
             for o in recent
         ),
         masked=masked_parts(record.memory.noise.masks),
+        paused=page.paused,
+        tags=page.tags,
+        select=page.select,
+        ignore=page.ignore,
     )
 
 

@@ -78,8 +78,9 @@ class Status:
     which the latest stored time is ahead of this machine's clock (None: it is not).
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
-    first. `gone` counts the pages whose latest poll found them gone. `always_changing` pages
-    differed at every one of their latest 12 polls; `always_changes` names up to ten of them.
+    first. `gone` counts the pages whose latest poll found them gone, `paused` those that users
+    paused. `always_changing` pages differed at every one of their latest 12 polls;
+    `always_changes` names up to ten of them.
     `evidence` says what there is for a forecast: None without pages, before the first run, and for
     a `collection`. `forecast` is None then too, and as long as the evidence does not suffice.
     """
@@ -98,6 +99,7 @@ class Status:
     bytes: int
     failing: int
     gone: int
+    paused: int
     always_changing: int
     clock_ahead: float | None
     clock_set_back: ClockSetBack | None
@@ -143,6 +145,7 @@ def read_status(db: Path) -> Status:
         bytes=totals.bytes,
         failing=totals.failing,
         gone=sum(record.outcome is Outcome.GONE for record in records),
+        paused=sum(record.page.paused for record in records),
         always_changing=len(restless),
         clock_ahead=ahead if ahead > _AHEAD else None,
         clock_set_back=clock_set_back,

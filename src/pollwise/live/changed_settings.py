@@ -18,6 +18,7 @@ _CONSEQUENCES = {
     "budget": "what was learned is kept",
     "objective": "what was learned of the pages is kept, the price of a poll is found anew",
     "revert_worth": "it holds for the changes seen before, too",
+    "notify": "new receivers hear of changes from now on",
     "keep": "older versions go by the new rule",
 }
 

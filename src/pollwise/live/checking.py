@@ -11,7 +11,8 @@ from urllib.parse import urljoin
 from pollwise.errors import InputError, PostponedError, StateError
 from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
 from pollwise.live.clock import LiveClock
-from pollwise.live.session import fetching, opened_again
+from pollwise.live.opening import opened_again
+from pollwise.live.session import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.sources.reading import read, takes_long

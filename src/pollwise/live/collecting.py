@@ -21,12 +21,12 @@ from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.opening import opened
 from pollwise.live.session import (
     MakePoller,
     Run,
     Session,
     fetching,
-    opened,
     run_until_stopped,
     web_poller,
 )

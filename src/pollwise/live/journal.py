@@ -156,14 +156,17 @@ class Journal:
         for report in turn.reports:
             report.release()
 
-    async def write(self, call: Callable[..., None], *arguments: object) -> None:
-        """Call a method of the store by the one thread that writes; waits while it is locked."""
+    async def write(self, call: Callable[..., T], *arguments: object) -> T:
+        """What a method of the store gives, called by the one thread that writes.
+
+        Waits while the store is locked.
+        """
         loop = asyncio.get_running_loop()
         tries_at_the_end = _TRIES_AT_THE_END
         waits = False
         while True:
             try:
-                await loop.run_in_executor(self._writer, call, *arguments)
+                given = await loop.run_in_executor(self._writer, call, *arguments)
             except StoreBusyError as error:
                 tries_at_the_end -= self._stop.is_set()
                 if tries_at_the_end == 0:
@@ -174,7 +177,7 @@ class Journal:
             else:
                 if waits:
                     self._say("the database is free again: going on")
-                return
+                return given
 
     def _begin_run(self) -> None:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)

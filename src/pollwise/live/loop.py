@@ -7,6 +7,7 @@ a `Clock`, so it runs just as well in a test, where the time is made up and page
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pollwise.events import (
     Added,
@@ -16,22 +17,26 @@ from pollwise.events import (
     PolicyReady,
     Poll,
     Polled,
+    Removed,
     Rescored,
     Staffed,
     Tick,
     Together,
+    Updated,
     WakeAt,
 )
 from pollwise.live.clock import Clock
+from pollwise.live.incoming import Incoming
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store.records import Discoveries
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.store.records import Discoveries, PollResult
+from pollwise.types import Outcome, Page, PageMemory, has_same_parts
 from pollwise.web.poller import Poller, PollReport
 
 __all__ = ["Progress", "Watched", "run"]
 
 _STAFF_PERIOD = 1.0
 """Seconds after which the staff is asked for again, though nothing has happened."""
+_OTHER_PARTS = "other parts of the page count than when it was asked for"
 _NOTHING = PageMemory()  # one for the million pages of a fringe
 
 
@@ -56,6 +61,14 @@ class Progress:
     reports: tuple[PollReport, ...]
     first_copies: frozenset[int] = frozenset()
 
+    @property
+    def changes(self) -> int:
+        """The polls that found a change."""
+        seen = [report.result.observation for report in self.reports]
+        return sum(
+            one.outcome is Outcome.CHANGED and one.page_id not in self.first_copies for one in seen
+        )
+
 
 async def run(
     scheduler: Scheduler,
@@ -67,6 +80,8 @@ async def run(
     stop: asyncio.Event,
     staff: Callable[[], int] | None = None,
     policy_ready: asyncio.Future[None] | None = None,
+    incoming: Incoming | None = None,
+    is_over: Callable[[float], bool] | None = None,
 ) -> None:
     """Poll the pages that the scheduler names until `stop` is set.
 
@@ -74,12 +89,15 @@ async def run(
     awaited with what happened in each turn before the next, and once more at the end: keeping that,
     with the state of scheduler and policy at that moment, loses nothing that was observed. `staff`
     is asked in each turn how many polls may be under way (None: any number). When `policy_ready`
-    is done the scheduler is told so (None: the policy is ready). Polls under way at the end are
-    dropped. What `record`, a poll or `policy_ready` raises ends the loop.
+    is done the scheduler is told so (None: the policy is ready). What users do meanwhile comes as
+    `incoming` events. `is_over` is asked while no poll is under way, with the time at which the
+    scheduler wants to be asked again; if it is, `stop` is set here. Polls under way at the end are
+    dropped. What `record`, a poll, `policy_ready` or `incoming` raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
-    turn = Progress((), ())
+    incoming = Incoming() if incoming is None else incoming
+    turn = Progress(tuple(_heeded(incoming.take(), watched, clock())), ())
     staffed: int | None = None
     awaited = [] if policy_ready is None else [policy_ready]
     try:
@@ -95,14 +113,25 @@ async def run(
             await record(turn)
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
+            if is_over is not None and not under_way.polls and is_over(wake_at):
+                stop.set()
             while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
                 if staff is not None and staff() != staffed:
                     break
-                if awaited and awaited[0].done():
+                if (awaited and awaited[0].done()) or incoming.arrived().done():
                     break
                 look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
-                await clock.wait([*under_way.polls, *awaited, stopping], look_at)
+                waits_for: list[asyncio.Future[Any]] = [
+                    *under_way.polls,
+                    *awaited,
+                    incoming.arrived(),
+                    stopping,
+                ]
+                await clock.wait(waits_for, look_at)
+            # First, as a poll that has ended may be of a page of which something else is wanted.
+            wishes = tuple(_heeded(incoming.take(), watched, clock()))
             turn = _turn(under_way.ended(), watched, clock())
+            turn = replace(turn, events=(*wishes, *turn.events))
             if awaited and awaited[0].done():
                 awaited.pop().result()
                 turn = replace(turn, events=(PolicyReady(clock()), *turn.events))
@@ -123,6 +152,8 @@ class _UnderWay:
         self._poller = poller
         self._watched = watched
         self.polls: list[asyncio.Task[PollReport]] = []
+        self._asked: dict[asyncio.Task[PollReport], Page] = {}
+        """The pages as they were when their polls began."""
 
     def obey(self, commands: Sequence[Command]) -> float:
         """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
@@ -131,8 +162,9 @@ class _UnderWay:
             match command:
                 case Poll(page_id):
                     own = self._watched[page_id]
-                    poll = self._poller.poll(own.page, own.memory)
-                    self.polls.append(asyncio.ensure_future(poll))
+                    poll = asyncio.ensure_future(self._poller.poll(own.page, own.memory))
+                    self.polls.append(poll)
+                    self._asked[poll] = own.page
                 case WakeAt(time):
                     wake_at = time
         return wake_at
@@ -143,9 +175,46 @@ class _UnderWay:
 
     def ended(self) -> tuple[PollReport, ...]:
         """Take out the polls that have ended; their reports."""
-        reports = tuple(poll.result() for poll in self.polls if poll.done())
+        reports = tuple(self._report(poll) for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports
+
+    def _report(self, poll: asyncio.Task[PollReport]) -> PollReport:
+        """The report of a poll; as of a postponed one if other parts of the page count by now."""
+        report = poll.result()
+        asked = self._asked.pop(poll)
+        own = self._watched.get(asked.id)
+        if own is None or has_same_parts(asked, own.page):
+            return report
+        observation = replace(report.result.observation, outcome=Outcome.POSTPONED)
+        return replace(report, result=PollResult(observation, own.memory, error=_OTHER_PARTS))
+
+
+def _heeded(
+    events: Sequence[Event], watched: MutableMapping[int, Watched], now: float
+) -> Iterator[Event]:
+    """What users want from now on, noted in `watched`, as the events for the scheduler."""
+    for event in events:
+        match event:
+            case Added(pages=pages):
+                watched.update({page.id: Watched(page, _NOTHING) for page in pages})
+            case Removed(page_ids=page_ids):
+                for page_id in page_ids:
+                    watched.pop(page_id, None)
+            case Updated(pages=pages):
+                known = tuple(page for page in pages if page.id in watched)
+                for page in known:
+                    watched[page.id] = _updated(watched[page.id], page)
+                event = Updated(now, tuple(watched[page.id].page for page in known))
+        yield replace(event, now=now)
+
+
+def _updated(own: Watched, wanted: Page) -> Watched:
+    """A page as it is wanted now, with what its polls told, which the store may not have yet."""
+    page = replace(wanted, seen_at=own.page.seen_at, changes_in_a_row=own.page.changes_in_a_row)
+    if has_same_parts(own.page, page):
+        return Watched(page, own.memory)
+    return Watched(replace(page, changes_in_a_row=0), _NOTHING)
 
 
 def _turn(

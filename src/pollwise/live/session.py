@@ -13,18 +13,19 @@ import threading
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import InputError, StateError, StoreBusyError
+from pollwise.errors import StateError
 from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
+from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.once import Once
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
@@ -50,8 +51,6 @@ __all__ = [
     "Run",
     "Session",
     "fetching",
-    "opened",
-    "opened_again",
     "run_until_stopped",
     "web_poller",
 ]
@@ -83,7 +82,8 @@ class Session:
 
     The first run on a machine compiles. A watch polls meanwhile what needs no policy: first copies,
     and pages that are overdue. A collection compiles here, before an event loop minds signals, so
-    that Ctrl-C ends it at once: its pages cannot be put in order without the policy.
+    that Ctrl-C ends it at once: its pages cannot be put in order without the policy. So does a
+    watch that polls but `once`, see `Once`: it would be over before.
     """
 
     def __init__(
@@ -94,17 +94,19 @@ class Session:
         clock: Clock,
         say: Callable[[str], None],
         scheduler: Scheduler | None = None,
+        once: bool = False,
     ) -> None:
         self.store = store
         self.settings = settings
         self.clock = clock
         self._say = say
+        self._once = once
         store.set_back_times(clock())
         store.keep_versions(parse_retention(settings.keep))
         self._learned: StateDict | None = None
         self._awaited: AwaitedPolicy | None = None
         is_sure = scheduler is None and not has_compiled(settings)
-        if isinstance(settings, WatchSettings) and is_sure:
+        if isinstance(settings, WatchSettings) and is_sure and not once:
             is_any_missing = any(record.outcome is None for record in self.records)
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
@@ -165,13 +167,14 @@ class Session:
         staff: Callable[[], int] | None = None,
         states: Callable[[], Mapping[str, bytes]] = dict,
         beside: Sequence[Besides] = (),
+        incoming: Incoming | None = None,
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
-        that sends notices. A `StoreError` ends the run; so does what the last run
-        left, if it is damaged.
+        that sends notices. `incoming`: see `loop.run`. A `StoreError` ends the run; so does
+        what the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -184,6 +187,10 @@ class Session:
             initial.begin(self.scheduler)
         except StateError as error:
             raise damaged_run(self.store.path) from error
+        incoming = Incoming() if incoming is None else incoming
+        limit = Once(self.scheduler, pages, self.clock) if self._once else None
+        if limit is not None:
+            incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self._say(told)
         collected = self._recall(watched)
@@ -209,15 +216,23 @@ class Session:
                 policy_ready = await stack.enter_async_context(
                     preparing(awaited, self.settings, len(pages), self._say)
                 )
+
+            async def record(turn: Progress) -> None:
+                if limit is not None:
+                    limit.count(turn)
+                await journal.record(turn)
+
             await run(
                 self.scheduler,
                 poller,
                 watched=watched,
                 clock=self.clock,
-                record=journal.record,
+                record=record,
                 stop=stop,
-                staff=staff,
+                staff=staff if limit is None else limit.staff(staff),
+                is_over=None if limit is None else limit.is_over,
                 policy_ready=policy_ready,
+                incoming=incoming,
             )
 
     def _recall(self, watched: Mapping[int, Watched]) -> bool:
@@ -357,25 +372,6 @@ def _too_much_demanded(demanded: float, rate: float) -> str | None:
         f" {allowed}) and get {MOST_DEMANDED:.0%}: pages are polled in the order of"
         f" their deadlines, later than asked for; a budget of {enough}/day would do"
     )
-
-
-def opened(db: Path, say: Callable[[str], None]) -> Store:
-    """The store, for writing; waits while another program has it locked, which `say` is told."""
-    told = False
-    while True:
-        try:
-            return Store.open(db)
-        except StoreBusyError as error:
-            if not told:
-                say(f"{error}; waiting for it")
-            told = True
-
-
-def opened_again(db: Path, say: Callable[[str], None]) -> Store:
-    """`opened`, of a database that there is; `InputError` if there is none."""
-    if not db.exists():
-        raise InputError(f"there is no database {db}: --db names another one")
-    return opened(db, say)
 
 
 def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:

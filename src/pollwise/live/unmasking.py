@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.insight.noise import set_masks
-from pollwise.live.session import opened_again
+from pollwise.live.opening import opened_again
 from pollwise.types import MaskState
 from pollwise.web.urls import canonical
 

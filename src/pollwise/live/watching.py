@@ -2,31 +2,42 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError
 from pollwise.live.changed_settings import changes_of
-from pollwise.live.clock import LiveClock
+from pollwise.live.clock import Clock, LiveClock
+from pollwise.live.control import carry_out_waiting, require_watch, watch_settings
 from pollwise.live.first_copies import first_copies_told
+from pollwise.live.followed_list import FollowedList
+from pollwise.live.incoming import Incoming
 from pollwise.live.loop import Progress, Watched
+from pollwise.live.named_scopes import NamedScopes
+from pollwise.live.opening import opened
 from pollwise.live.recalling import recalling
-from pollwise.live.session import Run, Session, fetching, opened, run_until_stopped
+from pollwise.live.requests import described
+from pollwise.live.session import Besides, Run, Session, fetching, run_until_stopped
+from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
+from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings, is_collection, latest_settings, told_alone
+from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
-from pollwise.web.urls import canonical, read_url_list, scope_of
+from pollwise.web.wishes import wished_page
+
+if TYPE_CHECKING:
+    from pollwise.notify.receivers import Receiver
 
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
@@ -84,18 +95,24 @@ MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisp
 
 def watch_pages(
     pages: Sequence[NewPage],
+    followed: FollowedList | None,
     told: Mapping[str, Any],
     db: Path,
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
-) -> None:
-    """Watch these pages and those of the database, until SIGINT or SIGTERM.
+    once: bool = False,
+    receivers: Sequence["Receiver"] = (),
+) -> int:
+    """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
 
-    `told` are settings by name; the others stay as they were. `say`: see `Session`. `InputError`
-    and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
+    `told` are settings by name; the others stay as they were. The pages of a `followed` list come
+    and go with its lines. `once`: until what the budget allows is spent, see `Once`. `receivers`
+    are told of changes, and so are those of the settings. `say`: see `Session`. `InputError` and
+    `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
-    if not pages and not db.exists():
+    listed = [] if followed is None else followed.pages
+    if not (pages or listed or db.exists()):
         raise InputError(
             f"nothing to watch: no URL was given and there is no database {db};"
             " name pages, or a list of them with --file"
@@ -104,61 +121,86 @@ def watch_pages(
     # Before there is a file, as theirs may be out of reach.
     own_headers = None if db.exists() else read_own_headers(first)
     with opened(db, say) as store:
-        if is_collection(store):
-            raise InputError(
-                f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
-                " watch pages with another file"
-            )
+        require_watch(store)
+        done = carry_out_waiting(store, time.time())
         before = latest_settings(store)
-        settings = replace(before if isinstance(before, WatchSettings) else WatchSettings(), **told)
+        settings = replace(watch_settings(store), **told)
         own_headers = own_headers or read_own_headers(settings)
+        all_receivers = [*_stored_receivers(settings), *receivers]
         for change in changes_of(before, settings):
             say(change)
-        if changed := _add(store, pages):
-            say(changed)
-        count = store.totals().pages
-        if count == 0:
+        if not (pages or listed) and store.totals().pages == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
+        store.change_settings(settings.recorded())
+        if changed := _add(store, [*pages, *listed]):
+            say(changed)
+        if followed is not None:
+            done += followed.remove_missing(store, time.time())
+        for carried in done:
+            say(described(carried.request))
+        count = store.totals().pages
         make_room()
         if (polls := most_polls()) < _FEW:
             say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
         with make_display(settings, count) as display:
 
-            def begin(clock: LiveClock) -> Run[None]:
-                session = Session(store, settings, clock=clock, say=say)
+            def begin(clock: LiveClock) -> Run[int]:
+                settings = watch_settings(store)
+                session = Session(store, settings, clock=clock, say=say, once=once)
                 scopes = (record.page.scope for record in session.records)
                 for line in unwatched_hosts_told(settings, own_headers, scopes):
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                return partial(_watch, session, settings, own_headers, display)
+                beside = _notices(store, all_receivers, clock, say)
+                return partial(
+                    _watch, session, settings, own_headers, followed, display, say, beside
+                )
 
-            run_until_stopped(begin, say)
+            return run_until_stopped(begin, say)
 
 
 async def _watch(
     session: Session,
     settings: WatchSettings,
     own_headers: OwnHeaders,
+    followed: FollowedList | None,
     display: WatchingDisplay,
+    say: Callable[[str], None],
+    beside: Sequence[Besides],
     stop: asyncio.Event,
-) -> None:
-    watched = [record.page for record in session.records]
+) -> int:
+    scopes = NamedScopes(record.page for record in session.records)
+    first_copies = sum(record.page.seen_at is None for record in session.records)
+    incoming = Incoming()
+    requests = RequestTaker(
+        session.store,
+        session.clock,
+        incoming=incoming,
+        scopes=scopes,
+        say=say,
+        followed=followed,
+    )
+    changes = 0
+
+    def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
+        nonlocal changes
+        changes += progress.changes
+        display.show(progress, watched)
+
     async with (
         recalling(session.store.path) as recall,
         fetching(settings, own_headers)(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
-            given={page.scope for page in watched},
-            given_plain={page.scope for page in watched if page.url.startswith("http:")},
+            given=scopes.given,
+            given_plain=scopes.plain,
             allow_private=settings.allow_private,
-            shared_scopes=_shared_scopes(watched),
+            shared_scopes=scopes.shared,
             blocked_until=session.scheduler.host_blocked_until,
             recall=recall,
         ) as poller,
     ):
-        first_copies = sum(page.seen_at is None for page in watched)
-        del watched
         loop = asyncio.get_running_loop()
 
         def end() -> None:
@@ -170,7 +212,50 @@ async def _watch(
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
         )
-        await session.run(poller, stop, on_progress=display.show, staff=most_polls)
+        await session.run(
+            poller,
+            stop,
+            on_progress=show,
+            staff=_staff(settings.quiet_hours(), session.clock, say),
+            beside=[requests.beside, *beside],
+            incoming=incoming,
+        )
+    return changes
+
+
+def _staff(quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> Callable[[], int]:
+    """How many polls may be under way now; `say` is told of quiet hours that begin or end."""
+    told: str | None = None
+
+    def staff() -> int:
+        nonlocal told
+        until = quiet.end(clock())
+        if until != told:
+            told = until
+            say(f"quiet hours: no poll begins until {until}" if until else "quiet hours are over")
+        return most_polls() if until is None else 0
+
+    return staff
+
+
+def _stored_receivers(settings: WatchSettings) -> list["Receiver"]:
+    if not settings.notify:
+        return []
+    # Here, as few need what sends mail and the like.
+    from pollwise.notify.receivers import receiver_of
+
+    return [receiver_of(target) for target in settings.notify]
+
+
+def _notices(
+    store: Store, receivers: Sequence["Receiver"], clock: LiveClock, say: Callable[[str], None]
+) -> list[Besides]:
+    """What tells receivers of changes beside a run; nothing if there are none."""
+    if not receivers:
+        return []
+    from pollwise.live.notifying import notifying
+
+    return [notifying(store, receivers, clock=clock, say=say)]
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:
@@ -191,18 +276,6 @@ def ahead(scheduler: Scheduler, now: float) -> Ahead:
     )
 
 
-def _shared_scopes(pages: Iterable[Page]) -> frozenset[str]:
-    """The politeness scopes with pages of several origins."""
-    schemes: dict[str, str] = {}
-    shared = set()
-    for page in pages:
-        # Scope and scheme tell the origin; a scheme is much faster to find.
-        scheme = page.url.partition(":")[0]
-        if schemes.setdefault(page.scope, scheme) != scheme:
-            shared.add(page.scope)
-    return frozenset(shared)
-
-
 def _add(store: Store, pages: Sequence[NewPage]) -> str | None:
     """Watch these pages, too; a line that says of which watched ones something is changed."""
     before = [store.find_page(page.url) for page in pages]
@@ -220,22 +293,6 @@ def _terms(page: Page) -> tuple[float | None, ...]:
     return page.weight, page.cost, page.longest_interval, page.shortest_interval
 
 
-def named_pages(urls: Sequence[str], file: Path | None) -> list[NewPage]:
-    """The pages of a command line and of a list; what the list says of a page wins.
-
-    `InputError` for what is no URL, with its line in the list.
-    """
-    pages = [NewPage(canonical(url), scope_of(url)) for url in urls]
-    if file is not None:
-        pages += [
-            NewPage(
-                listed.url,
-                scope_of(listed.url),
-                listed.weight,
-                listed.cost,
-                listed.longest_interval,
-                listed.shortest_interval,
-            )
-            for listed in read_url_list(file)
-        ]
-    return pages
+def named_pages(urls: Sequence[str]) -> list[NewPage]:
+    """The pages of a command line, whose lists do not take them away; `InputError` for no URL."""
+    return [replace(wished_page(url), listed_in="") for url in urls]

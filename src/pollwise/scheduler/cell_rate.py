@@ -53,6 +53,18 @@ class CellRate:
         if now < self.next_at and budget.rate > before:
             self.next_at = now + (self.next_at - now) * (before / budget.rate)
 
+    def save_up(self, seconds: float) -> None:
+        """Let the budget of so many seconds be spent at once, too, until the budget changes.
+
+        >>> rate = CellRate(Budget(rate=0.5))
+        >>> rate.begin(now=100.0), rate.save_up(3.0), rate.next_at
+        (None, None, 97.0)
+        >>> rate.spend(1.0, now=100.0), rate.spend(1.0, now=100.0), rate.next_at
+        (None, None, 101.0)
+        """
+        self.next_at -= seconds
+        self._tolerance = math.inf
+
     def begin(self, now: float) -> None:
         """Forget what was saved up before `now`: neither start nor restart brings a burst."""
         self.next_at = max(self.next_at, now)

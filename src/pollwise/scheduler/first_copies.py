@@ -116,6 +116,11 @@ class FirstCopies:
         times = [heap[0][0] for heap in (self._busy, self._held) if heap]
         return min(times, default=math.inf)
 
+    @property
+    def ready_at(self) -> float:
+        """When `take` may give a page, as far as hosts tell; -inf: perhaps at once."""
+        return -math.inf if self._free else self.next_at
+
     def _line_up(self, page: Page) -> None:
         place = (-page.weight / page.cost, next(self._turns), page.id)
         self._places[page.id] = place

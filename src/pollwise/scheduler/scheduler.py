@@ -28,6 +28,7 @@ from pollwise.events import (
     Polled,
     Removed,
     Rescored,
+    SavedUp,
     Staffed,
     Tick,
     Together,
@@ -282,6 +283,20 @@ class Scheduler:
         """The pages that wait for the first answer of all, those that are being polled included."""
         return 0 if self._first_copies is None else len(self._first_copies)
 
+    @property
+    def first_copies_wait_for_budget(self) -> bool:
+        """Whether the budget holds for first copies, too, as it is the higher rate."""
+        waiting = self._first_copies
+        return waiting is None or waiting.rate.budget.rate <= self.budget.rate
+
+    @property
+    def first_copy_at(self) -> float:
+        """When the next first copy may be asked for; infinite: none waits."""
+        if not self._first_copies:
+            return math.inf
+        rate = self._cell_rate if self.first_copies_wait_for_budget else self._first_copies.rate
+        return max(rate.next_at, self._first_copies.ready_at)
+
     def scope_of(self, page_id: int) -> str:
         """The politeness scope of a page; `LookupError` if it is not known."""
         return self._pages[page_id].scope
@@ -362,12 +377,14 @@ class Scheduler:
         known = [page for page in pages if page.id in self._pages]
         for page in known:
             _check_page("Updated", page)
+        others = []
         for page in known:
             before = self._pages[page.id]
             self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
+            page = replace(page, scope=terms.scope)
             self._bounds.update(page, now)
             if self._first_copies is not None and page.id in self._first_copies:
-                self._first_copies.update(replace(page, scope=terms.scope))
+                self._first_copies.update(page)
                 if page.id not in self._leases:
                     self._first_copies.put_back(page.id, math.inf if page.paused else now)
                 continue
@@ -376,11 +393,14 @@ class Scheduler:
                 if page.paused:
                     self._bounds.hold(page.id, now)
             if terms != before:
-                learned = self.policy.state_dict([page.id])
-                self.policy.discard([page.id])
-                self.policy.add([replace(page, scope=terms.scope)])
-                if learned:  # an awaited policy has learned nothing
-                    self.policy.load_state_dict(learned)
+                others.append(page)
+        if others:
+            page_ids = [page.id for page in others]
+            learned = self.policy.state_dict(page_ids)
+            self.policy.discard(page_ids)
+            self.policy.add(others)
+            if learned:  # an awaited policy has learned nothing
+                self.policy.load_state_dict(learned)
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -404,6 +424,8 @@ class Scheduler:
                 self._update(event.pages, now)
             case Budgeted():
                 self.change_budget(Budget(event.rate, event.burst))
+            case SavedUp():
+                self._cell_rate.save_up(event.seconds)
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
             case HostPaced():
@@ -576,7 +598,7 @@ class Scheduler:
         waiting = self._first_copies
         if waiting is None:
             return polls, math.inf
-        is_within_budget = waiting.rate.budget.rate <= self.budget.rate
+        is_within_budget = self.first_copies_wait_for_budget
         rate = self._cell_rate if is_within_budget else waiting.rate
         while now >= rate.next_at:
             if len(self._leases) >= self._staff:
@@ -690,5 +712,8 @@ def _check(event: Event) -> None:
     if isinstance(event, Together):
         for each in event.events:
             _check(each)
+    if isinstance(event, SavedUp):
+        fits = 0 <= event.seconds < math.inf
+        require("SavedUp: seconds", event.seconds, fits, "finite and at least 0")
     if isinstance(event, Staffed):
         require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+from uuid import UUID
 
 from pollwise.events import Event
 from pollwise.store.records import (
@@ -21,16 +22,19 @@ from pollwise.store.records import (
     Hit,
     NewPage,
     PageRecord,
+    PollResult,
     Run,
     Sizes,
     StoredChange,
+    StoredReceiver,
     StoredVersion,
     Totals,
+    WaitingRequest,
 )
 from pollwise.store.retention import Retention
 from pollwise.types import Noise, Observation, Page, StateDict
 
-__all__ = ["StoreJournal", "StoreReader"]
+__all__ = ["StoreJournal", "StoreReader", "StoreRequests"]
 
 
 class StoreReader(Protocol):
@@ -82,6 +86,18 @@ class StoreReader(Protocol):
         those of a page. The latest 200,000 are kept, also of pages that were removed.
         """
 
+    def latest_change(self) -> int:
+        """The number of the latest change; 0: there was none."""
+
+    def page_ids(self, url: str) -> list[int]:
+        """The pages that ever had exactly this URL, removed ones too, oldest first."""
+
+    def receivers(self) -> list[StoredReceiver]:
+        """Who is told of changes, or was once, by name."""
+
+    def database_id(self) -> UUID:
+        """What no other database has, but for copies of this one."""
+
     def body(self, body_hash: str) -> bytes:
         """The body with this hash; `InputError` if there is none."""
 
@@ -105,6 +121,11 @@ class StoreReader(Protocol):
 
     def runs(self) -> list[Run]:
         """All runs, oldest first, even if their events were pruned."""
+
+    def changed_settings(self) -> dict[str, object]:
+        """The settings that were changed since the latest run began, as `change_settings` kept
+        them; what the run itself began with is in `runs`.
+        """
 
     def initial_state(self, run_id: int) -> bytes:
         """The state given to `start_run`; `InputError` if there is no such run, or the beginning of
@@ -153,6 +174,25 @@ class StoreReader(Protocol):
         """
 
 
+class StoreRequests(Protocol):
+    """What is asked of the one writer; several processes may ask and look at once."""
+
+    def put_request(self, text: str, now: float) -> int:
+        """Ask for something; the number of the request. Answered ones stay for a day."""
+
+    def waiting_requests(self) -> list[WaitingRequest]:
+        """What was not answered yet, in the order in which it was asked."""
+
+    def answer_request(self, request_id: int, now: float, answer: str = "") -> bool:
+        """Answer (empty: it was done); whether it still waited."""
+
+    def answer(self, request_id: int) -> str | None:
+        """The answer; None: it waits."""
+
+    def withdraw_request(self, request_id: int, now: float) -> bool:
+        """Ask no longer; whether it still waited, so that it is never carried out."""
+
+
 class StoreJournal(Protocol):
     """Writes what happens; there is one writer at a time."""
 
@@ -160,7 +200,8 @@ class StoreJournal(Protocol):
         """Watch these pages; the answer has them with their ids, in the order given.
 
         A URL that is watched already keeps its id and history, and takes the new scope, and
-        weight, cost and bounds as far as they are told. A URL that was removed gets a new id.
+        what users want of it as far as that is told. If other parts of it count now, what is
+        remembered of its latest copy is forgotten. A URL that was removed gets a new id.
         `InputError` if a weight or cost is not finite.
         """
 
@@ -180,6 +221,13 @@ class StoreJournal(Protocol):
         has what was found before.
         """
 
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        """Keep polls that another program made, and what was learned of their pages.
+
+        They count as polls of the pages, but `changes` does not tell of them. Give those of a page
+        in the order of their times. Errors as for `commit`; then nothing is kept.
+        """
+
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
@@ -188,6 +236,14 @@ class StoreJournal(Protocol):
         `settings` (values that JSON can hold) and `initial_state` (None: the events cannot be
         re-run) are what it takes to re-run the events; the store does not look into them.
         """
+
+    def change_settings(self, told: Mapping[str, object]) -> None:
+        """Keep these settings (values that JSON can hold) for the next run, beside those changed
+        before; `start_run` takes them as told.
+        """
+
+    def together(self) -> AbstractContextManager[object]:
+        """Within this context all writes are one transaction: after an error none is kept."""
 
     def commit(self, batch: Batch) -> None:
         """Keep a batch in one transaction: when this returns, all of it is on the disk.
@@ -202,6 +258,9 @@ class StoreJournal(Protocol):
 
     def save_noise(self, page_id: int, noise: Noise) -> None:
         """Keep this of the page's noise; its next poll goes by it."""
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        """Keep how far a receiver was told."""
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""

@@ -23,8 +23,10 @@ __all__ = [
     "Run",
     "Sizes",
     "StoredChange",
+    "StoredReceiver",
     "StoredVersion",
     "Totals",
+    "WaitingRequest",
 ]
 
 
@@ -33,7 +35,8 @@ class NewPage:
     """A page to watch that has no id yet; the fields are those of `Page`.
 
     What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
-    An interval of 0 takes back the bound that the page had of its own.
+    An interval of 0 takes back the bound that the page had of its own. `listed_in` is the path of
+    the list that brings the page; it counts only if the page is new, unless it is empty.
     """
 
     url: str
@@ -46,6 +49,7 @@ class NewPage:
     tags: tuple[str, ...] | None = None
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
+    listed_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ class PageRecord:
     poll that brought the first one. `last_changed_at` is the time of the
     latest change as the server told it, else that of the poll that found it. `postponed` is the
     latest poll that was POSTPONED; None: one was made since, or none was. `source` is that of the
-    latest copy, see `PollResult`; empty: not known.
+    latest copy, see `PollResult`; empty: not known. `listed_in` is the path of the list that
+    brought the page; empty: none did, or somebody named the page besides.
 
     `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
     `duplicate_of` are those of `Collected`; None: the page was not collected.
@@ -94,6 +99,15 @@ class PageRecord:
     postponed: Postponed | None = None
     first_seen_at: float | None = None
     source: str = ""
+    listed_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """What another process asks of the one that polls: a number and a text in JSON."""
+
+    id: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +245,8 @@ class StoredChange:
 
     `seq` numbers the changes of a database from 1 on, in the order in which they were found; no
     number is given twice. `title` is that of the page at the time; None: not known. `items` are the
-    new ones of a feed. `reverted`: back to a version seen before.
+    new ones of a feed. `reverted`: back to a version seen before. `tags` are those that the page
+    has now.
     """
 
     seq: int
@@ -242,6 +257,26 @@ class StoredChange:
     reverted: bool
     title: str | None
     items: tuple[FoundItem, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceiver:
+    """How far somebody was told of changes, who is called `name`.
+
+    `told_seq` is the number of the latest change that was told, `trying_seq` that of the last one
+    in the notice that is under way (0: none is). A notice arrived last at `sent_at` and was last
+    tried at `tried_at` (UTC seconds; None: never); since then so many `failures` in a row, the
+    latest for the reason `error`.
+    """
+
+    name: str
+    told_seq: int
+    trying_seq: int = 0
+    sent_at: float | None = None
+    tried_at: float | None = None
+    failures: int = 0
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -383,7 +383,9 @@ def _compared(
     # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, compared.memory)
     version = Version(page.id, now, result.content_type or "", result.body, compared.body_hash)
-    outcome = Outcome.CHANGED if compared.changed else Outcome.UNCHANGED
+    # Of a page that was seen there is a copy, unless other parts of it count since.
+    can_tell = page.seen_at is None or memory.text_hash is not None
+    outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED
     observation = _observed(page, result, now, outcome, page.cost)
     if compared.items is not None:
         observation = _with_items(observation, compared, page)
@@ -396,7 +398,7 @@ def _compared(
         items=compared.items or (),
     )
     if compared.changed:
-        observation = replace(observation, reverted=compared.reverted)
+        observation = replace(observation, reverted=compared.reverted and can_tell)
         return PollReport(replace(poll, observation=observation, version=version))
     same = compared.body_hash == memory.body_hash and result.robots_tag is None
     return PollReport(poll, reread=None if same else version)

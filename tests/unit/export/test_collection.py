@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError, StoreError
-from pollwise.export import FORMATS, export_collection
+from pollwise.export import export_collection
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 SIGNATURES = {"jsonl": b'{"page_id":0', "parquet": b"PAR1", "warc": b"\x1f\x8b"}
+OF_PAGES = ("jsonl", "parquet", "warc")
+"""Formats that have any page; OPML has feeds alone, and tests of its own."""
 NAMES = {"jsonl": "X.JSONL", "parquet": "x.parquet", "warc": "x.warc.gz"}
 
 
@@ -33,21 +35,21 @@ def full_disk(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OF_PAGES)
 def test_the_name_of_the_file_tells_the_format(db: Path, name: str) -> None:
     path = db.with_name(NAMES[name])
     assert export_collection(db, path, now=0.0) == 3
     assert path.read_bytes().startswith(SIGNATURES[name])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OF_PAGES)
 def test_the_format_can_be_named(db: Path, name: str) -> None:
     path = db.with_name("x.jsonl")
     assert export_collection(db, path, now=0.0, format_name=name) == 3
     assert path.read_bytes().startswith(SIGNATURES[name])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OF_PAGES)
 def test_only_relevant_pages(db: Path, name: str) -> None:
     path = db.with_name(NAMES[name])
     for relevance, count in ((0.0, 2), (0.5, 1), (0.9, 0)):
@@ -69,7 +71,11 @@ def test_a_file_that_is_there_is_kept_unless_forced(db: Path) -> None:
     ("name", "options", "message"),
     [
         ("x.csv", {}, r"x\.csv: its name does not tell the format: end it in \.jsonl"),
-        ("x.jsonl", {"format_name": "csv"}, "'csv' is unknown: give one of jsonl, parquet, warc"),
+        (
+            "x.jsonl",
+            {"format_name": "csv"},
+            "'csv' is unknown: give one of jsonl, opml, parquet, warc",
+        ),
         ("x.jsonl", {"min_relevance": 1.5}, "relevance is 1.5; expected a number from 0 to 1"),
         ("x.jsonl", {"min_relevance": np.nan}, "relevance is nan"),
         (".", {"format_name": "jsonl", "force": True}, "it is no regular file"),
@@ -96,7 +102,7 @@ def test_no_database_is_one_line_and_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OF_PAGES)
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, name: str) -> None:
     db, path = tmp_path / "pollwise.db", tmp_path / NAMES[name]
     rng = np.random.default_rng(5)
@@ -129,7 +135,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, name: str) -> N
     assert export_collection(db, path, now=0.0, force=True) == 40
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OF_PAGES)
 def test_a_writer_may_be_at_work(db: Path, name: str) -> None:
     with Store.open(db):
         assert export_collection(db, db.with_name(NAMES[name]), now=0.0) == 3

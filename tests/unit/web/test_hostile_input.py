@@ -29,7 +29,8 @@ from pollwise.web.reading.page_encoding import decoded
 from pollwise.web.reading.page_parser import MAX_LINKS, MAX_TEXT, parse_page
 from pollwise.web.reading.parsed_page import MAX_ANCHOR, MAX_BLOCKS, MAX_PLACE, ParsedPage
 from pollwise.web.sitemaps import MAX_ENTRIES, parse_sitemap
-from pollwise.web.urls import canonical, joined, origin_of, read_url_list, scope_of
+from pollwise.web.url_list import read_url_list
+from pollwise.web.urls import canonical, joined, origin_of, scope_of
 from pollwise.web.visible_text import visible_text
 
 URL = "http://a.example/b/c"

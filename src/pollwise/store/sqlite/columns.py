@@ -43,7 +43,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
-    " interval? interval? text flag text text text text text"
+    " interval? interval? text flag text text text text text text"
 )
 COLUMNS = {
     query: words.split()
@@ -66,7 +66,12 @@ COLUMNS = {
         "runs": "whole time text",
         "initial_state": "bytes?",
         "events_after": "whole text",
-        "changes_after": "whole whole text time time flag told? text",
+        "changes_after": "whole whole text time time flag told? text text",
+        "latest_change": "whole",
+        "page_ids": "id",
+        "receivers": "text whole whole time? time? whole text?",
+        "waiting_requests": "whole text",
+        "answer": "text",
         "content": "text whole bytes",
         "versions": "time told text whole",
         "revisits": "time",

@@ -57,7 +57,14 @@ class Connection:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A context whose writes are on the disk at its end; after an error none of them is."""
+        """A context whose writes are on the disk at its end; after an error none of them is.
+
+        Within another one they are part of that: an error drops only what came in this one.
+        """
+        if self._sqlite.in_transaction:
+            with self._savepoint():
+                yield self._sqlite
+            return
         with undamaged_database(self.path):
             self._sqlite.execute("BEGIN IMMEDIATE")
             try:
@@ -68,6 +75,20 @@ class Connection:
                 if self._sqlite.in_transaction:
                     self._sqlite.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        with undamaged_database(self.path):
+            self._sqlite.execute("SAVEPOINT within")
+            try:
+                yield
+            except BaseException:
+                if self._sqlite.in_transaction:
+                    self._sqlite.execute("ROLLBACK TO within")
+                raise
+            finally:
+                if self._sqlite.in_transaction:
+                    self._sqlite.execute("RELEASE within")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -19,7 +19,13 @@ from pollwise.store.sqlite.file_format import (
     prepare,
 )
 
-__all__ = ["check_readable", "check_usable", "open_for_reading", "open_for_writing"]
+__all__ = [
+    "check_readable",
+    "check_usable",
+    "open_for_reading",
+    "open_for_requests",
+    "open_for_writing",
+]
 
 
 def check_readable(path: Path) -> None:
@@ -77,13 +83,28 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     `StoreError` if the file is damaged or unreadable, `StoreVersionError` if another version of
     pollwise wrote it in another format.
     """
+    _check_format(path)
+    return _opened(path, "ro")
+
+
+def _check_format(path: Path) -> None:
+    """`StoreVersionError` unless the database has the format of this version."""
     version, known = _check_version(path), latest_format()
     if version < known:
         raise StoreVersionError(
             f"{path} has format {version}, older than format {known} of this pollwise:"
             " start 'pollwise watch' once to convert it"
         )
-    connection = connect(path, "ro")
+
+
+def open_for_requests(path: Path) -> sqlite3.Connection:
+    """A connection for short writes beside the one writer; errors as for `open_for_reading`."""
+    _check_format(path)
+    return _opened(path, "rw")
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    connection = connect(path, mode)
     try:
         _check_tables(connection, path)
     except BaseException:

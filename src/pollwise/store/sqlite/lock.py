@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from pollwise.errors import StoreBusyError, StoreError
+from pollwise.errors import StoreBusyError, StoreError, StoreInUseError
 
 __all__ = ["FileUse", "no_older_writer", "only_maker"]
 
@@ -233,7 +233,7 @@ def _holder(descriptor: int) -> str:
 
 
 def _refuse(path: Path, holder: str) -> None:
-    raise StoreError(
+    raise StoreInUseError(
         f"{path} is in use by process {holder}, which writes to it:"
         " stop that process, or choose another file"
     )

@@ -19,8 +19,12 @@ _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
 
 
-def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> None:
+def save_poll(
+    connection: sqlite3.Connection, path: Path, poll: PollResult, *, is_told: bool = True
+) -> None:
     """Write a poll, within a transaction; of one that was postponed only when and why.
+
+    Unless it `is_told`, a change that it found is not noted among the changes.
 
     `InputError` for a page that the database at `path` never had, and for another page's version.
     """
@@ -31,7 +35,7 @@ def save_poll(connection: sqlite3.Connection, path: Path, poll: PollResult) -> N
         return
     if not connection.execute(SQL["count_poll"], values).rowcount:
         raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
-    if connection.execute(SQL["insert_change"], values).rowcount:
+    if is_told and connection.execute(SQL["insert_change"], values).rowcount:
         connection.execute(SQL["drop_changes"], {"kept": _KEPT_CHANGES})
     connection.execute(SQL["update_polled_page"], values)
     connection.execute(SQL["insert_poll"], values)

@@ -9,20 +9,30 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored)
+     paused, tags, selected, ignored, listed_in)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
      NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
-     COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''));
+     COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
+     COALESCE(:listed_in, ''));
 
 -- name: update_page
--- A page that is watched already was added again: what was told last holds.
+-- A page that is watched already was added again: what was told last holds. A list does not take
+-- over a page that was there without it.
 UPDATE pages SET
     scope = :scope, weight = COALESCE(:weight, weight), cost = COALESCE(:cost, cost),
     longest_interval = NULLIF(COALESCE(:longest_interval, longest_interval), 0),
     shortest_interval = NULLIF(COALESCE(:shortest_interval, shortest_interval), 0),
     paused = COALESCE(:paused, paused), tags = COALESCE(:tags, tags),
-    selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored)
+    selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored),
+    listed_in = CASE :listed_in WHEN '' THEN '' ELSE listed_in END
+WHERE id = :id;
+
+-- name: forget_copy
+-- Other parts of a page count from now on: what is remembered of the latest copy is of no use.
+UPDATE pages SET
+    etag = NULL, last_modified = NULL, body_hash = NULL, text_hash = NULL, earlier_hashes = '',
+    noise = '', items = ''
 WHERE id = :id;
 
 -- name: remove_page
@@ -39,7 +49,8 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
+       listed_in
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -48,8 +59,13 @@ SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
+       listed_in
 FROM pages WHERE url = :url AND removed_at IS NULL;
+
+-- name: page_ids
+-- The pages that ever had a URL, removed ones too, oldest first.
+SELECT id FROM pages WHERE url = :url ORDER BY id;
 
 -- name: totals
 -- What the store holds; bytes without what the -wal file holds twice.
@@ -98,12 +114,28 @@ FROM pages WHERE id = :page_id AND :changed AND seen_at < :polled_at;
 DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - :kept;
 
 -- name: changes_after
--- Changes in the order in which they were found.
-SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items
+-- Changes in the order in which they were found, with the tags that their pages have now.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND (:page_id IS NULL OR c.page_id = :page_id)
 ORDER BY c.seq LIMIT :limit;
+
+-- name: latest_change
+-- The number of the latest change.
+SELECT COALESCE(MAX(seq), 0) FROM changes;
+
+-- name: receivers
+-- Who is told of changes.
+SELECT name, told_seq, trying_seq, sent_at, tried_at, failures, error FROM receivers ORDER BY name;
+
+-- name: save_receiver
+-- How far a receiver was told.
+INSERT INTO receivers (name, told_seq, trying_seq, sent_at, tried_at, failures, error)
+VALUES (:name, :told_seq, :trying_seq, :sent_at, :tried_at, :failures, :error)
+ON CONFLICT (name) DO UPDATE SET
+    told_seq = excluded.told_seq, trying_seq = excluded.trying_seq, sent_at = excluded.sent_at,
+    tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error;
 
 -- name: save_noise
 -- What is known of a page's noise, apart from its polls.
@@ -400,6 +432,31 @@ SELECT COUNT(*) FROM full_text;
 -- name: count_matches
 -- The number of pages that fit an expression of FTS5.
 SELECT COUNT(*) FROM full_text WHERE full_text MATCH :expression;
+
+-- name: put_request
+-- Ask the process that polls for something.
+INSERT INTO requests (made_at, request) VALUES (:made_at, :request);
+
+-- name: waiting_requests
+-- What was asked for and not answered yet, in the order in which it was asked.
+SELECT id, request FROM requests WHERE answered_at IS NULL ORDER BY id;
+
+-- name: answer_request
+-- Answer a request, unless it was answered or withdrawn meanwhile.
+UPDATE requests SET answered_at = :answered_at, answer = :answer
+WHERE id = :id AND answered_at IS NULL;
+
+-- name: answer
+-- The answer to a request; none as long as it waits.
+SELECT answer FROM requests WHERE id = :id AND answered_at IS NOT NULL;
+
+-- name: drop_answered_requests
+-- Drop requests that were answered long ago.
+DELETE FROM requests WHERE answered_at < :before;
+
+-- name: drop_state
+-- Keep nothing by a name any more.
+DELETE FROM states WHERE name = :name;
 
 -- name: save_state
 -- Keep bytes by a name.

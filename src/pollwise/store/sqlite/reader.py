@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from uuid import UUID
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
@@ -16,18 +17,24 @@ from pollwise.store.records import (
     Run,
     Sizes,
     StoredChange,
+    StoredReceiver,
     StoredVersion,
     Totals,
 )
 from pollwise.store.sqlite.bodies import unpack_body
 from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
 from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.learned import read_learned
+from pollwise.store.sqlite.receivers import read_receivers
 from pollwise.store.sqlite.rows import observation, page_record, stored_change, stored_version
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.types import Observation, StateDict
 
-__all__ = ["SqliteReader"]
+__all__ = ["CHANGED_SETTINGS", "SqliteReader"]
+
+CHANGED_SETTINGS = "changed settings"
+"""The name of the state that has the settings changed since the latest run began."""
 
 _EVENTS_AT_ONCE = 1000
 _CHANGES_AT_ONCE = 200
@@ -97,6 +104,22 @@ class SqliteReader:
                     f"{self.path}: a change is damaged ({error}): restore a copy"
                 ) from error
 
+    def latest_change(self) -> int:
+        number: int = self._connection.row("latest_change")[0]
+        return number
+
+    def page_ids(self, url: str) -> list[int]:
+        return [page_id for (page_id,) in self._connection.rows("page_ids", url=url)]
+
+    def receivers(self) -> list[StoredReceiver]:
+        return read_receivers(self._connection)
+
+    def database_id(self) -> UUID:
+        data = self.state("database_id")
+        if data is None or len(data) != 16:
+            raise damaged(self.path, "it has no id")
+        return UUID(bytes=data)
+
     def body(self, body_hash: str) -> bytes:
         rows = self._connection.rows("content", hash=body_hash)
         if not rows:
@@ -133,6 +156,15 @@ class SqliteReader:
         except ValueError as error:
             raise StoreError(
                 f"{self.path}: the settings of a run are damaged: restore a copy"
+            ) from error
+
+    def changed_settings(self) -> dict[str, object]:
+        data = self.state(CHANGED_SETTINGS)
+        try:
+            return {} if data is None else _mapping(data.decode())
+        except ValueError as error:
+            raise StoreError(
+                f"{self.path}: changed settings are damaged: restore a copy"
             ) from error
 
     def initial_state(self, run_id: int) -> bytes:

@@ -45,7 +45,7 @@ def page_record(row: Row) -> PageRecord:
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
-    paused, tags, selected, ignored, source, items = row[30:]
+    paused, tags, selected, ignored, source, items, listed_in = row[30:]
     known_noise = unpack_noise(noise)
     return PageRecord(
         page=Page(
@@ -90,6 +90,7 @@ def page_record(row: Row) -> PageRecord:
         postponed=None if postponed_at is None else Postponed(postponed_at, _text(postponed_why)),
         first_seen_at=first_seen_at,
         source=source,
+        listed_in=listed_in,
     )
 
 
@@ -112,6 +113,7 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
         "tags": _joined(" ", page.tags),
         "selected": _joined("\n", page.select),
         "ignored": _joined("\n", page.ignore),
+        "listed_in": page.listed_in if isinstance(page, NewPage) else None,
         "added_at": added_at,
         "depth": 0,
     }
@@ -143,9 +145,17 @@ def stored_version(row: Row) -> StoredVersion:
 
 def stored_change(row: Row) -> StoredChange:
     """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
-    seq, page_id, url, seen_at, before_at, reverted, title, items = row
+    seq, page_id, url, seen_at, before_at, reverted, title, items, tags = row
     return StoredChange(
-        seq, page_id, url, seen_at, before_at, bool(reverted), _text(title), _found_items(items)
+        seq,
+        page_id,
+        url,
+        seen_at,
+        before_at,
+        bool(reverted),
+        _text(title),
+        _found_items(items),
+        tuple(tags.split()),
     )
 
 

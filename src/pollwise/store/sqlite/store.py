@@ -10,13 +10,13 @@ import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Self
 
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.store.records import Batch, ClockSetBack, NewPage
+from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, StoredReceiver
 from pollwise.store.retention import KEEP_ALL, Retention
 from pollwise.store.sqlite.collection import save_discoveries, save_new_pages, settle
 from pollwise.store.sqlite.connection import Connection
@@ -34,15 +34,17 @@ from pollwise.store.sqlite.noise import pack_noise
 from pollwise.store.sqlite.polls import save_poll
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
-from pollwise.store.sqlite.reader import SqliteReader
+from pollwise.store.sqlite.reader import CHANGED_SETTINGS, SqliteReader
+from pollwise.store.sqlite.receivers import save_receiver
+from pollwise.store.sqlite.requests import SqliteRequests
 from pollwise.store.sqlite.rows import page_values
 from pollwise.store.sqlite.times import note_time, set_back
-from pollwise.types import Noise, Page
+from pollwise.types import Noise, Page, StateDict, has_same_parts
 
 __all__ = ["Store"]
 
 
-class Store(SqliteReader):
+class Store(SqliteReader, SqliteRequests):
     """Pages, learned state, event log and page versions in one SQLite file.
 
     One process at a time has it open for writing (`open`); any number read it meanwhile
@@ -125,6 +127,8 @@ class Store(SqliteReader):
                 statement = SQL["insert_page"] if known is None else SQL["update_page"]
                 connection.execute(statement, {"id": page_id, **values})
                 [record] = self._records("live_page_by_url", url=new.url)
+                if known is not None and not has_same_parts(known.page, record.page):
+                    connection.execute(SQL["forget_copy"], {"id": page_id})
                 added.append(record.page)
         return added
 
@@ -140,6 +144,13 @@ class Store(SqliteReader):
     def set_back_times(self, now: float) -> ClockSetBack | None:
         return set_back(self._connection, now)
 
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        with self._connection.transaction() as connection:
+            note_time(connection, max((poll.observation.polled_at for poll in checks), default=0.0))
+            for check in checks:
+                save_poll(connection, self.path, check, is_told=False)
+            save_learned(connection, learned)
+
     def start_run(
         self, now: float, settings: Mapping[str, object], initial_state: bytes | None
     ) -> int:
@@ -151,9 +162,18 @@ class Store(SqliteReader):
         with self._connection.transaction() as connection:
             note_time(connection, now)
             run_id = connection.execute(SQL["insert_run"], values).lastrowid
+            connection.execute(SQL["drop_state"], {"name": CHANGED_SETTINGS})
         assert run_id is not None  # it was an INSERT
         self._run_id = run_id
         return run_id
+
+    def change_settings(self, told: Mapping[str, object]) -> None:
+        with self._connection.transaction() as connection:
+            data = json.dumps({**self.changed_settings(), **told}).encode()
+            connection.execute(SQL["save_state"], {"name": CHANGED_SETTINGS, "data": data})
+
+    def together(self) -> AbstractContextManager[object]:
+        return self._connection.transaction()
 
     def commit(self, batch: Batch) -> None:
         with self._connection.transaction() as connection:
@@ -189,6 +209,10 @@ class Store(SqliteReader):
     def save_noise(self, page_id: int, noise: Noise) -> None:
         with self._connection.transaction() as connection:
             connection.execute(SQL["save_noise"], {"page_id": page_id, "noise": pack_noise(noise)})
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        with self._connection.transaction() as connection:
+            save_receiver(connection, receiver)
 
     def keep_versions(self, retention: Retention) -> None:
         self._retention = retention

@@ -7,6 +7,8 @@ ALTER TABLE pages ADD COLUMN tags TEXT NOT NULL DEFAULT '';
 -- Selectors of the parts that count and of those that do not, one a line.
 ALTER TABLE pages ADD COLUMN selected TEXT NOT NULL DEFAULT '';
 ALTER TABLE pages ADD COLUMN ignored TEXT NOT NULL DEFAULT '';
+-- The list that brought the page and, when it has its line no more, takes it away (empty: none).
+ALTER TABLE pages ADD COLUMN listed_in TEXT NOT NULL DEFAULT '';
 -- What the latest copy was read as, such as page or feed (empty: nobody noted it).
 ALTER TABLE pages ADD COLUMN source TEXT NOT NULL DEFAULT '';
 -- Hashes of the items of a feed that were seen, oldest first, with spaces between them.
@@ -36,11 +38,17 @@ CREATE TABLE requests (
 );
 CREATE INDEX requests_waiting ON requests (id) WHERE answered_at IS NULL;
 
--- Who is told of changes: the number of the latest one told, and how the latest try went.
+-- Who is told of changes: the number of the latest one told, that of the last one in the notice
+-- under way (0: none is), when a notice arrived last, and how the latest try went.
 CREATE TABLE receivers (
     name TEXT PRIMARY KEY,
     told_seq INTEGER NOT NULL,
+    trying_seq INTEGER NOT NULL DEFAULT 0,
+    sent_at REAL,
     tried_at REAL,
     failures INTEGER NOT NULL DEFAULT 0,
     error TEXT
 );
+
+-- What the ids of changes are made of.
+INSERT INTO states (name, data) VALUES ('database_id', randomblob(16));

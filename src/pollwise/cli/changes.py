@@ -1,0 +1,79 @@
+"""The commands that tell what changed."""
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.answers import print_json
+from pollwise.cli.options import DB, Db, Json
+from pollwise.errors import InputError
+
+
+def changes(
+    since: Annotated[
+        str, typer.Option(help="An age such as 12h, 1d or 2w, or a time such as 2026-05-01.")
+    ] = "1d",
+    tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The newest changes, so many at most.")] = 100,
+    db: Db = DB,
+    as_json: Json = False,
+    as_atom: Annotated[bool, typer.Option("--atom", help="Print an Atom feed.")] = False,
+) -> None:
+    """What changed lately, the newest change last; also while a watch runs."""
+    from pollwise.console.change_lists import print_changes
+    from pollwise.insight.changes import read_changes, since_of
+
+    if as_json and as_atom:
+        raise InputError("--json and --atom are two formats: give one of them")
+    now = time.time()
+    answer = read_changes(db, since=since_of(since, now), tag=tag, limit=limit)
+    if as_json:
+        print_json(answer)
+    elif as_atom:
+        from pollwise.notify.atom import atom_feed
+
+        sys.stdout.write(atom_feed(answer.id, answer.changes, now).decode())
+    else:
+        print_changes(answer)
+
+
+def history(
+    url: Annotated[str, typer.Argument(help="A page that is watched, or was.")],
+    limit: Annotated[int, typer.Option(min=1, help="The newest versions, so many at most.")] = 20,
+    db: Db = DB,
+    as_json: Json = False,
+) -> None:
+    """The versions and changes of a page, with the numbers of versions for diff."""
+    from pollwise.console.change_lists import print_history
+    from pollwise.insight.changes import read_history
+
+    answer = read_history(db, url, limit)
+    if as_json:
+        print_json(answer)
+    else:
+        print_history(answer)
+
+
+def diff(
+    url: Annotated[str, typer.Argument(help="A page that is watched, or was.")],
+    before: Annotated[
+        int | None,
+        typer.Argument(metavar="[A]", help="A version, as history shows it. Default: before B."),
+    ] = None,
+    after: Annotated[
+        int | None, typer.Argument(metavar="[B]", help="A later one. Default: the newest.")
+    ] = None,
+    db: Db = DB,
+    as_json: Json = False,
+) -> None:
+    """What differs between two versions of a page, word by word."""
+    from pollwise.console.change_lists import print_diff
+    from pollwise.insight.changes import read_diff
+
+    answer = read_diff(db, url, before, after)
+    if as_json:
+        print_json(answer)
+    else:
+        print_diff(answer)

@@ -1,0 +1,210 @@
+"""The commands that change what is watched, also while it is: one line each says what was done."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pollwise.cli.answers import notify, print_json
+from pollwise.cli.options import DB, Db, Json
+from pollwise.errors import InputError
+from pollwise.insight.page_list import Order
+
+if TYPE_CHECKING:
+    from pollwise.live.requests import Request
+    from pollwise.store.records import NewPage
+
+Urls = Annotated[list[str] | None, typer.Argument(help="Pages that are watched.")]
+Tag = Annotated[
+    str | None, typer.Option("--tag", metavar="TAG", help="All pages with this tag, instead.")
+]
+Weight = Annotated[float | None, typer.Option(help="What a change is worth. New pages: 1.")]
+Cost = Annotated[float | None, typer.Option(help="What a poll costs. New pages: 1.")]
+AtLeast = Annotated[
+    str | None, typer.Option(metavar="N/TIME", help="Polls, such as 1/day. '': as all pages.")
+]
+AtMost = Annotated[
+    str | None, typer.Option(metavar="N/TIME", help="Polls, such as 1/minute. '': as all pages.")
+]
+Tags = Annotated[
+    str | None, typer.Option(metavar="TAG,TAG", help="Words to group pages by. '': none.")
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SELECTOR", help="A part that counts; give several. '': the whole page."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SELECTOR", help="A part that does not count; give several. '': none."),
+]
+
+
+def add(
+    urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A list of pages, as for watch; it is read once.")
+    ] = None,
+    weight: Weight = None,
+    cost: Cost = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
+    tags: Tags = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    db: Db = DB,
+) -> None:
+    """Watch more pages, also while a watch runs. A database that is not there is made.
+
+    Of pages that are watched already, what is told holds from now on.
+    """
+    from pollwise.live.requests import AddPages
+    from pollwise.web.url_list import read_url_list
+    from pollwise.web.wishes import wished_page
+
+    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore)
+    pages = [] if file is None else read_url_list(file)
+    pages += [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
+    if not pages:
+        raise InputError("no page is named: give URLs, or a list of them with --file")
+    _ask(db, AddPages(tuple(pages)), make=True)
+
+
+def remove(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+    """Watch pages no longer, also while a watch runs; their versions and changes stay."""
+    from pollwise.live.requests import RemovePages
+
+    _ask(db, RemovePages(tuple(_chosen(urls, tag, db))))
+
+
+def pause(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+    """Do not poll pages until they are resumed, also while a watch runs."""
+    _change(urls, tag, db, {"paused": True})
+
+
+def resume(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+    """Poll pages again that were paused; what was learned of them was kept."""
+    _change(urls, tag, db, {"paused": False})
+
+
+def set_wishes(
+    urls: Urls = None,
+    tag: Tag = None,
+    weight: Weight = None,
+    cost: Cost = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
+    tags: Tags = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    db: Db = DB,
+) -> None:
+    """Change what is wanted of pages, also while a watch runs. What is not told stays."""
+    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore)
+    if not wishes:
+        raise InputError("nothing to set: give an option, such as --weight 2")
+    _change(urls, tag, db, wishes)
+
+
+def budget(
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[N/TIME]", help="Such as 500/hour or 4/day/page; none: show the present one."
+        ),
+    ] = None,
+    db: Db = DB,
+) -> None:
+    """Show the budget, or change it for good, also while a watch runs."""
+    from pollwise.live.requests import ChangeBudget
+    from pollwise.scheduler.budgets import parse_budget
+
+    if text is not None:
+        parse_budget(text)
+        _ask(db, ChangeBudget(text), make=True)
+        return
+    from pollwise.settings import WatchSettings, latest_settings
+    from pollwise.store import Store
+
+    with Store.open_readonly(db) as store:
+        print((latest_settings(store) or WatchSettings()).budget)
+
+
+def list_pages(
+    tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--filter", metavar="TEXT", help="Only pages with it in URL, title or state."),
+    ] = None,
+    order: Annotated[
+        Order, typer.Option("--sort", help="By URL, or the latest or the most first.")
+    ] = Order.url,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    db: Db = DB,
+    as_json: Json = False,
+) -> None:
+    """The pages that are watched, and how they stand."""
+    from pollwise.console.page_list import print_page_list
+    from pollwise.insight.page_list import read_page_list
+
+    answer = read_page_list(db, tag=tag, text=text, order=order, limit=limit)
+    if as_json:
+        print_json(answer)
+    else:
+        print_page_list(answer)
+
+
+def _wishes(
+    weight: float | None,
+    cost: float | None,
+    at_least: str | None,
+    at_most: str | None,
+    tags: str | None,
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+) -> dict[str, Any]:
+    """The arguments of `wished_page` that were told."""
+    told = {
+        "weight": weight,
+        "cost": cost,
+        "at_least": at_least,
+        "at_most": at_most,
+        "tags": None if tags is None else [tags],
+        # An option that may be given several times comes as an empty list if it is not given.
+        "select": select or None,
+        "ignore": ignore or None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _change(urls: Sequence[str] | None, tag: str | None, db: Path, wishes: dict[str, Any]) -> None:
+    from pollwise.live.requests import ChangePages
+    from pollwise.web.wishes import wished_page
+
+    pages: list[NewPage] = [wished_page(url, **wishes) for url in _chosen(urls, tag, db)]
+    _ask(db, ChangePages(tuple(pages)))
+
+
+def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
+    """The canonical URLs that were named, or those of the pages with a tag."""
+    from pollwise.store import Store
+    from pollwise.web.urls import canonical
+
+    if bool(urls) == (tag is not None):
+        raise InputError("which pages? Name their URLs, or a tag that they share with --tag")
+    if urls:
+        return list(dict.fromkeys(map(canonical, urls)))
+    with Store.open_readonly(db) as store:
+        tagged = [record.page.url for record in store.pages() if tag in record.page.tags]
+    if not tagged:
+        raise InputError(f"no page of {db} has the tag {tag}: `pollwise list` shows the tags")
+    return tagged
+
+
+def _ask(db: Path, request: "Request", *, make: bool = False) -> None:
+    from pollwise.live.control import ask
+    from pollwise.live.requests import described
+
+    ask(db, request, make=make, say=notify)
+    notify(described(request))

@@ -1,0 +1,117 @@
+"""What people see of `pollwise changes`, `pollwise history` and `pollwise diff`."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pollwise.console.changes import coloured_lines, print_change
+from pollwise.console.quantities import count, duration, storage
+from pollwise.console.streams import stderr, stdout
+from pollwise.console.tables import moment
+from pollwise.insight.changes import (
+    Changes,
+    History,
+    HistoryEntry,
+    ListedChange,
+    ListedVersion,
+    VersionDiff,
+)
+from pollwise.insight.difference import Difference
+from pollwise.insight.word_diff import BlockDiff, Kind
+from pollwise.insight.words import one_line
+
+__all__ = ["print_changes", "print_diff", "print_history"]
+
+_SIGNS = {Kind.SAME: " ", Kind.REMOVED: "-", Kind.ADDED: "+"}
+_STYLES = {Kind.SAME: "", Kind.REMOVED: "red", Kind.ADDED: "green"}
+_STRUCK = {Kind.SAME: "", Kind.REMOVED: "red strike", Kind.ADDED: "green"}
+"""Of words within a line."""
+
+
+def print_changes(answer: Changes) -> None:
+    """The answer of `pollwise changes`: the newest change last."""
+    console, notes = stdout(), stderr()
+    if answer.left_out:
+        notes.print(
+            f"{count(answer.left_out, 'earlier change')} not shown: --limit shows more",
+            soft_wrap=True,
+        )
+    for change in answer.changes:
+        found = Difference(change.title, change.removed, change.added, change.items)
+        print_change(console, change.seen_at, change.url, found, _changed(change))
+    if not answer.changes:
+        notes.print(
+            f"no changes since {moment(answer.since)} (UTC): --since 4w looks further back",
+            soft_wrap=True,
+        )
+
+
+def print_history(answer: History) -> None:
+    """The answer of `pollwise history`: the newest version last."""
+    console = stdout()
+    kept = f"{count(answer.versions, 'version')} kept"
+    removed = "" if answer.watched else ", watched no more"
+    console.print(f"{answer.url}: {kept}{removed}", soft_wrap=True)
+    if answer.left_out:
+        earlier = f"{answer.left_out:,} earlier one{'s' if answer.left_out > 1 else ''}"
+        console.print(f"{earlier} not shown: --limit shows more", soft_wrap=True)
+    if not answer.entries:
+        return
+    table = Table("version", "seen (UTC)", "size", "what")
+    for entry in answer.entries:
+        table.add_row(
+            "-" if entry.version is None else str(entry.version),
+            moment(entry.seen_at),
+            "not kept" if entry.bytes is None else storage(entry.bytes),
+            _what(entry),
+        )
+    console.print(table)
+
+
+def print_diff(answer: VersionDiff) -> None:
+    """The answer of `pollwise diff`: words in colours on a terminal, else lines as of `diff -u`."""
+    console = stdout()
+    by_words = console.is_terminal and console.color_system is not None and not console.no_color
+    _print(console, f"--- {_named(answer.url, answer.before)}", "bold red")
+    _print(console, f"+++ {_named(answer.url, answer.after)}", "bold green")
+    for hunk in answer.hunks:
+        _print(console, f"@@ -{hunk.before_block} +{hunk.after_block} @@", "cyan")
+        for block in hunk.blocks:
+            if block.kind is not Kind.CHANGED:
+                line = f"{_SIGNS[block.kind]}{block.words[0].text if block.words else ''}"
+                _print(console, line, _STYLES[block.kind])
+            elif by_words:
+                words = (Text(some.text, _STRUCK[some.kind]) for some in block.words)
+                console.print(Text("~") + Text(" ").join(words), soft_wrap=True)
+            else:
+                for kind in (Kind.REMOVED, Kind.ADDED):
+                    _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
+    if not answer.hunks:
+        stderr().print("what counts of them is the same", soft_wrap=True)
+
+
+def _print(console: Console, line: str, style: str) -> None:
+    console.print(Text(line, style), soft_wrap=True)
+
+
+def _side(block: BlockDiff, kind: Kind) -> str:
+    """A block as it was, or as it became."""
+    return " ".join(some.text for some in block.words if some.kind in (Kind.SAME, kind))
+
+
+def _named(url: str, version: ListedVersion) -> str:
+    return f"{url}  version {version.version}  {moment(version.seen_at)}"
+
+
+def _what(entry: HistoryEntry) -> Text:
+    title = f": {one_line(entry.title)}" if entry.title else ""
+    head = "first copy" if entry.first_copy else _changed(entry)
+    return Text("\n").join([Text(head + title), *coloured_lines(entry)])
+
+
+def _changed(change: ListedChange | HistoryEntry) -> str:
+    """When a change happened: after the copy before it was made, that is."""
+    back = " back" if change.reverted else ""
+    if change.before_at is None:
+        return f"changed{back}"
+    return f"changed{back} in the {duration(change.seen_at - change.before_at)} before"

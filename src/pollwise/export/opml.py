@@ -1,0 +1,36 @@
+"""The watched feeds as OPML (http://opml.org/spec2.opml), which feed readers import."""
+
+from typing import BinaryIO
+from xml.etree import ElementTree
+
+from pollwise.store.base import StoreReader
+
+__all__ = ["write_opml"]
+
+_FEED = "feed"
+
+
+def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) -> int:
+    """Write the feeds of a store, with their tags as categories; how many there are.
+
+    Pages count as feeds by their latest copies. With `min_relevance`, as for `export_collection`.
+    """
+    root = ElementTree.Element("opml", version="2.0")
+    ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Watched feeds"
+    body = ElementTree.SubElement(root, "body")
+    for record in store.pages():
+        is_about = min_relevance is None or (record.relevance or 0.0) >= min_relevance
+        if record.source == _FEED and is_about:
+            page = record.page
+            told = {"type": "rss", "text": _letters(record.title) or page.url, "xmlUrl": page.url}
+            if page.tags:
+                told["category"] = ",".join(page.tags)
+            ElementTree.SubElement(body, "outline", told)
+    ElementTree.indent(root)
+    ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+    return len(body)
+
+
+def _letters(title: str | None) -> str:
+    """A title without what XML cannot hold."""
+    return "".join(filter(str.isprintable, " ".join((title or "").split())))

@@ -1,0 +1,1 @@
+"""Lists of pages and past checks from other programs."""

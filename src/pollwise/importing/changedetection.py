@@ -1,0 +1,211 @@
+"""Pages and their past checks from a backup of changedetection.io (a zip file).
+
+Until version 0.53 the file `url-watches.json` has all watches; since then each has a `watch.json`
+in a folder of its own, and each tag a `tag.json`. `history.txt` beside has a line `time,file` for
+every version that was found: the first one is the first copy, each other one a change. Checks in
+between are not noted: they are taken to have been made at the interval that was set.
+"""
+
+import io
+import math
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from pollwise.checks import is_finite, read_json
+from pollwise.errors import InputError
+from pollwise.importing.imported import Imported, page_of, tag_of
+from pollwise.store.records import NewPage
+from pollwise.types import Observation, Outcome
+
+__all__ = ["read_changedetection"]
+
+_INDEX = "url-watches.json"
+_LARGEST = 256 * 1024 * 1024
+"""Bytes of one file of a backup that are read."""
+_INTERVAL = 3 * 3600.0
+"""Seconds between checks where the backup says nothing: the default of changedetection.io."""
+_SECONDS = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
+_MOST_BETWEEN = 10
+_REGEX = re.compile(r"/(.*)/([aiLmsux]*)")
+
+
+def read_changedetection(data: bytes) -> Imported:
+    """The watches of a backup with their tags, selectors, pauses and past checks.
+
+    `InputError` if it is no backup. What has no counterpart is left out, and said so.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            watches, tags, default = _index(archive)
+            pages: list[NewPage] = []
+            left_out: list[str] = []
+            checks: dict[str, tuple[Observation, ...]] = {}
+            for folder, watch in watches.items():
+                try:
+                    page = _page(watch, tags, left_out)
+                except InputError as error:
+                    left_out.append(str(error))
+                    continue
+                pages.append(page)
+                found = _history(archive, folder)
+                if found:
+                    interval = _interval(watch.get("time_between_check")) or default
+                    checks[page.url] = _checks(found, _time(watch.get("last_checked")), interval)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+        raise InputError(f"the backup cannot be read ({error}): make it again") from error
+    return Imported("changedetection.io", tuple(pages), tuple(left_out), checks)
+
+
+def _index(
+    archive: zipfile.ZipFile,
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, str], float]:
+    """The watches by their folders, the titles of tags by id, the default interval in seconds."""
+    names = archive.namelist()
+    tags: dict[str, str] = {}
+    watches: dict[str, Mapping[str, Any]] = {}
+    default = _INTERVAL
+    if _INDEX in names:
+        index = _object(archive, _INDEX)
+        watches |= {str(name): w for name, w in _mapping(index.get("watching")).items()}
+        settings = _mapping(index.get("settings"))
+        named = _mapping(_mapping(settings.get("application")).get("tags"))
+        tags |= {str(name): str(_mapping(tag).get("title") or "") for name, tag in named.items()}
+        told = _mapping(settings.get("requests")).get("time_between_check")
+        default = _interval(told) or default
+    for name in names:
+        place = PurePosixPath(name)
+        if place.name == "watch.json":
+            watches[place.parent.name] = _object(archive, name)
+        elif place.name == "tag.json":
+            tags[place.parent.name] = str(_object(archive, name).get("title") or "")
+    if not watches:
+        raise InputError(f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json")
+    return watches, tags, default
+
+
+def _object(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
+    try:
+        read = read_json(_read(archive, name).decode())
+    except ValueError as error:
+        raise InputError(f"{name} in the backup is damaged ({error}): make it again") from error
+    return _mapping(read)
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _LARGEST:
+        raise InputError(f"{name} in the backup has more than {_LARGEST >> 20} MiB")
+    with archive.open(name) as file:
+        return file.read(_LARGEST)  # whatever the size that it was said to have
+
+
+def _mapping(told: object) -> Mapping[str, Any]:
+    return told if isinstance(told, dict) else {}
+
+
+def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]) -> NewPage:
+    watch = _mapping(watch)
+    url = watch.get("url")
+    if not isinstance(url, str) or not url.strip():
+        raise InputError("a watch without a URL")
+    if "{{" in url or "{%" in url:
+        raise InputError(f"{url}: made anew at each check; add what it means now")
+    url = url.strip().removeprefix("source:")
+    select: list[str] = []
+    ignore: list[str] = []
+    for text in _texts(watch.get("include_filters")):
+        if text.startswith("jq"):
+            left_out.append(f"{url}: {text!r} has no counterpart: all of the page counts")
+        else:
+            select.append(_selector(text))
+    ignore += [_selector(text) for text in _texts(watch.get("subtractive_selectors"))]
+    ignore += [_pattern(text) for text in _texts(watch.get("ignore_text"))]
+    for key in ("trigger_text", "extract_text", "browser_steps", "headers", "notification_urls"):
+        if watch.get(key):
+            left_out.append(f"{url}: not taken over: {key}")
+    named = [tags.get(tag, "") for tag in _texts(watch.get("tags"))]
+    old = watch.get("tag")
+    named += old.split(",") if isinstance(old, str) else []
+    return page_of(
+        url,
+        tags=tuple(dict.fromkeys(tag_of(name) for name in named if name.strip(" ,"))),
+        select=tuple(select),
+        ignore=tuple(ignore),
+        paused=watch.get("paused") is True,
+    )
+
+
+def _texts(told: object) -> list[str]:
+    lines = told if isinstance(told, list) else []
+    return [line.strip() for line in lines if isinstance(line, str) and line.strip()]
+
+
+def _selector(text: str) -> str:
+    """A filter as pollwise writes it.
+
+    >>> [_selector(text) for text in ("main", "//p", "xpath1://p", "json:$.a")]
+    ['main', 'xpath://p', 'xpath://p', 'json:$.a']
+    """
+    if text.startswith("xpath1:"):
+        return f"xpath:{text.removeprefix('xpath1:')}"
+    return f"xpath:{text}" if text.startswith("/") else text
+
+
+def _pattern(text: str) -> str:
+    """Text to ignore, which stands for whole lines, as a regular expression.
+
+    >>> _pattern("seen 3 times"), _pattern("/[0-9]+ views/i")
+    ('re:(?i).*seen\\\\ 3\\\\ times.*', 're:(?i).*(?:[0-9]+ views).*')
+    """
+    if matched := _REGEX.fullmatch(text):
+        pattern, flags = matched.groups()
+        return f"re:(?{flags}).*(?:{pattern}).*" if flags else f"re:.*(?:{pattern}).*"
+    return f"re:(?i).*{re.escape(text)}.*"
+
+
+def _interval(told: object) -> float | None:
+    """Seconds between checks; None: not told."""
+    parts = _mapping(told)
+    seconds = 0.0
+    for name, unit in _SECONDS.items():
+        value = parts.get(name)
+        if is_finite(value) and value > 0:
+            seconds += value * unit
+    return seconds or None
+
+
+def _time(told: object) -> float:
+    return float(told) if is_finite(told) and told > 0 else 0.0
+
+
+def _history(archive: zipfile.ZipFile, folder: str) -> list[float]:
+    """The times (UTC seconds) at which versions were found, each once, in order."""
+    try:
+        text = _read(archive, f"{folder}/history.txt").decode(errors="replace")
+    except KeyError:
+        return []
+    times = {float(time) for time in re.findall(r"^(\d{9,11})(?=,)", text, re.MULTILINE)}
+    return sorted(times)
+
+
+def _checks(found: list[float], last: float, interval: float) -> tuple[Observation, ...]:
+    """The checks of a page that found a version at these times, and ran until `last`.
+
+    Of the many between two versions ten are told: to one who learns a rate they say as much.
+
+    >>> [(one.polled_at, one.outcome.name) for one in _checks([0.0, 90.0], 120.0, 30.0)]
+    [(0.0, 'CHANGED'), (30.0, 'UNCHANGED'), (60.0, 'UNCHANGED'), (90.0, 'CHANGED'),
+     (120.0, 'UNCHANGED')]
+    """
+    checks = []
+    for at, following in zip(found, [*found[1:], last + interval], strict=True):
+        checks.append(Observation(-1, at, Outcome.CHANGED))
+        rounds = math.ceil((following - at) / interval - 1e-6) - 1
+        told = min(rounds, _MOST_BETWEEN)
+        checks += [
+            Observation(-1, at + interval * (rounds * n // told), Outcome.UNCHANGED)
+            for n in range(1, told + 1)
+        ]
+    return tuple(checks)

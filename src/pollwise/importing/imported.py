@@ -1,0 +1,63 @@
+"""What a file of another program says of pages to watch."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pollwise.errors import InputError
+from pollwise.store.records import NewPage
+from pollwise.types import Observation
+from pollwise.web.urls import canonical, scope_of
+
+__all__ = ["Imported", "page_of", "tag_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The pages of a file, what of it was left out, in words, and what is known of the past.
+
+    `origin` names the kind of file for people. `checks` has, by URL, the past checks of a page in
+    the order of their times, the first copy first: CHANGED or UNCHANGED, without a page id (-1).
+    """
+
+    origin: str
+    pages: tuple[NewPage, ...]
+    left_out: tuple[str, ...] = ()
+    checks: Mapping[str, tuple[Observation, ...]] = field(default_factory=dict)
+
+
+def page_of(
+    url: str,
+    *,
+    tags: tuple[str, ...] = (),
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    paused: bool = False,
+    shortest_interval: float | None = None,
+) -> NewPage:
+    """A page by a URL as people write it; `InputError` if it is none that can be fetched.
+
+    What is empty is not told, so that a page which is watched already keeps its own.
+    """
+    address = canonical(url.strip())
+    return NewPage(
+        address,
+        scope_of(address),
+        shortest_interval=shortest_interval,
+        paused=paused or None,
+        tags=tags or None,
+        select=select or None,
+        ignore=ignore or None,
+    )
+
+
+def tag_of(name: str) -> str:
+    """A name of a folder or group as a tag, which is one word; `InputError` if nothing is left.
+
+    >>> tag_of(" Daily  news, local ")
+    'Daily-news-local'
+    """
+    tag = re.sub(r"[\s,]+", "-", name.strip(" \t\r\n,"))
+    if not tag:
+        raise InputError(f"{name!r} cannot be a tag: it has no letters")
+    return tag

@@ -1,0 +1,49 @@
+"""Feeds from an OPML file (http://opml.org/spec2.opml), as feed readers export them."""
+
+from xml.etree import ElementTree
+
+from pollwise.errors import InputError
+from pollwise.importing.imported import Imported, page_of, tag_of
+from pollwise.store.records import NewPage
+
+__all__ = ["read_opml"]
+
+
+def read_opml(data: bytes) -> Imported:
+    """The feeds of an OPML file; the folders that a feed is in, and its categories, are its tags.
+
+    `InputError` if it is no OPML. Outlines without a URL of a feed are folders or left out.
+    """
+    if b"<!ENTITY" in data:
+        raise InputError("OPML with entities of its own is not read: export it again")
+    try:
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise InputError(f"no OPML: {error}; export it again") from error
+    if root.tag.lower() != "opml":
+        raise InputError(f"no OPML: its first tag is <{root.tag}>, not <opml>")
+    pages: list[NewPage] = []
+    left_out: list[str] = []
+    waiting: list[tuple[ElementTree.Element, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        element, tags = waiting.pop()
+        if element.tag == "outline":
+            name = element.get("text") or element.get("title") or ""
+            address = element.get("xmlUrl") or element.get("xmlurl")
+            if address:
+                try:
+                    pages.append(page_of(address, tags=_tags(tags, element)))
+                except InputError as error:
+                    left_out.append(str(error))
+            elif not len(element):
+                left_out.append(f"{name or 'an outline'}: no feed (it has no xmlUrl)")
+            elif name.strip(" ,") and tag_of(name) not in tags:
+                tags = (*tags, tag_of(name))
+        waiting += [(inner, tags) for inner in reversed(element)]
+    return Imported("OPML", tuple(pages), tuple(left_out))
+
+
+def _tags(folders: tuple[str, ...], outline: ElementTree.Element) -> tuple[str, ...]:
+    named = (outline.get("category") or "").replace("/", ",").split(",")
+    own = [tag_of(name) for name in named if name.strip()]
+    return tuple(dict.fromkeys((*folders, *own)))

@@ -1,0 +1,57 @@
+"""Which program a file is from, by its beginning and its name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pollwise.errors import InputError
+from pollwise.importing.changedetection import read_changedetection
+from pollwise.importing.imported import Imported, page_of
+from pollwise.importing.opml import read_opml
+from pollwise.importing.urlwatch import read_urlwatch
+from pollwise.web.sitemaps import parse_sitemap
+
+__all__ = ["read_file"]
+
+_LARGEST = 1 << 30
+
+
+def read_file(path: Path) -> Imported:
+    """The pages of an OPML file, a sitemap, a job list of urlwatch, or a backup.
+
+    `InputError`, with the name of the file, if it cannot be read or is none of these.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): name a file that can"
+        ) from error
+    try:
+        return _reader(path, data)(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _reader(path: Path, data: bytes) -> Callable[[bytes], Imported]:
+    begin = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if data.startswith(b"PK"):
+        return read_changedetection
+    if b"<opml" in begin:
+        return read_opml
+    if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(b"\x1f\x8b"):
+        return _read_sitemap
+    if path.suffix.casefold() in (".yaml", ".yml"):
+        return read_urlwatch
+    raise InputError(
+        "no file that can be imported: expected OPML, a sitemap, jobs of urlwatch (.yaml) or a"
+        " backup of changedetection.io (.zip); a list of URLs is for `pollwise add --file`"
+    )
+
+
+def _read_sitemap(data: bytes) -> Imported:
+    entries = parse_sitemap(data)
+    if not entries:
+        raise InputError("a sitemap without entries, or one that cannot be read")
+    return Imported("sitemap", tuple(page_of(entry.url) for entry in entries))

@@ -1,0 +1,313 @@
+"""What changed: the changes of a database, the history of a page, and two of its versions."""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID, uuid5
+
+from pollwise.errors import InputError
+from pollwise.insight.difference import Difference, difference_at, text_of
+from pollwise.insight.word_diff import Hunk, word_diff
+from pollwise.store import Store
+from pollwise.store.base import StoreReader
+from pollwise.store.records import FoundItem, StoredChange, StoredVersion
+from pollwise.times import no_seconds, parse_age, parse_time
+from pollwise.web.large_bodies import LARGE
+from pollwise.web.urls import canonical
+
+__all__ = [
+    "Changes",
+    "History",
+    "HistoryEntry",
+    "ListedChange",
+    "ListedVersion",
+    "VersionDiff",
+    "change_id",
+    "listed_change",
+    "read_changes",
+    "read_diff",
+    "read_history",
+    "since_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChange:
+    """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
+
+    `id` is its own for ever, `seq` its number in the database. `title` is that of the page (empty:
+    none), `tags` are those that it has now. `reverted`: back to a version seen before. `removed`
+    and `added` are as in `Difference`; `items` are the new ones of a feed.
+    """
+
+    id: str
+    seq: int
+    url: str
+    title: str
+    tags: tuple[str, ...]
+    seen_at: float
+    before_at: float
+    reverted: bool
+    removed: str | None
+    added: str | None
+    items: tuple[FoundItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The newest changes since the time `since` (UTC seconds), oldest first.
+
+    So many older ones are `left_out`. `id` is that of the database, as it is in a feed.
+    """
+
+    id: str
+    database: str
+    since: float
+    left_out: int
+    changes: tuple[ListedChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A version of a page, a change of it, or mostly both.
+
+    It was seen at `seen_at`, the copy before at `before_at` (UTC seconds; None: not noted).
+    `version` counts the versions that are kept, from 1; None: this one is kept no more, and so
+    there is no `bytes`, its size, and no `content_type`. `first_copy`: there was nothing before it.
+    The others: see `ListedChange`.
+    """
+
+    version: int | None
+    seen_at: float
+    before_at: float | None
+    bytes: int | None
+    content_type: str | None
+    first_copy: bool
+    reverted: bool
+    title: str
+    removed: str | None
+    added: str | None
+    items: tuple[FoundItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The versions and changes of a page, oldest first; so many older ones are `left_out`.
+
+    `versions` are kept. Not `watched`: the page was removed.
+    """
+
+    url: str
+    watched: bool
+    versions: int
+    left_out: int
+    entries: tuple[HistoryEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVersion:
+    """A version of a page by its number in the history, with its size and title (empty: none)."""
+
+    version: int
+    seen_at: float
+    bytes: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDiff:
+    """What differs between two versions of a page."""
+
+    url: str
+    before: ListedVersion
+    after: ListedVersion
+    hunks: tuple[Hunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A kept version: its number in the history, and the page that it is of."""
+
+    number: int
+    page_id: int
+    version: StoredVersion
+
+
+def since_of(text: str, now: float) -> float:
+    """The UTC seconds that an age (30m, 12h, 1d, 2w) or a time in ISO 8601 means at `now`.
+
+    `InputError` for other text.
+
+    >>> since_of("2h", 10_000.0), since_of("1970-01-02", 0.0)
+    (2800.0, 86400.0)
+    """
+    seconds = now - parse_age(text)
+    if math.isnan(seconds):
+        seconds = parse_time(text)
+    if math.isnan(seconds) or no_seconds(seconds):
+        raise InputError(
+            f"since {text!r}: expected an age such as 30m, 12h, 1d or 2w, or a time such as"
+            " 2026-05-01 or 2026-05-01T12:00Z"
+        )
+    return seconds
+
+
+def change_id(database: UUID, seq: int) -> str:
+    """The id of the change with this number: a URN that is the same for ever."""
+    return uuid5(database, f"change {seq}").urn
+
+
+def listed_change(
+    store: StoreReader, change: StoredChange, *, compared: bool = True
+) -> ListedChange:
+    """A change with what differs; not `compared`: only what is noted of it."""
+    found = Difference()
+    if compared and not change.items:
+        found = difference_at(store, change.page_id, change.url, change.seen_at)
+    return ListedChange(
+        id=change_id(store.database_id(), change.seq),
+        seq=change.seq,
+        url=change.url,
+        title=(found.title if change.title is None else change.title) or "",
+        tags=change.tags,
+        seen_at=change.seen_at,
+        before_at=change.before_at,
+        reverted=change.reverted,
+        removed=found.removed,
+        added=found.added,
+        items=change.items,
+    )
+
+
+def read_changes(db: Path, *, since: float, tag: str | None = None, limit: int = 100) -> Changes:
+    """The newest changes since a time (UTC seconds), `limit` at most, of pages with the `tag`.
+
+    Pages that were removed count, too. `StoreError` if the database cannot be read.
+    """
+    with Store.open_readonly(db) as store, store.snapshot():
+        newest: deque[StoredChange] = deque(maxlen=limit)
+        count = 0
+        for change in store.changes(since=since):
+            if tag is None or tag in change.tags:
+                newest.append(change)
+                count += 1
+        listed = tuple(listed_change(store, change) for change in newest)
+        database_id = store.database_id().urn
+    return Changes(database_id, str(db), since, count - len(listed), listed)
+
+
+def read_history(db: Path, url: str, limit: int = 20) -> History:
+    """The newest versions and changes of a page, even of a removed one; `limit` at most.
+
+    `InputError` if there never was such a page, `StoreError` if the database cannot be read.
+    """
+    address = canonical(url)
+    with Store.open_readonly(db) as store, store.snapshot():
+        versions = _versions(store, db, address)
+        changes = {
+            (change.page_id, change.seen_at): change
+            for page_id in store.page_ids(address)
+            for change in store.changes(page_id=page_id)
+        }
+        kept = {(one.page_id, one.version.seen_at): one for one in versions}
+        keys = sorted(changes.keys() | kept.keys(), key=lambda key: (key[1], key[0]))
+        shown = keys[-limit:]
+        return History(
+            url=address,
+            watched=store.find_page(address) is not None,
+            versions=len(versions),
+            left_out=len(keys) - len(shown),
+            entries=tuple(
+                _entry(store, address, key, kept.get(key), changes.get(key)) for key in shown
+            ),
+        )
+
+
+def read_diff(
+    db: Path, url: str, before: int | None = None, after: int | None = None
+) -> VersionDiff:
+    """What differs between two versions of a page, by their numbers in its history.
+
+    Not told: `after` is the newest one, `before` the one before it. `InputError` if there are no
+    such versions, `StoreError` if the database cannot be read. It takes a few seconds at most.
+    """
+    address = canonical(url)
+    with Store.open_readonly(db) as store, store.snapshot():
+        versions = _versions(store, db, address)
+        if len(versions) < 2:
+            raise InputError(
+                f"{address}: {'one version is' if versions else 'no versions are'} kept, and two"
+                " are needed to compare: wait for a change"
+            )
+        newer = _numbered(versions, len(versions) if after is None else after, address)
+        older = _numbered(versions, newer.number - 1 if before is None else before, address)
+        record = store.find_page(address)
+        one, other = (text_of(store, each.version, address, record) for each in (older, newer))
+    blocks = (
+        (one.blocks, other.blocks)
+        if one.title == other.title
+        else ((one.title, *one.blocks), (other.title, *other.blocks))
+    )
+    return VersionDiff(
+        address, _listed(older, one.title), _listed(newer, other.title), word_diff(*blocks)
+    )
+
+
+def _versions(store: StoreReader, db: Path, address: str) -> list[_Numbered]:
+    """The kept versions of all pages that ever had this URL; `InputError` if none had."""
+    page_ids = store.page_ids(address)
+    if not page_ids:
+        raise InputError(
+            f"{address} was never watched in {db}: check its spelling, or name another --db"
+        )
+    found = [(page_id, one) for page_id in page_ids for one in store.versions(page_id)]
+    found.sort(key=lambda one: (one[1].seen_at, one[0]))
+    return [_Numbered(number, *one) for number, one in enumerate(found, start=1)]
+
+
+def _numbered(versions: Sequence[_Numbered], number: int, address: str) -> _Numbered:
+    if not 1 <= number <= len(versions):
+        raise InputError(
+            f"{address} has no version {number}: the kept ones are 1 to {len(versions)}, as"
+            " `pollwise history` shows them"
+        )
+    return versions[number - 1]
+
+
+def _listed(one: _Numbered, title: str) -> ListedVersion:
+    return ListedVersion(one.number, one.version.seen_at, one.version.size, title)
+
+
+def _entry(
+    store: StoreReader,
+    address: str,
+    key: tuple[int, float],
+    kept: _Numbered | None,
+    change: StoredChange | None,
+) -> HistoryEntry:
+    """What came with a version, with a change, or with both."""
+    page_id, seen_at = key
+    version = None if kept is None else kept.version
+    is_first = change is None and version is not None and store.versions(page_id)[0] == version
+    found = Difference()
+    if change is not None and change.items:
+        found = Difference(items=change.items)
+    elif version is not None and is_first and version.size <= LARGE:
+        found = Difference(text_of(store, version, address, None).title)
+    else:
+        found = difference_at(store, page_id, address, seen_at)
+    return HistoryEntry(
+        version=None if kept is None else kept.number,
+        seen_at=seen_at,
+        before_at=None if change is None else change.before_at,
+        bytes=None if version is None else version.size,
+        content_type=None if version is None else version.content_type,
+        first_copy=is_first,
+        reverted=change is not None and change.reverted,
+        title=(None if change is None else change.title) or found.title,
+        removed=found.removed,
+        added=found.added,
+        items=found.items,
+    )

@@ -1,0 +1,136 @@
+"""What `pollwise list` tells: the pages of a database, which may be at work meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
+from pollwise.types import Outcome
+
+__all__ = ["ListedPage", "Order", "PageList", "PageState", "read_page_list"]
+
+_DAY = 86_400.0
+
+
+class PageState(StrEnum):
+    """How a page stands."""
+
+    watched = "watched"
+    paused = "paused"
+    new = "new"
+    """It waits for its first copy."""
+    failing = "failing"
+    gone = "gone"
+
+
+class Order(StrEnum):
+    """By what pages are sorted: by URL, or what is latest, most or most often first."""
+
+    url = "url"
+    changed = "changed"
+    polled = "polled"
+    added = "added"
+    changes = "changes"
+    rate = "rate"
+    weight = "weight"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPage:
+    """A page that is watched.
+
+    Times are UTC seconds; None: not yet. `changes_per_day` are the changes that were found by the
+    days since the first copy; None: there are no two polls that found the page. `listed_in` is the
+    list that the page follows; None: it was named otherwise.
+    """
+
+    url: str
+    title: str | None
+    state: PageState
+    tags: tuple[str, ...]
+    weight: float
+    polls: int
+    changes: int
+    changes_per_day: float | None
+    changed_at: float | None
+    polled_at: float | None
+    added_at: float
+    error: str | None
+    listed_in: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageList:
+    """The pages that were asked for, of `pages` in all; `found` counts those that fit."""
+
+    database: str
+    pages: int
+    found: int
+    results: tuple[ListedPage, ...]
+
+
+_KEYS: dict[Order, Callable[[ListedPage], Any]] = {
+    Order.url: lambda page: page.url,
+    Order.changed: lambda page: -(page.changed_at or 0.0),
+    Order.polled: lambda page: -(page.polled_at or 0.0),
+    Order.added: lambda page: -page.added_at,
+    Order.changes: lambda page: -page.changes,
+    Order.rate: lambda page: -(page.changes_per_day or 0.0),
+    Order.weight: lambda page: -page.weight,
+}
+
+
+def read_page_list(
+    db: Path, *, tag: str | None, text: str | None, order: Order, limit: int | None
+) -> PageList:
+    """The pages with this tag and with this text in URL, title or state (None: any), sorted.
+
+    Lower and upper case are the same. At most `limit` of them; None: all.
+    """
+    with Store.open_readonly(db) as store:
+        records = store.pages()
+    listed = [_listed(record) for record in records]
+    fitting = [page for page in listed if _fits(page, tag, text)]
+    fitting.sort(key=lambda page: (_KEYS[order](page), page.url))
+    return PageList(str(db), len(listed), len(fitting), tuple(fitting[:limit]))
+
+
+def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:
+    if tag is not None and tag not in page.tags:
+        return False
+    if text is None:
+        return True
+    return text.lower() in f"{page.url} {page.title or ''} {page.state}".lower()
+
+
+def _listed(record: PageRecord) -> ListedPage:
+    page, first, latest = record.page, record.first_seen_at, record.page.seen_at
+    watched_for = 0.0 if first is None or latest is None else latest - first
+    return ListedPage(
+        url=page.url,
+        title=record.title,
+        state=_state(record),
+        tags=page.tags,
+        weight=page.weight,
+        polls=record.polls,
+        changes=record.changes,
+        changes_per_day=record.changes / watched_for * _DAY if watched_for > 0 else None,
+        changed_at=record.last_changed_at,
+        polled_at=record.polled_at,
+        added_at=record.added_at,
+        error=record.error,
+        listed_in=record.listed_in or None,
+    )
+
+
+def _state(record: PageRecord) -> PageState:
+    if record.page.paused:
+        return PageState.paused
+    if record.outcome is Outcome.GONE:
+        return PageState.gone
+    if record.outcome is Outcome.FAILED:
+        return PageState.failing
+    return PageState.new if record.page.seen_at is None else PageState.watched

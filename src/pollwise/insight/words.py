@@ -1,0 +1,90 @@
+"""Counts, lengths of time, moments and the words of strangers, as a person would say them."""
+
+import math
+from datetime import UTC, datetime
+
+__all__ = ["age", "count", "duration", "duration_unit", "moment", "number", "one_line"]
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_YEAR = 365.25 * _DAY
+_DURATIONS = (
+    (_YEAR, 2 * _YEAR, "year"),
+    (_DAY, 2 * _DAY, "day"),
+    (_HOUR, 2 * _HOUR, "hour"),
+    (_MINUTE, 2 * _MINUTE, "minute"),
+)
+"""Seconds of a unit, seconds from which on it is used, and its name."""
+_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+"""After which no time can be written."""
+_FRESH = 0.1
+"""The share of the time since a change at most that is not worth telling."""
+
+
+def count(number: int, noun: str) -> str:
+    """A number and what it counts, such as `1 poll` or `2,000 polls`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def number(figure: float) -> str:
+    """A figure in two or three digits, never in powers of ten unless it is huge or tiny.
+
+    >>> [number(figure) for figure in (0.0, 0.0123, 4.71, 10.0, 12_345.6)]
+    ['0', '0.012', '4.7', '10', '12,346']
+    """
+    if abs(figure) >= 99.5:
+        return f"{figure:,.0f}" if abs(figure) < 1e9 else f"{figure:.2g}"
+    return f"{figure:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time.
+
+    >>> [duration(seconds) for seconds in (4.71, 90.0, 3 * 86_400.0, math.inf)]
+    ['4.7 s', '90 s', '3 days', 'for ever']
+    """
+    if math.isinf(seconds):
+        return "for ever"
+    size, unit = duration_unit(seconds)
+    return f"{number(seconds / size)} {unit}"
+
+
+def duration_unit(seconds: float) -> tuple[float, str]:
+    """The seconds of the unit in which a person would say a length of time, and its name."""
+    for size, least, name in _DURATIONS:
+        if seconds >= least:
+            return size, f"{name}s"
+    return 1.0, "s"
+
+
+def age(young: float, old: float) -> str:
+    """How long ago something happened: between `young` and `old` seconds.
+
+    >>> age(0.0, 7200.0), age(60.0, 7200.0), age(3 * 3600.0, 7 * 3600.0), age(3600.0, 259_200.0)
+    ('in the last 2 hours', 'in the last 2 hours', '3 to 7 hours ago', 'in the last 3 days')
+    >>> age(5400.0, 10_800.0)
+    '90 minutes to 3 hours ago'
+    """
+    if young <= _FRESH * old:
+        return f"in the last {duration(old)}"
+    least, most = duration(young), duration(old)
+    if least == most:
+        return f"{most} ago"
+    if least.partition(" ")[2] == most.partition(" ")[2]:
+        least = least.partition(" ")[0]
+    return f"{least} to {most} ago"
+
+
+def moment(seconds: float | None) -> str:
+    """A time in UTC, or a dash."""
+    if seconds is None or not abs(seconds) < _END:
+        return "-"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def one_line(text: str) -> str:
+    """A text with its white space folded, without what cannot be printed.
+
+    >>> one_line("two\\n words\\x1b[31m")
+    'two words[31m'
+    """
+    return "".join(filter(str.isprintable, " ".join(text.split())))

@@ -1,0 +1,104 @@
+"""`pollwise import`: pages and past checks of another program, into a database."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pollwise.importing.imported import Imported
+from pollwise.importing.recognising import read_file
+from pollwise.insight.learned import learned_by
+from pollwise.live.opening import opened
+from pollwise.settings import WatchSettings, latest_settings
+from pollwise.store import Store
+from pollwise.store.records import PollResult
+from pollwise.types import Observation, Page, PageMemory
+
+__all__ = ["ImportReport", "import_file"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What came of an import.
+
+    `origin` names the kind of file. `pages` were in it, of which `new` were not watched before.
+    `checks` of `taught` pages were made before; `left_out` says in words what was not taken over.
+    """
+
+    origin: str
+    pages: int
+    new: int
+    checks: int
+    taught: int
+    left_out: tuple[str, ...]
+
+
+def import_file(
+    file: Path, db: Path, tags: tuple[str, ...] = (), *, say: Callable[[str], None]
+) -> ImportReport:
+    """Watch the pages of a file from another program, with these tags besides their own.
+
+    Pages that are watched already take over what the file says of them. Of pages that were never
+    polled, past checks teach the change rates; then a first run compiles, which `say` is told.
+    `InputError` for a file that cannot be read, `StoreError` as for a watch; nothing is kept then.
+    """
+    read = read_file(file)
+    now = time.time()
+    with opened(db, say) as store:
+        watched = {record.page.url: record.polls for record in store.pages()}
+        wanted = [
+            replace(new, tags=tuple(dict.fromkeys((*(new.tags or ()), *tags))) or None)
+            for new in read.pages
+        ]
+        pages = {page.url: page for page in store.add_pages(wanted, now)}
+        if not store.runs():  # so that status, plan and explain know how it will be watched
+            store.start_run(now, WatchSettings().recorded(), None)
+        history = _history(read, pages, {url for url, polls in watched.items() if polls}, now)
+        if history:
+            say(
+                f"learning from {sum(map(len, history.values())):,d} checks of {len(history)} pages"
+            )
+            _teach(store, history)
+    return ImportReport(
+        read.origin,
+        len(pages),
+        len(pages.keys() - watched.keys()),
+        sum(map(len, history.values())),
+        len(history),
+        read.left_out,
+    )
+
+
+def _history(
+    read: Imported, pages: dict[str, Page], polled: set[str], now: float
+) -> dict[Page, list[Observation]]:
+    """The past checks of the pages that were never polled, but for those after now."""
+    told = {}
+    for url, checks in read.checks.items():
+        past = [replace(c, page_id=pages[url].id) for c in checks if c.polled_at <= now]
+        if past and url not in polled:
+            told[pages[url]] = past
+    return told
+
+
+def _teach(store: Store, history: dict[Page, list[Observation]]) -> None:
+    """Let the policy learn from past checks, and keep both."""
+    settings = latest_settings(store)
+    settings = settings if isinstance(settings, WatchSettings) else WatchSettings()
+    records = store.pages()
+    policy = settings.policy(len(records))
+    learned = learned_by(store, policy)
+    policy.add([record.page for record in records if record.page not in history])
+    if learned is not None:
+        policy.load_state_dict(learned)
+    begun = {page: checks[0].polled_at for page, checks in history.items()}
+    policy.add([replace(page, seen_at=begun[page]) for page in history])
+    policy.observe(_in_order(checks[1:] for checks in history.values()))
+    store.import_checks(
+        [PollResult(check, PageMemory()) for check in _in_order(history.values())],
+        policy.state_dict([page.id for page in history]),
+    )
+
+
+def _in_order(histories: Iterable[list[Observation]]) -> list[Observation]:
+    return sorted((one for checks in histories for one in checks), key=lambda one: one.polled_at)

@@ -1,0 +1,171 @@
+"""Telling receivers of changes beside a run, which never waits for them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pollwise.errors import InputError, StoreBusyError
+from pollwise.insight.words import duration, one_line
+from pollwise.live.clock import Clock
+from pollwise.live.journal import Journal
+from pollwise.live.session import Besides
+from pollwise.notify.delivery import FIRST_REST, LONGEST_REST, Delivery
+from pollwise.notify.notice import Notice
+from pollwise.notify.receivers import Receiver
+from pollwise.notify.sending import NotSentError, send
+from pollwise.store import Store
+from pollwise.store.records import StoredReceiver
+
+__all__ = ["notifying"]
+
+T = TypeVar("T")
+Send = Callable[[Receiver, Notice], None]
+"""Returns when the receiver has taken the notice; `NotSentError` if it has not."""
+
+_LOOK_EVERY = 1.0
+_LONGEST_TRY = 120.0
+"""Seconds after which a try counts as failed, whatever holds it up."""
+_LONGEST_END = 4.0
+"""Seconds that the end of a run waits for notices; the next run sends what is left."""
+
+
+def notifying(
+    store: Store,
+    receivers: Sequence[Receiver],
+    *,
+    clock: Clock,
+    say: Callable[[str], None],
+    send: Send = send,
+    look_every: float = _LOOK_EVERY,
+) -> Besides:
+    """What tells these receivers of the changes that a run finds, and that earlier runs left.
+
+    `store` is the one that the run writes into, which is looked at `look_every` seconds. A receiver
+    that is new hears of changes from now on. One that fails is tried again, ever more rarely; `say`
+    is told when that begins and when it ends. `InputError` if two receivers have one name.
+    """
+    names = [receiver.name for receiver in receivers]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two receivers of notices are called {name!r}: rename one of them")
+
+    @asynccontextmanager
+    async def context(journal: Journal) -> AsyncIterator[None]:
+        with (
+            Store.open_readonly(store.path) as reader,
+            ThreadPoolExecutor(1, thread_name_prefix="notices") as reading,
+        ):
+            known = {stored.name: stored for stored in reader.receivers()}
+            latest = reader.latest_change()
+            ending = asyncio.get_running_loop().create_future()
+            run = _Run(store, reader, reading, journal, clock, say, send, look_every, ending)
+            tasks = []
+            for receiver in receivers:
+                state = known.get(receiver.name)
+                if state is None:
+                    state = StoredReceiver(receiver.name, latest)
+                    await journal.write(store.save_receiver, state)
+                tasks.append(asyncio.ensure_future(run.tell(Delivery(receiver, state))))
+            try:
+                yield
+                # The run's last changes are on their way to the store, before this write.
+                await asyncio.sleep(0)
+                await journal.write(lambda: None)
+            finally:
+                ending.set_result(None)
+                await asyncio.wait([*tasks, ending], timeout=_LONGEST_END)
+                for task in tasks:
+                    task.cancel()
+                ends = await asyncio.gather(*tasks, return_exceptions=True)
+            for end in ends:
+                if isinstance(end, Exception):
+                    raise end
+
+    return context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A run with receivers; `ending` is done when it ends."""
+
+    store: Store
+    reader: Store
+    reading: ThreadPoolExecutor
+    journal: Journal
+    clock: Clock
+    say: Callable[[str], None]
+    send: Send
+    look_every: float
+    ending: asyncio.Future[None]
+
+    async def tell(self, delivery: Delivery) -> None:
+        """Tell a receiver until the run ends, and then once more if something is due."""
+        while True:
+            is_last = self.ending.done()
+            due = await self._read(delivery.due_at)
+            if due <= self.clock():
+                await self._try(delivery)
+            elif not is_last:
+                until = min(due, self.clock() + self.look_every)
+                await self.clock.wait([self.ending], until)
+            if is_last:
+                return
+
+    async def _try(self, delivery: Delivery) -> None:
+        notice = await self._read(delivery.begin)
+        await self.journal.write(self.store.save_receiver, delivery.state)
+        receiver, failures = delivery.receiver, delivery.state.failures
+        try:
+            async with asyncio.timeout(_LONGEST_TRY):
+                await _by_thread(lambda: self.send(receiver, notice))
+        except (NotSentError, TimeoutError) as error:
+            why = one_line(str(error)) or f"no end within {_LONGEST_TRY:g} s"
+            delivery.failed(self.clock(), why)
+            if failures == 0:
+                self.say(
+                    f"notices to {receiver.name} fail ({why}): tried again after"
+                    f" {duration(FIRST_REST)}, then ever more rarely, every"
+                    f" {duration(LONGEST_REST)} at last"
+                )
+        else:
+            delivery.arrived(self.clock())
+            if failures:
+                self.say(f"notices to {receiver.name} arrive again")
+        await self.journal.write(self.store.save_receiver, delivery.state)
+
+    async def _read(self, call: Callable[[Store, float], T]) -> T:
+        """Call a function of store and time by the one thread that reads."""
+        loop = asyncio.get_running_loop()
+        while True:
+            with suppress(StoreBusyError):  # until another program gives up its lock
+                return await loop.run_in_executor(self.reading, call, self.reader, self.clock())
+
+
+async def _by_thread(call: Callable[[], None]) -> None:
+    """Call a function by a thread of its own, which no end of the process waits for."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if done.done():  # nobody waits any more
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        error: Exception | None = None
+        try:
+            call()
+        except Exception as raised:  # it is raised where the call was made
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=work, daemon=True, name="notice").start()
+    await done

@@ -1,0 +1,71 @@
+"""`pollwise watch --once`: how much one call may spend, and when it is over."""
+
+import math
+from collections.abc import Callable, Iterable
+
+from pollwise.events import SavedUp
+from pollwise.live.clock import Clock
+from pollwise.live.loop import Progress
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.types import Page
+
+__all__ = ["Once"]
+
+_MANY = 1_000_000
+_PATIENCE = 60.0
+"""Seconds that a call waits for a host, or for a page that is due soon."""
+
+
+class Once:
+    """Spends what the budget allowed since the last run ended, at most one poll of every page.
+
+    First copies go at their own rate besides; where the budget holds for them too, it allows as
+    many as wait. `scheduler` has been restored and has had no event yet.
+    """
+
+    def __init__(self, scheduler: Scheduler, pages: Iterable[Page], clock: Clock) -> None:
+        self._scheduler = scheduler
+        self._clock = clock
+        self._spent = 0.0
+        wanted = [page for page in pages if not page.paused]
+        now, rate = clock(), scheduler.budget.rate
+        # What was not used before the last run ended is lost, and what it owes is paid first.
+        since = max(scheduler.budget_free_at, scheduler.saved_at)
+        saved = (now - since) * rate + 1.0 if math.isfinite(since) else 1.0
+        if scheduler.first_copies_wait_for_budget:
+            saved = max(saved, sum(page.cost for page in wanted if page.seen_at is None))
+        self._allowed = min(saved, sum(page.cost for page in wanted))
+        # One poll may begin at once in any case.
+        self.event = SavedUp(now, max(self._allowed - 1.0, 0.0) / rate)
+        """To be told to the scheduler in the first turn."""
+
+    def count(self, progress: Progress) -> None:
+        """Count the polls of a turn."""
+        self._spent += sum(
+            report.result.observation.cost
+            for report in progress.reports
+            if report.result.observation.page_id not in progress.first_copies
+        )
+
+    def staff(self, staff: Callable[[], int] | None) -> Callable[[], int]:
+        """How many polls may be under way: those that `staff` allows, none when all is spent."""
+
+        def staffed() -> int:
+            if self.is_spent():
+                return 0
+            return _MANY if staff is None else staff()
+
+        return staffed
+
+    def is_spent(self) -> bool:
+        """Whether no poll is to begin any more."""
+        now = self._clock()
+        is_spent = self._spent >= self._allowed or self._scheduler.budget_free_at > now
+        return is_spent and self._scheduler.first_copy_at > now + _PATIENCE
+
+    def is_over(self, wake_at: float) -> bool:
+        """While no poll is under way, whether none will be before long.
+
+        `wake_at` is when the scheduler wants to be asked again (UTC seconds).
+        """
+        return self.is_spent() or wake_at > self._clock() + _PATIENCE

@@ -1,0 +1,79 @@
+"""The process that polls looks for requests once a second, and carries them out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+from pollwise.events import Added
+from pollwise.live.clock import Clock
+from pollwise.live.control import Carried, carry_out_waiting
+from pollwise.live.followed_list import FollowedList
+from pollwise.live.incoming import Incoming
+from pollwise.live.journal import Journal
+from pollwise.live.named_scopes import NamedScopes
+from pollwise.live.requests import described
+from pollwise.store import Store
+
+__all__ = ["RequestTaker"]
+
+_LOOK_EVERY = 1.0
+
+
+class RequestTaker:
+    """Carries out requests beside a run and hands their events to its loop.
+
+    `scopes` follow the pages. `say` is told of what was done. What is changed in the `followed`
+    list is carried out as well.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        incoming: Incoming,
+        scopes: NamedScopes,
+        say: Callable[[str], None],
+        followed: FollowedList | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._incoming = incoming
+        self._scopes = scopes
+        self._say = say
+        self._followed = followed
+
+    @asynccontextmanager
+    async def beside(self, journal: Journal) -> AsyncIterator[None]:
+        """A context for a run in which requests are taken in; what goes wrong ends the run."""
+        looking = asyncio.ensure_future(self._look(journal))
+        looking.add_done_callback(self._ended)
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await asyncio.wait([looking])
+
+    def _ended(self, looking: asyncio.Future[None]) -> None:
+        if not looking.cancelled() and (error := looking.exception()) is not None:
+            self._incoming.fail(error)
+
+    async def _look(self, journal: Journal) -> None:
+        while True:
+            # The store is written first: what the loop knows is then in the store.
+            self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
+            if (followed := self._followed) is not None:
+                self._take_in(await journal.write(followed.carry_out, self._store, self._clock()))
+                while followed.notices:
+                    self._say(followed.notices.pop(0))
+            await asyncio.sleep(_LOOK_EVERY)
+
+    def _take_in(self, done: Iterable[Carried]) -> None:
+        """Hand over what was carried out."""
+        for carried in done:
+            for event in carried.events:
+                if isinstance(event, Added):
+                    self._scopes.add(event.pages)
+            self._scopes.remove(carried.removed)
+            self._incoming.put(carried.events)
+            self._say(described(carried.request))

@@ -1,0 +1,28 @@
+"""Notices by Apprise, which reaches a hundred services (extra `notify`)."""
+
+import logging
+
+import apprise
+
+from pollwise.notify.notice import Notice
+
+__all__ = ["is_usable", "send_by_apprise"]
+
+# It logs URLs, which hold secrets, and without a handler that ends on stderr.
+_logger = logging.getLogger("apprise")
+_logger.addHandler(logging.NullHandler())
+_logger.propagate = False
+
+
+def is_usable(target: str) -> bool:
+    """Whether Apprise understands this URL."""
+    return bool(apprise.Apprise().add(target))
+
+
+def send_by_apprise(target: str, notice: Notice, timeout: float) -> str | None:
+    """Send a notice within so many seconds; in words what went wrong, None: nothing."""
+    receivers = apprise.Apprise()
+    receivers.add(target)
+    text = f"{notice.text}\n\nnotice {notice.id.removeprefix('urn:uuid:')}"
+    result = receivers.notify(body=text, title=notice.title, timeout=timeout)
+    return None if result else result.status.name.lower()

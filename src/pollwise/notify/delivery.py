@@ -1,0 +1,137 @@
+"""What one receiver is still to be told, and when: it knows no clock and no network.
+
+Each change reaches a receiver at least once, always under the same id. Before a notice is sent, the
+store is told which changes it has, so that it is the same notice if it must be sent again; when it
+has arrived, that these were told.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import uuid4, uuid5
+
+from pollwise.insight.changes import ListedChange, listed_change
+from pollwise.notify.notice import Notice
+from pollwise.notify.receivers import Kind, Receiver
+from pollwise.notify.wording import MOST_IN_FULL, text_of, title_of_all
+from pollwise.store.base import StoreReader
+from pollwise.store.records import StoredChange, StoredReceiver
+
+__all__ = ["FIRST_REST", "LONGEST_REST", "Delivery", "trial_notice"]
+
+FIRST_REST, LONGEST_REST = 60.0, 3600.0
+"""Seconds between two tries: at first, and at most, after doubling with each failure."""
+_MOST_CHANGES = 200
+"""Of a notice."""
+_MOST_IN_FEED = 100
+_MOST_CHARACTERS = 300
+"""Of an error."""
+
+
+def trial_notice(now: float) -> Notice:
+    """A notice of a change that never was, to try a receiver."""
+    trial = ListedChange(
+        id=uuid4().urn,
+        seq=0,
+        url="https://example.org/",
+        title="A notice to try this receiver",
+        tags=(),
+        seen_at=now,
+        before_at=now - 3600.0,
+        reverted=False,
+        removed="what went",
+        added="what came",
+        items=(),
+    )
+    text = text_of([trial], now)
+    return Notice(trial.id, uuid4().urn, now, title_of_all([trial]), text, (trial,))
+
+
+class Delivery:
+    """What is told to a receiver; `state` is what the store is to keep of it."""
+
+    def __init__(self, receiver: Receiver, state: StoredReceiver) -> None:
+        self.receiver = receiver
+        self.state = state
+
+    def due_at(self, store: StoreReader, now: float) -> float:
+        """When the next notice is to be sent (UTC seconds); infinite: there is nothing to tell.
+
+        `now` is the time: times of a clock that was ahead count as now.
+        """
+        first = next(self._waiting(store), None)
+        if first is None or first.seq > self.state.trying_seq > 0:
+            # Nobody wants any more what was to be sent.
+            self.state = replace(self.state, trying_seq=0)
+        if first is None:
+            return math.inf
+        due = min(first.seen_at, now) + self.receiver.digest
+        if self.state.sent_at is not None:
+            due = max(due, min(self.state.sent_at, now) + self.receiver.spacing)
+        if self.state.failures and self.state.tried_at is not None:
+            doublings = min(self.state.failures - 1, 10)
+            rest = min(FIRST_REST * 2**doublings, LONGEST_REST)
+            due = max(due, min(self.state.tried_at, now) + rest)
+        return due
+
+    def begin(self, store: StoreReader, now: float) -> Notice:
+        """The notice to send now, when something is due; `state` is to be kept before that."""
+        changes: list[StoredChange] = []
+        for change in self._waiting(store):
+            if 0 < self.state.trying_seq < change.seq or len(changes) == _MOST_CHANGES:
+                break
+            changes.append(change)
+        last = self.state.trying_seq or changes[-1].seq
+        self.state = replace(self.state, trying_seq=last)
+        if self.receiver.kind is Kind.ATOM:  # a feed has what was told before, too
+            changes = self._newest(store, last)
+        listed = tuple(
+            listed_change(store, change, compared=number < MOST_IN_FULL)
+            for number, change in enumerate(changes)
+        )
+        database = store.database_id()
+        return Notice(
+            id=uuid5(database, f"notice {self.receiver.name} {last}").urn,
+            database=database.urn,
+            made_at=now,
+            title=title_of_all(listed),
+            text=text_of(listed, now),
+            changes=listed,
+        )
+
+    def arrived(self, now: float) -> None:
+        """The notice that was begun has arrived."""
+        self.state = StoredReceiver(self.receiver.name, self.state.trying_seq, 0, now, now)
+
+    def failed(self, now: float, error: str) -> None:
+        """The notice that was begun did not arrive, or may not have."""
+        self.state = replace(
+            self.state,
+            tried_at=now,
+            failures=self.state.failures + 1,
+            error=error[:_MOST_CHARACTERS],
+        )
+
+    def _waiting(self, store: StoreReader) -> Iterator[StoredChange]:
+        """What it has not been told, oldest first; what is not for it counts as told."""
+        is_first = True
+        for change in store.changes(after=self.state.told_seq):
+            if self._is_for_it(change):
+                is_first = False
+                yield change
+            elif is_first:
+                self.state = replace(self.state, told_seq=change.seq)
+
+    def _newest(self, store: StoreReader, last: int) -> list[StoredChange]:
+        newest: deque[StoredChange] = deque(maxlen=_MOST_IN_FEED)
+        for change in store.changes():
+            if change.seq > last:
+                break
+            if self._is_for_it(change):
+                newest.append(change)
+        return list(newest)
+
+    def _is_for_it(self, change: StoredChange) -> bool:
+        wanted = self.receiver.tags
+        return not wanted or not set(wanted).isdisjoint(change.tags)

@@ -1,0 +1,142 @@
+"""How a notice reaches its receiver, by a thread that may wait."""
+
+import json
+import os
+import shlex
+import smtplib
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from pollwise.errors import InputError, PollwiseError
+from pollwise.export.draft import draft
+from pollwise.insight.documents import document
+from pollwise.insight.words import one_line
+from pollwise.notify.atom import atom_feed
+from pollwise.notify.mailing import mail, read_mailbox
+from pollwise.notify.notice import Notice
+from pollwise.notify.receivers import Kind, Receiver
+from pollwise.notify.signing import signature, signing_key
+from pollwise.version import __version__
+
+__all__ = ["NotSentError", "send"]
+
+_PATIENCE = 30.0
+"""Seconds for each step of an exchange, and for a command."""
+_MOST_TEXT = 30_000
+"""Characters of the text that a command finds in its environment."""
+_TOLD = 300
+"""Bytes of what a command complains of."""
+
+
+class NotSentError(PollwiseError):
+    """A notice did not reach its receiver, or may not have; says why, without secrets."""
+
+
+def send(receiver: Receiver, notice: Notice) -> None:
+    """Send a notice; when this returns, the receiver has taken it. `NotSentError` if it has not."""
+    try:
+        _SENDERS[receiver.kind](receiver, notice)
+    except NotSentError:
+        raise
+    except (OSError, HTTPException, smtplib.SMTPException, InputError, ValueError) as error:
+        raise NotSentError(_why(error, receiver)) from None
+
+
+def _post(receiver: Receiver, notice: Notice) -> None:
+    body = json.dumps(document(notice)).encode()
+    now = int(time.time())
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"pollwise/{__version__}",
+        "webhook-id": notice.id,
+        "webhook-timestamp": str(now),
+    }
+    if receiver.secret is not None:
+        key = signing_key(receiver.secret, "secret")
+        headers["webhook-signature"] = signature(key, notice.id, now, body)
+    request = urllib.request.Request(receiver.target, body, headers, method="POST")
+    try:
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=_PATIENCE):
+            pass
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise NotSentError(f"HTTP status {error.code}") from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would be followed without the body: it is an error."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none."""
+
+
+def _mail(receiver: Receiver, notice: Notice) -> None:
+    mail(read_mailbox(receiver.target, receiver.name), notice, _PATIENCE)
+
+
+def _call(receiver: Receiver, notice: Notice) -> None:
+    environment = {
+        "POLLWISE_NOTICE": notice.id,
+        "POLLWISE_TITLE": notice.title,
+        "POLLWISE_TEXT": notice.text[:_MOST_TEXT],
+    }
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            done = subprocess.run(
+                shlex.split(receiver.target),
+                input=json.dumps(document(notice)).encode(),
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                env={**os.environ, **environment},
+                timeout=_PATIENCE,
+                start_new_session=True,  # Ctrl-C is not for it
+            )
+        except subprocess.TimeoutExpired:
+            raise NotSentError(f"the command took more than {_PATIENCE:g} s") from None
+        if done.returncode:
+            complaints.seek(max(complaints.tell() - _TOLD, 0))
+            said = one_line(complaints.read().decode(errors="replace"))
+            raise NotSentError(f"exit status {done.returncode}" + (f": {said}" if said else ""))
+
+
+def _write_feed(receiver: Receiver, notice: Notice) -> None:
+    with draft(Path(receiver.target)) as file:
+        file.write(atom_feed(notice.database, notice.changes, notice.made_at))
+
+
+def _send_by_apprise(receiver: Receiver, notice: Notice) -> None:
+    from pollwise.notify.apprise_targets import send_by_apprise
+
+    if failure := send_by_apprise(receiver.target, notice, _PATIENCE):
+        raise NotSentError(f"Apprise: {failure}")
+
+
+_SENDERS = {
+    Kind.WEBHOOK: _post,
+    Kind.MAIL: _mail,
+    Kind.COMMAND: _call,
+    Kind.ATOM: _write_feed,
+    Kind.APPRISE: _send_by_apprise,
+}
+
+
+def _why(error: Exception, receiver: Receiver) -> str:
+    """What went wrong, in words that are known to hold no secret."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, smtplib.SMTPResponseException):
+        return f"the mail server answered {reason.smtp_code}"
+    if isinstance(reason, smtplib.SMTPRecipientsRefused):
+        return "the mail server refused the address"
+    if isinstance(reason, TimeoutError):
+        return f"no answer within {_PATIENCE:g} s"
+    if isinstance(reason, OSError) and reason.strerror:
+        return reason.strerror
+    if isinstance(reason, InputError) and receiver.kind is Kind.ATOM:
+        return str(reason)
+    return type(reason).__name__

@@ -1,0 +1,58 @@
+"""What notices say: a page, what went and came, when it was seen and how old that is."""
+
+from collections.abc import Sequence
+
+from pollwise.insight.changes import ListedChange
+from pollwise.insight.difference import lines_of
+from pollwise.insight.words import age, count, moment, one_line
+
+__all__ = ["MOST_IN_FULL", "difference_lines", "text_of", "title_of", "title_of_all"]
+
+_MOST_CHARACTERS = 300
+"""Of a line."""
+MOST_IN_FULL = 20
+"""Changes of a notice; of the others it says which pages."""
+
+
+def title_of(change: ListedChange) -> str:
+    """What the page of a change is called: its title, or else its URL."""
+    return _short(change.title) or change.url
+
+
+def title_of_all(changes: Sequence[ListedChange]) -> str:
+    """What a notice of these changes (at least one) is called."""
+    if len(changes) == 1:
+        return f"Changed: {title_of(changes[0])}"
+    pages = len({change.url for change in changes})
+    return f"{count(len(changes), 'change')} of {count(pages, 'page')}"
+
+
+def difference_lines(change: ListedChange) -> list[str]:
+    """What went and what came, or the first new items of a feed, a line each."""
+    return [_short(line) for line in lines_of(change)]
+
+
+def text_of(changes: Sequence[ListedChange], now: float) -> str:
+    """What a notice of these changes says at the time `now` (UTC seconds)."""
+    parts = ["\n".join(_lines(change, now)) for change in changes[:MOST_IN_FULL]]
+    if others := changes[MOST_IN_FULL:]:
+        parts.append("\n".join(["Also changed:", *dict.fromkeys(one.url for one in others)]))
+    return "\n\n".join(parts)
+
+
+def _lines(change: ListedChange, now: float) -> list[str]:
+    title = _short(change.title)
+    back = ", back to an earlier version" if change.reverted else ""
+    old = age(max(now - change.seen_at, 0.0), max(now - change.before_at, 0.0))
+    return [
+        *([title] if title else []),
+        change.url,
+        *difference_lines(change),
+        f"changed {old}{back}; seen {moment(change.seen_at)} UTC",
+        f"more: pollwise diff {change.url}",
+    ]
+
+
+def _short(text: str) -> str:
+    folded = one_line(text)
+    return folded if len(folded) <= _MOST_CHARACTERS else f"{folded[:_MOST_CHARACTERS]}…"

@@ -1,0 +1,88 @@
+"""Lists of pages as users write them: a URL a line, and what is wanted of it."""
+
+import math
+import re
+from pathlib import Path
+
+from pollwise.errors import InputError
+from pollwise.store.records import NewPage
+from pollwise.web.wishes import wished_page
+
+__all__ = ["read_url_list"]
+
+_TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="[^"]*") | \S+""", re.VERBOSE)
+_MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore)=(.*)", re.DOTALL)
+_SEVERAL = ("select", "ignore")
+"""Marks that may be given several times."""
+
+
+def read_url_list(path: Path) -> list[NewPage]:
+    """The pages of a file (UTF-8), in its order; the first line of a repeated URL counts.
+
+    One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
+    `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"` and `ignore="nav"` may follow
+    the URL in any order, and a comment after ` #`. All but the first two, with nothing behind the
+    sign, take back what the page had. `InputError` names file and line.
+    """
+    listed: dict[str, NewPage] = {}
+    for number, line in enumerate(_read(path).split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            page = _entry(line)
+        except InputError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error
+        listed.setdefault(page.url, page)
+    return list(listed.values())
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
+        ) from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(
+            f"{path}: the URL list cannot be read ({why}); name a readable text file"
+        ) from error
+
+
+def _entry(line: str) -> NewPage:
+    url, *marks = (found[0] for found in _TOKEN.finditer(line) if found["comment"] is None)
+    values: dict[str, list[str]] = {}
+    for mark in marks:
+        matched = _MARK.fullmatch(mark)
+        if matched is None:
+            raise InputError(
+                f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER, at-least=N/TIME and"
+                " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR and ignore=SELECTOR may follow it"
+            )
+        name, value = matched.groups()
+        if name in values and name not in _SEVERAL:
+            raise InputError(f"{name} is given twice; keep one of them")
+        values.setdefault(name, []).append(value.removeprefix('"').removesuffix('"'))
+    return wished_page(
+        url,
+        weight=_number("weight", values.get("weight")),
+        cost=_number("cost", values.get("cost")),
+        at_least=values.get("at-least", [None])[0],
+        at_most=values.get("at-most", [None])[0],
+        tags=values.get("tags"),
+        select=values.get("select"),
+        ignore=values.get("ignore"),
+    )
+
+
+def _number(name: str, texts: list[str] | None) -> float | None:
+    if texts is None:
+        return None
+    try:
+        value = float(texts[0])
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InputError(f"'{name}={texts[0]}'; {name} must be a number above 0, such as {name}=2")
+    return value

@@ -1,0 +1,163 @@
+"""Commands that change a watch while it runs: processes of their own, a real server."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+import pollwise
+from pollwise.store import Store
+from pollwise.testing.webserver import MisbehavingServer
+
+PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
+SOURCE = str(Path(pollwise.__file__).parents[1])
+PATIENCE = 300.0
+"""Seconds after which what does not happen is a failure."""
+
+Process = asyncio.subprocess.Process
+
+
+class Programs:
+    """Starts `pollwise` in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Process] = []
+
+    async def start(self, *words: str) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM,
+            *words,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": SOURCE},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        self.started.append(process)
+        return process
+
+    async def run(self, *words: str) -> tuple[int, str]:
+        """The exit status of a command, and what it said."""
+        process = await self.start(*words)
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+        assert process.returncode is not None
+        return process.returncode, (out + err).decode()
+
+    async def watch(self, *words: str) -> Process:
+        """A watch at work."""
+        process = await self.start(
+            "watch", "--budget", "600/minute", "--crawl-delay", "0.1", *words
+        )
+        assert process.stderr is not None
+        while b"watching" not in (line := await process.stderr.readline()):
+            assert line, "the watch has ended"
+        return process
+
+
+@pytest.fixture
+async def programs(tmp_path) -> AsyncIterator[Programs]:
+    programs = Programs(tmp_path)
+    yield programs
+    for process in programs.started:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as server:
+        for path in ("/a", "/b", "/c"):
+            server.set_page(path, f"<p>page {path}")
+        yield server
+
+
+async def asked_for(server: MisbehavingServer, path: str) -> None:
+    """Wait for the next request for a page."""
+    before = server.requests[path]
+    async with asyncio.timeout(PATIENCE):
+        while server.requests[path] == before:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_watch_does_what_it_is_asked_while_it_runs(programs, server, tmp_path):
+    a, b = server.url("/a"), server.url("/b")
+    watch = await programs.watch(a)
+    await asked_for(server, "/a")
+    assert await programs.run("add", b, "--tags", "x") == (0, f"pollwise: added: {b}\n")
+    await asked_for(server, "/b")
+    assert await programs.run("pause", "--tag", "x") == (0, f"pollwise: paused: {b}\n")
+    paused_at = server.requests["/b"]
+    for _ in range(3):
+        await asked_for(server, "/a")
+    assert server.requests["/b"] <= paused_at + 1, "one poll was under way at most"
+    status, told = await programs.run("list", "--json")
+    assert status == 0
+    states = {page["url"]: page["state"] for page in json.loads(told)["results"]}
+    assert states == {a: "watched", b: "paused"}
+    assert await programs.run("resume", b) == (0, f"pollwise: resumed: {b}\n")
+    await asked_for(server, "/b")
+    assert await programs.run("remove", a) == (0, f"pollwise: removed: {a}\n")
+    removed_at = server.requests["/a"]
+    for _ in range(3):
+        await asked_for(server, "/b")
+    assert server.requests["/a"] <= removed_at + 1
+    status, told = await programs.run("remove", a)
+    assert (status, told.count("\n")) == (2, 1)
+    assert "is not watched" in told
+    assert (await programs.run("budget", "500/minute"))[0] == 0
+    watch.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
+    assert await programs.run("budget") == (0, "500/minute\n")
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        kinds = [type(event).__name__ for event in store.events(store.runs()[-1].id)]
+    assert {"Added", "Updated", "Removed", "Budgeted"} <= set(kinds)
+
+
+async def test_what_was_asked_of_a_watch_that_is_killed_is_done(programs, server):
+    a, b = server.url("/a"), server.url("/b")
+    watch = await programs.watch(a)
+    await asked_for(server, "/a")
+    watch.send_signal(signal.SIGSTOP)  # it does not answer any more
+    adding = await programs.start("add", b)
+    await asyncio.sleep(2.0)
+    assert adding.returncode is None
+    watch.kill()
+    _, told = await asyncio.wait_for(adding.communicate(), PATIENCE)
+    assert (adding.returncode, told.decode()) == (0, f"pollwise: added: {b}\n")
+    again = await programs.watch()
+    await asked_for(server, "/b")
+    again.kill()
+
+
+async def test_two_commands_at_once_are_both_done(programs, server, tmp_path):
+    urls = [server.url(f"/{name}") for name in "abc"]
+    answers = await asyncio.gather(*(programs.run("add", url) for url in urls))
+    assert [status for status, _ in answers] == [0, 0, 0]
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        assert sorted(record.page.url for record in store.pages()) == sorted(urls)
+
+
+async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server, tmp_path):
+    pages = tmp_path / "pages.txt"
+    a, b = server.url("/a"), server.url("/b")
+    pages.write_text(f"{a}\n")
+    once = ("watch", "--once", "--file", "pages.txt", "--budget", "60/minute")
+    assert (await programs.run(*once))[0] == 0
+    assert server.requests["/a"] >= 1
+    await asyncio.sleep(1.1)
+    server.set_page("/a", "<p>another")
+    status, told = await programs.run(*once)
+    assert (status, "+ another" in told) == (3, True)
+    watch = await programs.watch("--file", "pages.txt")
+    await asked_for(server, "/a")
+    pages.write_text(f"{b}\n")
+    await asked_for(server, "/b")
+    status, told = await programs.run("list", "--json")
+    assert [page["url"] for page in json.loads(told)["results"]] == [b]
+    watch.kill()

@@ -1,0 +1,218 @@
+"""Notices over real sockets: what arrives at a webhook and a mail server, and from a watch."""
+
+import asyncio
+import base64
+import email
+import hashlib
+import hmac
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from email.message import Message
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+import pollwise
+from pollwise.notify import sending
+from pollwise.notify.delivery import trial_notice
+from pollwise.notify.receivers import read_receiver, receiver_of
+from pollwise.notify.sending import NotSentError, send
+from pollwise.store import Store
+from pollwise.testing.webserver import MisbehavingServer
+
+PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
+SOURCE = str(Path(pollwise.__file__).parents[1])
+PATIENCE = 60.0
+NOTICE = trial_notice(1_000_000.0)
+
+
+class Hook:
+    """A web server that takes notices, but for the first few; `answers` come first."""
+
+    def __init__(self) -> None:
+        self.posted: asyncio.Queue[tuple[dict[str, str], bytes]] = asyncio.Queue()
+        self.answers: list[web.Response] = []
+        self.url = ""
+
+    async def take(self, request: web.Request) -> web.Response:
+        self.posted.put_nowait((dict(request.headers), await request.read()))
+        return self.answers.pop(0) if self.answers else web.Response(status=204)
+
+    async def next(self) -> tuple[dict[str, str], bytes]:
+        return await asyncio.wait_for(self.posted.get(), PATIENCE)
+
+
+@pytest.fixture
+async def hook() -> AsyncIterator[Hook]:
+    hook = Hook()
+    app = web.Application()
+    app.router.add_route("*", "/{rest:.*}", hook.take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    [address] = runner.addresses
+    hook.url = f"http://127.0.0.1:{address[1]}/hook"
+    yield hook
+    await runner.cleanup()
+
+
+async def test_what_is_posted_is_signed(hook):
+    key = b"a key of 24 characters.."
+    secret = f"whsec_{base64.b64encode(key).decode()}"
+    receiver = read_receiver({"name": "n", "to": hook.url, "secret": secret})
+    await asyncio.to_thread(send, receiver, NOTICE)
+    headers, body = await hook.next()
+    got = {name.lower(): value for name, value in headers.items()}
+    signed = f"{got['webhook-id']}.{got['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert got["webhook-signature"] == f"v1,{expected}"
+    assert got["webhook-id"] == json.loads(body)["id"] == NOTICE.id
+    assert got["content-type"] == "application/json"
+
+
+async def test_standard_libraries_can_verify_it(hook):
+    standardwebhooks = pytest.importorskip("standardwebhooks")
+    secret = f"whsec_{base64.b64encode(b'secret' * 4).decode()}"
+    receiver = read_receiver({"name": "n", "to": hook.url, "secret": secret})
+    await asyncio.to_thread(send, receiver, NOTICE)
+    headers, body = await hook.next()
+    verified = standardwebhooks.Webhook(secret).verify(
+        body, {name.lower(): value for name, value in headers.items()}
+    )
+    assert verified["id"] == NOTICE.id
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda hook: web.Response(status=500), "HTTP status 500"),
+        (lambda hook: web.Response(status=302, headers={"Location": hook.url}), "HTTP status 302"),
+    ],
+)
+async def test_an_answer_that_takes_nothing_is_a_failure(hook, answer, message):
+    hook.answers.append(answer(hook))
+    with pytest.raises(NotSentError, match=message):
+        await asyncio.to_thread(send, receiver_of(hook.url), NOTICE)
+    assert hook.posted.qsize() == 1
+
+
+async def test_a_server_that_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr(sending, "_PATIENCE", 0.5)
+    async with MisbehavingServer() as server:
+        with pytest.raises(NotSentError, match="no answer within"):
+            await asyncio.to_thread(send, receiver_of(server.url("/never")), NOTICE)
+
+
+@asynccontextmanager
+async def mail_server(refused: bytes = b"") -> AsyncIterator[tuple[int, list[bytes]]]:
+    """The port of an SMTP server, and the mail that it took; it refuses one command."""
+    mails: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        while line := await reader.readline():
+            if refused and line.upper().startswith(refused):
+                writer.write(b"550 hidden\r\n")
+            elif line.upper().startswith(b"DATA"):
+                writer.write(b"354 go on\r\n")
+                mails.append(await reader.readuntil(b"\r\n.\r\n"))
+                writer.write(b"250 taken\r\n")
+            else:
+                writer.write(b"221 bye\r\n" if line.upper() == b"QUIT\r\n" else b"250 yes\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], mails
+
+
+async def test_a_notice_by_mail():
+    async with mail_server() as (port, mails):
+        target = f"smtp://127.0.0.1:{port}/?to=me@a.example&to=you@a.example&from=p@a.example"
+        await asyncio.to_thread(send, receiver_of(target), NOTICE)
+    mail: Message = email.message_from_bytes(mails[0])
+    assert mail["Subject"] == "Changed: A notice to try this receiver"
+    assert (mail["From"], mail["To"]) == ("p@a.example", "me@a.example, you@a.example")
+    assert mail["Pollwise-Notice"] == NOTICE.id
+    assert NOTICE.id.removeprefix("urn:uuid:") in mail["Message-ID"]
+    assert "+ what came" in mail.get_payload()
+
+
+async def test_mail_that_is_refused_is_told_without_what_the_server_said():
+    async with mail_server(b"MAIL") as (port, _):
+        receiver = receiver_of(f"smtp://127.0.0.1:{port}/?to=me@a.example")
+        with pytest.raises(NotSentError, match=r"^the mail server answered 550$"):
+            await asyncio.to_thread(send, receiver, NOTICE)
+
+
+async def until(stream: asyncio.StreamReader, part: str) -> str:
+    """Wait for a line that has this part."""
+    lines = []
+    while line := (await asyncio.wait_for(stream.readline(), PATIENCE)).decode():
+        lines.append(line)
+        if part in line:
+            return line
+    raise AssertionError(f"no line has {part!r}: {lines}")
+
+
+async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp_path: Path):
+    async with MisbehavingServer() as server:
+        page, feed = server.url("/page"), tmp_path / "feed.xml"
+        server.set_page("/page", "<p>Number one")
+        hook.answers.append(web.Response(status=503))
+
+        async def started(*words: str) -> asyncio.subprocess.Process:
+            return await asyncio.create_subprocess_exec(
+                *(*PROGRAM, "watch", "--budget", "600/minute", *words),
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": SOURCE},
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+
+        watch = await started(page, "--verbose", "--notify", hook.url, "--notify", "atom:feed.xml")
+        try:
+            assert watch.stderr is not None
+            await until(watch.stderr, "first copy")
+            server.set_page("/page", "<p>Number two")
+            await until(watch.stderr, "  changed  ")
+            line = await until(watch.stderr, "notices to")
+            assert f"notices to {hook.url} fail (HTTP status 503): tried again after 60 s" in line
+            watch.send_signal(signal.SIGINT)
+            assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
+            refused = json.loads((await hook.next())[1])
+            assert "Number two" in feed.read_text()
+
+            forget_rests(tmp_path / "pollwise.db")
+            watch = await started()  # the receivers are kept, and what was not told
+            assert watch.stderr is not None
+            await until(watch.stderr, f"notices to {hook.url} arrive again")
+            watch.send_signal(signal.SIGINT)
+            assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
+        finally:
+            if watch.returncode is None:
+                watch.kill()
+                await watch.wait()
+        taken = json.loads((await hook.next())[1])
+        assert taken["id"] == refused["id"]
+        [change] = taken["changes"]
+        assert (change["url"], change["removed"], change["added"]) == (
+            page,
+            "Number one",
+            "Number two",
+        )
+        assert hook.posted.empty()
+
+
+def forget_rests(db: Path) -> None:
+    """Let receivers that failed be tried at once."""
+    with Store.open(db) as store:
+        for stored in store.receivers():
+            store.save_receiver(replace(stored, tried_at=0.0))

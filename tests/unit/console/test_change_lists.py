@@ -1,0 +1,118 @@
+"""What `changes`, `history` and `diff` look like, on a terminal and in a pipe."""
+
+from pollwise.console.change_lists import print_changes, print_diff, print_history
+from pollwise.insight.changes import (
+    Changes,
+    History,
+    HistoryEntry,
+    ListedChange,
+    ListedVersion,
+    VersionDiff,
+)
+from pollwise.insight.word_diff import word_diff
+from pollwise.store.records import FoundItem
+
+URL = "http://a.example/"
+ITEMS = tuple(FoundItem(f"k{n}", f"Item\n{n}\x1b[31m") for n in range(5))
+CHANGES = Changes(
+    "urn:uuid:0",
+    "x.db",
+    0.0,
+    2,
+    (
+        ListedChange("urn:1", 1, URL, "A title", (), 7200.0, 0.0, True, "old", "new " * 50, ()),
+        ListedChange("urn:2", 2, URL, "", (), 7300.0, 7240.0, False, None, None, ITEMS),
+    ),
+)
+DIFF = VersionDiff(
+    URL,
+    ListedVersion(1, 10.0, 100, ""),
+    ListedVersion(2, 20.0, 120, ""),
+    word_diff(["News", "Opens at nine o'clock", "gone"], ["News", "Opens at ten o'clock"]),
+)
+
+
+def test_changes_in_a_pipe(capsys):
+    print_changes(CHANGES)
+    written = capsys.readouterr()
+    lines = written.out.splitlines()
+    assert lines[0] == (
+        f"1970-01-01 02:00:00  {URL}  A title  (changed back in the 2 hours before)"
+    )
+    assert lines[1] == "  - old"
+    assert lines[2].startswith("  + new new")
+    assert lines[3] == f"1970-01-01 02:01:40  {URL}  (changed in the 60 s before)"
+    assert lines[4:] == [
+        *(f"  + Item {n}[31m" for n in range(3)),
+        "  + 2 more new items",
+    ]
+    assert written.err == "2 earlier changes not shown: --limit shows more\n"
+
+
+def test_no_changes_are_said_on_stderr(capsys):
+    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, ()))
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.startswith("no changes since 1970-01-01 00:00:00 (UTC)")
+
+
+def test_changes_on_a_terminal_are_cut_to_its_width(terminal):
+    with terminal.in_use():
+        print_changes(CHANGES)
+    lines = [line for line in terminal.plain.splitlines() if line.startswith("  +")]
+    assert max(map(len, lines)) == 80
+
+
+def test_a_history_on_a_terminal(terminal):
+    entries = (
+        HistoryEntry(1, 0.0, None, 100, "text/html", True, False, "First", None, None, ()),
+        HistoryEntry(None, 60.0, 0.0, None, None, False, False, "", None, None, ()),
+        HistoryEntry(2, 120.0, 60.0, 5_000, "text/html", False, True, "", "a", "b", ()),
+    )
+    with terminal.in_use():
+        print_history(History(URL, False, 2, 3, entries))
+    for text in (
+        f"{URL}: 2 versions kept, watched no more",
+        "3 earlier ones not shown: --limit shows more",
+        "first copy: First",
+        "not kept",
+        "changed in the 60 s before",
+        "5 kB",
+        "changed back in the 60 s before",
+        "- a",
+        "+ b",
+    ):
+        assert text in terminal.plain
+    assert max(map(len, terminal.plain.splitlines())) <= 80
+
+
+def test_a_diff_in_a_pipe_is_unified(capsys):
+    print_diff(DIFF)
+    assert capsys.readouterr().out.splitlines() == [
+        f"--- {URL}  version 1  1970-01-01 00:00:10",
+        f"+++ {URL}  version 2  1970-01-01 00:00:20",
+        "@@ -1 +1 @@",
+        " News",
+        "-Opens at nine o'clock",
+        "+Opens at ten o'clock",
+        "-gone",
+    ]
+
+
+def test_a_diff_on_a_terminal_shows_the_words(terminal):
+    with terminal.in_use():
+        print_diff(DIFF)
+    assert "~Opens at nine ten o'clock" in terminal.plain
+    assert "\x1b[9;31mnine" in terminal.getvalue()
+
+
+def test_without_colours_a_diff_is_unified(terminal, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    with terminal.in_use():
+        print_diff(DIFF)
+    assert "-Opens at nine o'clock\n+Opens at ten o'clock" in terminal.plain.replace("\r", "")
+
+
+def test_versions_that_say_the_same(capsys):
+    print_diff(VersionDiff(URL, DIFF.before, DIFF.after, ()))
+    assert capsys.readouterr().err == "what counts of them is the same\n"

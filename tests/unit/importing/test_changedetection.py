@@ -1,0 +1,151 @@
+"""Backups of changedetection.io, in the form of all versions."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.importing.changedetection import read_changedetection
+from pollwise.types import Outcome
+
+from .backups import backup
+from .one_line import read_or_refused
+
+HOUR = 3600.0
+BEGIN = 1_700_000_000
+WATCH = {
+    "url": "https://a.example/list",
+    "include_filters": ["main", "//p", "jq:.a"],
+    "subtractive_selectors": [".ad"],
+    "ignore_text": ["Seen 3 times", "/views: \\d+/i"],
+    "tags": ["t1", "gone"],
+    "tag": "old, one",
+    "paused": True,
+    "time_between_check": {"hours": 1, "minutes": None},
+    "last_checked": BEGIN + 10 * HOUR,
+    "trigger_text": ["sold"],
+}
+HISTORY = f"{BEGIN},a.txt\n{BEGIN + 4 * 3600},b.txt\n{BEGIN + 4 * 3600},twice\nrubbish\n"
+
+
+OLD = {
+    "url-watches.json": json.dumps(
+        {
+            "watching": {"w1": WATCH, "w2": {"url": "https://b.example/"}, "w3": {"url": " "}},
+            "settings": {
+                "application": {"tags": {"t1": {"title": "Two words"}}},
+                "requests": {"time_between_check": {"days": 1}},
+            },
+        }
+    ),
+    "w1/history.txt": HISTORY,
+    "w2/history.txt": f"{BEGIN},a\n{BEGIN + 90_000},b",
+    "secret.txt": "x",
+}
+NEW = {
+    "w1/watch.json": json.dumps(WATCH),
+    "w1/history.txt": HISTORY,
+    "t1/tag.json": json.dumps({"title": "Two words"}),
+}
+
+
+@pytest.mark.parametrize("files", [OLD, NEW], ids=["until 0.53", "since"])
+def test_a_watch_is_taken_over(files):
+    read = read_changedetection(backup(files))
+    page = read.pages[0]
+    assert (page.url, page.paused) == ("https://a.example/list", True)
+    assert page.tags == ("Two-words", "old", "one")
+    assert page.select == ("main", "xpath://p")
+    assert page.ignore == (
+        ".ad",
+        "re:(?i).*Seen\\ 3\\ times.*",
+        "re:(?i).*(?:views: \\d+).*",
+    )
+    assert read.left_out[:2] == (
+        "https://a.example/list: 'jq:.a' has no counterpart: all of the page counts",
+        "https://a.example/list: not taken over: trigger_text",
+    )
+
+
+def test_of_many_checks_ten_are_told():
+    files = {"w/watch.json": json.dumps({**WATCH, "last_checked": BEGIN + 1000 * HOUR})}
+    read = read_changedetection(backup({**files, "w/history.txt": f"{BEGIN},x"}))
+    [[first, *others]] = read.checks.values()
+    assert first.outcome is Outcome.CHANGED
+    assert [one.polled_at - BEGIN for one in others] == [100 * HOUR * n for n in range(1, 11)]
+
+
+def test_past_checks_are_told_as_far_as_they_are_known():
+    read = read_changedetection(backup(OLD))
+    told = {
+        url: [((one.polled_at - BEGIN) / HOUR, one.outcome) for one in checks]
+        for url, checks in read.checks.items()
+    }
+    assert told == {
+        "https://a.example/list": [
+            (0.0, Outcome.CHANGED),
+            *((float(hour), Outcome.UNCHANGED) for hour in (1, 2, 3)),
+            (4.0, Outcome.CHANGED),
+            *((float(hour), Outcome.UNCHANGED) for hour in (5, 6, 7, 8, 9, 10)),
+        ],
+        "https://b.example/": [  # by the interval for all watches
+            (0.0, Outcome.CHANGED),
+            (24.0, Outcome.UNCHANGED),
+            (25.0, Outcome.CHANGED),
+        ],
+    }
+    assert read.left_out[-1] == "a watch without a URL"
+
+
+def test_urls_that_are_not_as_others():
+    files = {
+        "a/watch.json": json.dumps({"url": "source:https://a.example/"}),
+        "b/watch.json": json.dumps({"url": "https://b.example/?day={% now 'utc' %}"}),
+    }
+    read = read_changedetection(backup(files))
+    assert [page.url for page in read.pages] == ["https://a.example/"]
+    assert read.left_out == (
+        "https://b.example/?day={% now 'utc' %}: made anew at each check; add what it means now",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "cannot be read"),
+        (b"PK\3\4 but no zip", "cannot be read"),
+        (backup({"a.txt": "b"}), "no backup of changedetection"),
+        (backup({"url-watches.json": "{"}), "url-watches.json in the backup is damaged"),
+        (backup({"url-watches.json": "[1]"}), "no backup of changedetection"),
+        (backup({**NEW, "w1/watch.json": '{"url": 3}'})[:-30], "cannot be read"),
+    ],
+    ids=["empty", "no zip", "foreign", "no JSON", "a list", "cut off"],
+)
+def test_what_is_no_backup_is_said_in_a_line(data, told):
+    with pytest.raises(InputError, match=told) as caught:
+        read_changedetection(data)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.dictionaries(st.sampled_from(sorted(WATCH)), json_values), st.text(max_size=30))
+def test_any_values_are_read_or_left_out(watch, history):
+    files = {"w/watch.json": json.dumps({"url": "http://a.example/", **watch})}
+    read_changedetection(backup({**files, "w/history.txt": history}))
+
+
+def test_a_damaged_archive_is_refused():
+    sound = backup(OLD)
+    for place in range(0, len(sound), 7):
+        data = bytearray(sound)
+        data[place] ^= 0x55
+        read_or_refused(read_changedetection, bytes(data))

@@ -1,0 +1,325 @@
+"""What people ask of a watch: carried out once or not at all, whoever has the database."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError, StoreError, StoreVersionError
+from pollwise.events import Added, Budgeted, Removed, Updated
+from pollwise.live import control
+from pollwise.live.control import ask, carry_out, carry_out_waiting, watch_settings
+from pollwise.live.incoming import Incoming
+from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.requests import (
+    AddPages,
+    ChangeBudget,
+    ChangePages,
+    RemovePages,
+    Request,
+    encode_request,
+)
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import CollectSettings
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.sqlite.requests import Requester
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+from pollwise.web.poller import PollReport
+
+A, B = "http://a.example/", "http://b.example/"
+
+
+def new(url: str, **wishes: object) -> NewPage:
+    return NewPage(url, url.split("/")[2], **wishes)
+
+
+@pytest.fixture
+def db(tmp_path) -> Path:
+    return tmp_path / "pages.db"
+
+
+@pytest.fixture
+def store(db) -> Iterator[Store]:
+    with Store.open(db) as store:
+        yield store
+
+
+def test_pages_are_added_changed_and_removed(store):
+    added = carry_out(store, AddPages((new(A), new(B, tags=("x",)))), 1.0)
+    assert added.events == (Added(1.0, tuple(record.page for record in store.pages())),)
+    [again] = carry_out(store, AddPages((new(A, weight=2.0),)), 2.0).events
+    assert isinstance(again, Updated)
+    assert [page.weight for page in again.pages] == [2.0]
+    [changed] = carry_out(store, ChangePages((new(B, paused=True),)), 3.0).events
+    assert isinstance(changed, Updated)
+    assert [(page.url, page.paused, page.tags) for page in changed.pages] == [(B, True, ("x",))]
+    removed = carry_out(store, RemovePages((A, A)), 4.0)
+    assert removed.events == (Removed(4.0, (0,)),)
+    assert [page.url for page in removed.removed] == [A]
+    assert [record.page.url for record in store.pages()] == [B]
+
+
+def test_what_cannot_be_done_changes_nothing(store):
+    carry_out(store, AddPages((new(A),)), 1.0)
+    with pytest.raises(InputError, match=f"{B} is not watched"):
+        carry_out(store, RemovePages((A, B)), 2.0)
+    with pytest.raises(InputError, match=f"{B} is not watched"):
+        carry_out(store, ChangePages((new(A, weight=3.0), new(B))), 2.0)
+    with pytest.raises(InputError, match="budget 'much'"):
+        carry_out(store, ChangeBudget("much"), 2.0)
+    [record] = store.pages()
+    assert record.page.weight == 1.0
+
+
+def test_a_budget_stays_until_another_is_told(store):
+    [event] = carry_out(store, ChangeBudget("7200/hour"), 1.0).events
+    assert event == Budgeted(1.0, 2.0, 2.0)
+    assert watch_settings(store).budget == "7200/hour"
+    store.start_run(2.0, watch_settings(store).recorded(), None)
+    assert watch_settings(store).budget == "7200/hour"
+    carry_out(store, ChangeBudget("1/hour"), 3.0)
+    assert watch_settings(store).budget == "1/hour"
+    assert store.runs()[-1].settings["budget"] == "7200/hour", "it takes this to re-run the run"
+
+
+def test_a_budget_for_each_page_grows_with_the_pages(store):
+    carry_out(store, ChangeBudget("1/second/page"), 1.0)
+    *_, budgeted = carry_out(store, AddPages((new(A), new(B))), 2.0).events
+    assert budgeted == Budgeted(2.0, 2.0, 2.0)
+    *_, budgeted = carry_out(store, RemovePages((B,)), 3.0).events
+    assert budgeted == Budgeted(3.0, 1.0, 1.0)
+
+
+def test_other_parts_make_the_copy_of_a_page_useless(store):
+    carry_out(store, AddPages((new(A),)), 1.0)
+    memory = PageMemory(etag='"1"', body_hash="ab", text_hash="cd")
+    version = Version(0, 5.0, "text/html", b"x", "ab")
+    poll = PollResult(Observation(0, 5.0, Outcome.CHANGED), memory, version)
+    store.commit(Batch(polls=(poll,)))
+    carry_out(store, ChangePages((new(A, weight=2.0),)), 6.0)
+    assert store.pages()[0].memory == memory
+    carry_out(store, ChangePages((new(A, select=("main",)),)), 7.0)
+    [record] = store.pages()
+    assert record.memory == PageMemory()
+    assert record.page.seen_at == 5.0
+
+
+def test_without_an_owner_a_command_does_it_itself(db):
+    with pytest.raises(InputError, match="there is no database"):
+        ask(db, RemovePages((A,)), make=False, say=print)
+    assert not db.exists()
+    ask(db, AddPages((new(A),)), make=True, say=print)
+    with Store.open_readonly(db) as store:
+        assert [record.page.url for record in store.pages()] == [A]
+
+
+def test_an_owner_is_asked_and_answers(db, store):
+    over = threading.Event()
+    done = []
+
+    def own() -> None:
+        while not over.wait(0.02):
+            done.extend(carry_out_waiting(store, 5.0))
+
+    owner = threading.Thread(target=own)
+    owner.start()
+    try:
+        ask(db, AddPages((new(A),)), make=True, say=print)
+        with pytest.raises(InputError, match=f"{B} is not watched"):
+            ask(db, RemovePages((B,)), make=False, say=print)
+    finally:
+        over.set()
+        owner.join()
+    assert [carried.request for carried in done] == [AddPages((new(A),))]
+
+
+def test_a_request_that_nobody_answers_is_withdrawn(db, store, monkeypatch):
+    monkeypatch.setattr(control, "_PATIENCE", 0.2)
+    with pytest.raises(
+        StoreError, match=r"in use by process \d+, which does not answer: nothing was"
+    ):
+        ask(db, AddPages((new(A),)), make=True, say=print)
+    assert carry_out_waiting(store, 5.0) == []
+    assert store.pages() == []
+
+
+def test_when_the_owner_dies_the_command_does_it(db):
+    owner = Store.open(db)
+    asking = threading.Thread(
+        target=ask, args=(db, AddPages((new(A),))), kwargs={"make": True, "say": print}
+    )
+    asking.start()
+    while not owner.waiting_requests():
+        time.sleep(0.01)
+    owner.close()
+    asking.join()
+    with Store.open_readonly(db) as store:
+        assert [record.page.url for record in store.pages()] == [A]
+
+
+def test_a_new_owner_finds_what_waits_in_its_order(db, store):
+    with Requester.open(db) as requester:
+        ids = [
+            requester.put_request(encode_request(request), 1.0)
+            for request in (AddPages((new(A),)), RemovePages((B,)), RemovePages((A,)))
+        ]
+        assert [requester.answer(number) for number in ids] == [None] * 3
+        assert len(carry_out_waiting(store, 2.0)) == 2
+        first, second, third = (requester.answer(number) for number in ids)
+    assert (first, third) == ("", "")
+    assert second is not None
+    assert "is not watched" in second
+    assert carry_out_waiting(store, 3.0) == []
+
+
+def test_a_request_of_a_later_version_is_answered(db, store):
+    with Requester.open(db) as requester:
+        number = requester.put_request('["fly", []]', 1.0)
+        assert carry_out_waiting(store, 2.0) == []
+        assert "does not know this request" in (requester.answer(number) or "")
+
+
+def test_a_collection_is_not_for_these_commands(db, store):
+    store.start_run(1.0, CollectSettings().recorded(), None)
+    with pytest.raises(InputError, match="holds a collection"):
+        ask(db, AddPages((new(A),)), make=True, say=print)
+    store.close()
+    with pytest.raises(InputError, match="holds a collection"):
+        ask(db, AddPages((new(A),)), make=True, say=print)
+
+
+def test_a_database_of_an_older_format_is_not_written_beside_its_owner(db):
+    with Store.open(db) as store:
+        store._connection._sqlite.execute("PRAGMA user_version = 7")
+        with pytest.raises(StoreVersionError, match="has format 7"):
+            ask(db, AddPages((new(A),)), make=True, say=print)
+
+
+URLS = [f"http://{host}.example/{n}" for host in "ab" for n in range(3)]
+SOME = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
+WISHES = st.fixed_dictionaries(
+    {},
+    optional={
+        "weight": st.sampled_from([0.5, 2.0]),
+        "cost": st.sampled_from([1.0, 2.0]),
+        "paused": st.booleans(),
+        "tags": st.sampled_from([(), ("x",)]),
+        "select": st.sampled_from([(), ("main",)]),
+    },
+)
+REQUESTS = st.one_of(
+    st.builds(lambda urls, w: AddPages(tuple(new(u, **w) for u in urls)), SOME, WISHES),
+    st.builds(lambda urls, w: ChangePages(tuple(new(u, **w) for u in urls)), SOME, WISHES),
+    st.builds(lambda urls: RemovePages(tuple(urls)), SOME),
+    st.builds(ChangeBudget, st.sampled_from(["1/second", "3/second", "1/second/page"])),
+)
+RUNS = st.lists(
+    st.lists(st.tuples(st.integers(0, 20), REQUESTS), max_size=8), min_size=1, max_size=3
+)
+
+
+class SlowWeb:
+    """A poller whose polls take a turn or two."""
+
+    def __init__(self, clock: FakeClock, watched: dict[int, Watched]) -> None:
+        self.clock = clock
+        self.watched = watched
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        assert not self.watched[page.id].page.paused
+        assert self.watched[page.id] == Watched(page, memory)
+        for _ in range(page.id % 3):
+            await asyncio.sleep(0)
+        now = self.clock()
+        text = f"{page.select} {int(now) // 5}"
+        version = Version(page.id, now, "", text.encode(), text)
+        if text == memory.text_hash:
+            return PollReport(PollResult(Observation(page.id, now, Outcome.UNCHANGED), memory))
+        outcome = Outcome.CHANGED
+        return PollReport(
+            PollResult(Observation(page.id, now, outcome), PageMemory(text_hash=text), version)
+        )
+
+
+async def watch_for_a_while(
+    store: Store, start: float, plan: list[tuple[int, Request]]
+) -> tuple[Scheduler, dict[int, Watched]]:
+    """A run of 20 seconds, during which others ask for what the plan says, in these turns."""
+    clock, stop, incoming = FakeClock(now=start), asyncio.Event(), Incoming()
+    clock.stop_at(start + 20.0, stop)
+    records = store.pages()
+    watched = {record.page.id: Watched(record.page, record.memory) for record in records}
+    scheduler = Scheduler(Uniform(), Budget(1.0), first_copies=Budget(2.0), crawl_delay=0.5)
+    scheduler.restore([record.page for record in records], store.scheduler_state())
+    turns = 0
+
+    async def record(progress: Progress) -> None:
+        nonlocal turns
+        polls = tuple(report.result for report in progress.reports)
+        store.commit(Batch(polls=polls, scheduler=scheduler.state()))
+        with Requester.open(store.path) as requester:
+            for turn, request in plan:
+                if turn == turns:
+                    requester.put_request(encode_request(request), clock())
+        for carried in carry_out_waiting(store, clock()):
+            incoming.put(carried.events)
+        turns += 1
+
+    poller = SlowWeb(clock, watched)
+    await run(
+        scheduler,
+        poller,
+        watched=watched,
+        clock=clock,
+        record=record,
+        stop=stop,
+        incoming=incoming,
+    )
+    for event in incoming.take():  # what came after the last turn
+        scheduler.handle(event)
+        match event:
+            case Added(_, pages):
+                watched.update({page.id: Watched(page, PageMemory()) for page in pages})
+            case Removed(_, page_ids):
+                for page_id in page_ids:
+                    watched.pop(page_id, None)
+            case Updated(_, pages):
+                watched.update(
+                    {p.id: Watched(p, watched[p.id].memory) for p in pages if p.id in watched}
+                )
+    return scheduler, watched
+
+
+@given(RUNS)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_store_scheduler_and_loop_agree_whatever_is_asked_for_and_when(tmp_path_factory, plans):
+    db = tmp_path_factory.mktemp("control") / "pages.db"
+    for number, plan in enumerate(plans):
+        with Store.open(db) as store:
+            start = 1000.0 + 100.0 * number
+            scheduler, watched = asyncio.run(watch_for_a_while(store, start, plan))
+            assert store.waiting_requests() == []
+            stored = {record.page.id: record.page for record in store.pages()}
+            known = set()
+            for page_id in range(store.next_page_id()):
+                with suppress(LookupError):
+                    scheduler.scope_of(page_id)
+                    known.add(page_id)
+            assert stored.keys() == watched.keys() == known
+            for page_id, page in stored.items():
+                own = watched[page_id].page
+                assert (page.weight, page.cost, page.paused, page.tags, page.select) == (
+                    (own.weight, own.cost, own.paused, own.tags, own.select)
+                )
+                assert scheduler.bounds.is_paused(page_id) == page.paused

@@ -1,0 +1,128 @@
+"""A list of pages that is followed while a watch runs."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.live.followed_list import FollowedList
+from pollwise.live.requests import described
+from pollwise.store import Store
+from pollwise.store.records import NewPage
+
+A, B, C = "http://a.example/", "http://b.example/", "http://c.example/"
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "pages.txt"
+
+
+@pytest.fixture
+def write(path) -> Write:
+    """Write these lines at a time of their own, as a clock may be too coarse to tell them apart."""
+    times = iter(range(1, 100))
+
+    def write(*lines: str) -> None:
+        path.write_text("".join(f"{line}\n" for line in lines))
+        moment = next(times) * 10**9
+        os.utime(path, ns=(moment, moment))
+
+    return write
+
+
+@pytest.fixture
+def store(tmp_path) -> Iterator[Store]:
+    with Store.open(tmp_path / "pages.db") as store:
+        yield store
+
+
+def looked_twice(followed: FollowedList, store: Store) -> list[str]:
+    """What was done, and said, after the file stayed as it is from one look to the next."""
+    assert followed.carry_out(store, 1.0) == []
+    done = [described(carried.request) for carried in followed.carry_out(store, 2.0)]
+    assert followed.carry_out(store, 3.0) == []
+    done += followed.notices
+    followed.notices.clear()
+    return done
+
+
+def watched(store: Store) -> dict[str, float]:
+    return {record.page.url: record.page.weight for record in store.pages()}
+
+
+def test_lines_that_come_change_and_go(path, write, store):
+    write(A, f"{B} weight=2")
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    assert followed.carry_out(store, 1.0) == []
+    write(f"{B} weight=3", C)
+    assert looked_twice(followed, store) == [f"added: {C}", f"changed: {B}", f"removed: {A}"]
+    assert watched(store) == {B: 3.0, C: 1.0}
+
+
+def test_what_else_was_told_of_a_page_stays_when_another_line_changes(path, write, store):
+    write(f"{A} weight=2", B)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    store.add_pages([NewPage(A, "a.example", weight=5.0)], 0.5)
+    write(f"{A} weight=2", f"{B} weight=4")
+    assert looked_twice(followed, store) == [f"changed: {B}"]
+    assert watched(store) == {A: 5.0, B: 4.0}
+
+
+def test_pages_that_were_named_otherwise_stay(path, write, store):
+    store.add_pages([NewPage(A, "a.example")], 0.0)
+    write(A, B, C)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.5)
+    store.add_pages([NewPage(B, "b.example", listed_in="")], 0.7)
+    write("http://d.example/")
+    assert looked_twice(followed, store) == ["added: http://d.example/", f"removed: {C}"]
+    assert watched(store).keys() == {A, B, "http://d.example/"}
+
+
+def test_what_went_while_nobody_watched_goes_at_the_start(path, write, store):
+    write(A, B)
+    store.add_pages(FollowedList(path).pages, 0.0)
+    write(B)
+    [carried] = FollowedList(path).remove_missing(store, 1.0)
+    assert [page.url for page in carried.removed] == [A]
+
+
+def test_a_file_that_cannot_be_used_changes_nothing(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    path.unlink()
+    [told] = looked_twice(followed, store)
+    assert told.startswith(f"{path}: the URL list cannot be read (")
+    write("rubbish")
+    [told] = looked_twice(followed, store)
+    assert told.startswith(f"{path}, line 1: not a URL")
+    write()
+    assert looked_twice(followed, store) == [
+        f"{path} names no page; its pages are watched as before"
+    ]
+    write(A, B)
+    assert looked_twice(followed, store) == [f"added: {B}"]
+
+
+def test_a_file_that_is_still_being_written_is_left_alone(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    for lines in ([B], [B, C], [A, B, C]):
+        write(*lines)
+        assert followed.carry_out(store, 1.0) == []
+    assert [described(c.request) for c in followed.carry_out(store, 2.0)] == [
+        f"2 pages added: {B} and 1 more"
+    ]
+
+
+def test_a_file_that_is_not_there_at_first_is_an_error(path):
+    with pytest.raises(InputError, match="cannot be read"):
+        FollowedList(path)

@@ -1,0 +1,74 @@
+"""Files of other programs become pages, and their past checks become knowledge."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.insight.explanation import read_explanation
+from pollwise.live.importing import import_file
+from pollwise.store import Store
+
+from ..importing.backups import backup
+
+HOUR = 3600.0
+DAYS = 30
+
+
+def month(every_hours: dict[str, float | None]) -> bytes:
+    """A backup with pages checked each hour of a month, which changed so often (None: never)."""
+    now = time.time()
+    begin = now - DAYS * 24 * HOUR
+    files = {}
+    for number, (url, every) in enumerate(every_hours.items()):
+        times = [begin] if every is None else np.arange(begin, now - HOUR, every * HOUR)
+        watch = {"url": url, "time_between_check": {"hours": 1}, "last_checked": now - 60}
+        files[f"w{number}/watch.json"] = json.dumps(watch)
+        files[f"w{number}/history.txt"] = "".join(f"{at:.0f},x\n" for at in times)
+    return backup(files)
+
+
+def test_a_month_of_checks_teaches_the_rates(tmp_path: Path) -> None:
+    every = {"http://a.example/": 24.0, "http://b.example/": 120.0, "http://c.example/": None}
+    file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
+    file.write_bytes(month(every))
+    said: list[str] = []
+    report = import_file(file, db, ("old",), say=said.append)
+    assert (report.pages, report.new, report.taught) == (3, 3, 3)
+    with Store.open_readonly(db) as store:
+        a, b, c = store.pages()
+        assert (a.page.tags, a.changes, b.changes, c.changes) == (("old",), 29, 5, 0)
+        assert list(store.changes()) == []
+    told = [read_explanation(db, url) for url in every]
+    per_day = [one.changes_per_day for one in told]
+    assert per_day[0] == pytest.approx(1.0, rel=0.3)
+    assert per_day[1] == pytest.approx(0.2, rel=0.4)
+    assert per_day[2] == pytest.approx(0.0, abs=0.1)
+    # All were checked an hour ago: the page that changes most is worth the first poll.
+    assert told[0].index > told[1].index > told[2].index
+
+
+def test_pages_that_were_polled_keep_what_was_learned_of_them(tmp_path: Path) -> None:
+    file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
+    file.write_bytes(month({"http://a.example/": 24.0}))
+    import_file(file, db, say=print)
+    again = import_file(file, db, say=print)
+    assert (again.pages, again.new, again.taught) == (1, 0, 0)
+    with Store.open_readonly(db) as store:
+        assert store.pages()[0].changes == 29
+
+
+def test_what_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
+    file, db = tmp_path / "list.zip", tmp_path / "pollwise.db"
+    with pytest.raises(InputError, match=r"list\.zip cannot be read \(No such file"):
+        import_file(file, db, say=print)
+    file.write_bytes(b"PK no zip")
+    with pytest.raises(InputError, match=r"list\.zip: the backup cannot be read"):
+        import_file(file, db, say=print)
+    file.write_bytes(b"just words")
+    with pytest.raises(InputError, match="no file that can be imported"):
+        import_file(file, db, say=print)
+    assert not db.exists()

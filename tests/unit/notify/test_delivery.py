@@ -1,0 +1,141 @@
+"""What a receiver is still to be told, and when."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pollwise.notify.delivery import Delivery
+from pollwise.notify.receivers import Kind, read_receiver
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult, StoredReceiver
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+URL, SHOP = "http://a.example/", "http://b.example/"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(URL), NewPage(SHOP, tags=("shop",))], now=0.0)
+        change(store, 0, 1.0)
+        change(store, 1, 1.0)
+        yield store
+
+
+def change(store: Store, page_id: int, at: float) -> None:
+    body = f"<title>T{page_id}</title><p>Number {at:g}".encode()
+    version = Version(page_id, at, "text/html", body, f"{page_id:016x}{int(at):016x}")
+    seen = Observation(page_id, at, Outcome.CHANGED)
+    store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+
+
+def delivery(**told: Any) -> Delivery:
+    told = {"name": "me", "to": "https://a.example/", **told}
+    return Delivery(read_receiver(told), StoredReceiver("me", 0))
+
+
+def test_nothing_is_due_without_a_change(store):
+    assert delivery().due_at(store, 5.0) == math.inf
+
+
+def test_a_change_is_told_at_once_with_what_differs(store):
+    change(store, 0, 100.0)
+    one = delivery()
+    assert one.due_at(store, 110.0) == 100.0
+    notice = one.begin(store, 110.0)
+    assert notice.title == "Changed: T0"
+    assert notice.text.splitlines() == [
+        "T0",
+        URL,
+        "- Number 1",
+        "+ Number 100",
+        "changed in the last 109 s; seen 1970-01-01 00:01:40 UTC",
+        f"more: pollwise diff {URL}",
+    ]
+    one.arrived(111.0)
+    assert one.state == StoredReceiver("me", 1, 0, 111.0, 111.0)
+    assert one.due_at(store, 111.0) == math.inf
+
+
+def test_a_notice_that_is_sent_again_is_the_same(store):
+    change(store, 0, 100.0)
+    change(store, 1, 101.0)
+    one = delivery()
+    first = one.begin(store, 110.0)
+    one.failed(111.0, "no route")
+    change(store, 0, 112.0)  # waits for the next one
+    assert one.due_at(store, 112.0) == 171.0
+    restarted = Delivery(one.receiver, one.state)
+    again = restarted.begin(store, 200.0)
+    assert (again.id, again.changes) == (first.id, first.changes)
+    assert again.title == "2 changes of 2 pages"
+    restarted.arrived(200.0)
+    after = restarted.begin(store, 300.0)
+    assert after.id != first.id
+    assert [one.seen_at for one in after.changes] == [112.0]
+
+
+def test_only_changes_of_its_tags_are_told(store):
+    change(store, 0, 100.0)
+    one = delivery(tags=["shop", "other"])
+    assert one.due_at(store, 110.0) == math.inf
+    assert one.state.told_seq == 1
+    change(store, 1, 120.0)
+    change(store, 0, 121.0)
+    assert [told.url for told in one.begin(store, 130.0).changes] == [SHOP]
+    one.arrived(130.0)
+    assert one.due_at(store, 140.0) == math.inf
+
+
+def test_a_notice_that_nobody_wants_any_more_is_dropped(store):
+    change(store, 1, 100.0)
+    one = delivery(tags=["shop"])
+    one.begin(store, 110.0)
+    store.add_pages([NewPage(SHOP, tags=("other",))], now=111.0)
+    assert one.due_at(store, 120.0) == math.inf
+    assert one.state.trying_seq == 0
+
+
+def test_digests_and_limits(store):
+    change(store, 0, 100.0)
+    assert delivery(digest="1h").due_at(store, 110.0) == 3700.0
+    one = delivery(at_most="2/hour")
+    one.begin(store, 110.0)
+    one.arrived(110.0)
+    change(store, 0, 120.0)
+    assert one.due_at(store, 120.0) == 1910.0
+
+
+def test_times_of_a_clock_that_was_ahead_hold_nothing_up(store):
+    change(store, 0, 100.0)
+    one = delivery()
+    ahead = 1e9
+    one.state = replace(one.state, sent_at=ahead, tried_at=ahead, failures=20)
+    assert one.due_at(store, 110.0) == 110.0 + 3600.0
+
+
+def test_a_notice_has_a_bounded_number_of_changes(store):
+    for at in range(100, 350):
+        change(store, 0, float(at))
+    one = delivery()
+    notice = one.begin(store, 400.0)
+    assert len(notice.changes) == 200
+    assert notice.text.count("more: pollwise diff") == 20
+    assert notice.text.endswith(f"Also changed:\n{URL}")
+    assert notice.changes[30].added is None
+    one.arrived(400.0)
+    assert len(one.begin(store, 500.0).changes) == 50
+
+
+def test_a_feed_has_what_was_told_before_too(store):
+    one = delivery()
+    one.receiver = replace(one.receiver, kind=Kind.ATOM)
+    change(store, 0, 100.0)
+    one.begin(store, 100.0)
+    one.arrived(100.0)
+    change(store, 0, 200.0)
+    assert [told.seen_at for told in one.begin(store, 200.0).changes] == [100.0, 200.0]
