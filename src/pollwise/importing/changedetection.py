@@ -11,6 +11,7 @@ import math
 import re
 import zipfile
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -161,7 +162,8 @@ def _pattern(text: str) -> str:
     """
     if matched := _REGEX.fullmatch(text):
         pattern, flags = matched.groups()
-        return f"re:(?{flags}).*(?:{pattern}).*" if flags else f"re:.*(?:{pattern}).*"
+        case = "(?i)" if "i" in flags else ""
+        return f"re:{case}.*(?:{pattern}).*"
     return f"re:(?i).*{re.escape(text)}.*"
 
 
@@ -195,17 +197,17 @@ def _checks(found: list[float], last: float, interval: float) -> tuple[Observati
 
     Of the many between two versions ten are told: to one who learns a rate they say as much.
 
-    >>> [(one.polled_at, one.outcome.name) for one in _checks([0.0, 90.0], 120.0, 30.0)]
-    [(0.0, 'CHANGED'), (30.0, 'UNCHANGED'), (60.0, 'UNCHANGED'), (90.0, 'CHANGED'),
-     (120.0, 'UNCHANGED')]
+    >>> [(one.polled_at, one.outcome.value) for one in _checks([0.0, 90.0], 125.0, 30.0)]
+    [(0.0, 1), (30.0, 0), (60.0, 0), (90.0, 1), (125.0, 0)]
     """
     checks = []
-    for at, following in zip(found, [*found[1:], last + interval], strict=True):
+    for at, following in zip_longest(found, found[1:]):
         checks.append(Observation(-1, at, Outcome.CHANGED))
-        rounds = math.ceil((following - at) / interval - 1e-6) - 1
-        told = min(rounds, _MOST_BETWEEN)
+        end = last if following is None else following - interval
+        rounds = math.ceil((end - at) / interval - 0.5) if end > at else 0
+        told = min(max(rounds, end > at), _MOST_BETWEEN)
         checks += [
-            Observation(-1, at + interval * (rounds * n // told), Outcome.UNCHANGED)
+            Observation(-1, at + (end - at) * n / told, Outcome.UNCHANGED)
             for n in range(1, told + 1)
         ]
     return tuple(checks)

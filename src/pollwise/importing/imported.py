@@ -1,13 +1,13 @@
 """What a file of another program says of pages to watch."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pollwise.errors import InputError
 from pollwise.store.records import NewPage
 from pollwise.types import Observation
-from pollwise.web.urls import canonical, scope_of
+from pollwise.web.wishes import wished_page
 
 __all__ = ["Imported", "page_of", "tag_of"]
 
@@ -29,25 +29,21 @@ class Imported:
 def page_of(
     url: str,
     *,
-    tags: tuple[str, ...] = (),
-    select: tuple[str, ...] = (),
-    ignore: tuple[str, ...] = (),
+    tags: Sequence[str] = (),
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     paused: bool = False,
-    shortest_interval: float | None = None,
 ) -> NewPage:
-    """A page by a URL as people write it; `InputError` if it is none that can be fetched.
+    """A page by a URL as people write it; `InputError` for a URL or a selector of no use.
 
     What is empty is not told, so that a page which is watched already keeps its own.
     """
-    address = canonical(url.strip())
-    return NewPage(
-        address,
-        scope_of(address),
-        shortest_interval=shortest_interval,
-        paused=paused or None,
+    return wished_page(
+        url.strip(),
         tags=tags or None,
         select=select or None,
         ignore=ignore or None,
+        paused=paused or None,
     )
 
 

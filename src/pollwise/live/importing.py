@@ -1,17 +1,20 @@
 """`pollwise import`: pages and past checks of another program, into a database."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pollwise.errors import InputError, StoreInUseError
 from pollwise.importing.imported import Imported
 from pollwise.importing.recognising import read_file
 from pollwise.insight.learned import learned_by
+from pollwise.live.control import ask, require_watch, watch_settings
 from pollwise.live.opening import opened
-from pollwise.settings import WatchSettings, latest_settings
+from pollwise.live.requests import AddPages
+from pollwise.settings import WatchSettings
 from pollwise.store import Store
-from pollwise.store.records import PollResult
+from pollwise.store.records import NewPage, PollResult
 from pollwise.types import Observation, Page, PageMemory
 
 __all__ = ["ImportReport", "import_file"]
@@ -39,34 +42,50 @@ def import_file(
     """Watch the pages of a file from another program, with these tags besides their own.
 
     Pages that are watched already take over what the file says of them. Of pages that were never
-    polled, past checks teach the change rates; then a first run compiles, which `say` is told.
-    `InputError` for a file that cannot be read, `StoreError` as for a watch; nothing is kept then.
+    polled, past checks teach the change rates; not while a watch runs, which is an error then.
+    `say`: see `Session`. `InputError` for a file that cannot be read, `StoreError` as for a watch;
+    nothing is kept then.
     """
     read = read_file(file)
-    now = time.time()
-    with opened(db, say) as store:
-        watched = {record.page.url: record.polls for record in store.pages()}
-        wanted = [
-            replace(new, tags=tuple(dict.fromkeys((*(new.tags or ()), *tags))) or None)
-            for new in read.pages
-        ]
-        pages = {page.url: page for page in store.add_pages(wanted, now)}
-        if not store.runs():  # so that status, plan and explain know how it will be watched
-            store.start_run(now, WatchSettings().recorded(), None)
-        history = _history(read, pages, {url for url, polls in watched.items() if polls}, now)
-        if history:
-            say(
-                f"learning from {sum(map(len, history.values())):,d} checks of {len(history)} pages"
-            )
-            _teach(store, history)
-    return ImportReport(
-        read.origin,
-        len(pages),
-        len(pages.keys() - watched.keys()),
-        sum(map(len, history.values())),
-        len(history),
-        read.left_out,
+    if not read.pages:
+        raise InputError(f"{file}: there is no page in it that can be watched")
+    wanted = tuple(
+        replace(new, tags=tuple(dict.fromkeys((*(new.tags or ()), *tags))) or None)
+        for new in read.pages
     )
+    try:
+        with opened(db, say) as store, store.together():
+            require_watch(store)
+            return _imported(store, read, wanted, say)
+    except StoreInUseError:
+        if read.checks:
+            raise
+    with Store.open_readonly(db) as store:
+        known = {record.page.url for record in store.pages()}
+    ask(db, AddPages(wanted), make=False, say=say)
+    return _report(read, wanted, known)
+
+
+def _imported(
+    store: Store, read: Imported, wanted: Sequence[NewPage], say: Callable[[str], None]
+) -> ImportReport:
+    now = time.time()
+    polls = {record.page.url: record.polls for record in store.pages()}
+    pages = {page.url: page for page in store.add_pages(wanted, now)}
+    if not store.runs():  # so that status, plan and explain know how it will be watched
+        store.start_run(now, WatchSettings().recorded(), None)
+    history = _history(read, pages, {url for url, made in polls.items() if made}, now)
+    checks = sum(map(len, history.values()))
+    if history:
+        say(f"learning from {checks:,d} checks of {len(history):,d} pages")
+        _teach(store, history)
+    return replace(_report(read, wanted, polls), checks=checks, taught=len(history))
+
+
+def _report(read: Imported, wanted: Sequence[NewPage], known: Container[str]) -> ImportReport:
+    urls = {page.url for page in wanted}
+    new = sum(url not in known for url in urls)
+    return ImportReport(read.origin, len(urls), new, 0, 0, read.left_out)
 
 
 def _history(
@@ -83,10 +102,8 @@ def _history(
 
 def _teach(store: Store, history: dict[Page, list[Observation]]) -> None:
     """Let the policy learn from past checks, and keep both."""
-    settings = latest_settings(store)
-    settings = settings if isinstance(settings, WatchSettings) else WatchSettings()
     records = store.pages()
-    policy = settings.policy(len(records))
+    policy = watch_settings(store).policy(len(records))
     learned = learned_by(store, policy)
     policy.add([record.page for record in records if record.page not in history])
     if learned is not None:

@@ -67,4 +67,9 @@ def _read_selectors(texts: Sequence[str], where: str) -> tuple[str, ...]:
     for text in selectors:
         if len(text.splitlines()) > 1:
             raise InputError(f"{where}: a selector is one line, and {text[:80]!r} is more")
+    if selectors:
+        # Here, as few need the library that reads them.
+        from pollwise.sources.selectors import read_selectors
+
+        read_selectors(selectors, where)
     return selectors

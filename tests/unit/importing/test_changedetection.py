@@ -92,7 +92,7 @@ def test_past_checks_are_told_as_far_as_they_are_known():
         ],
         "https://b.example/": [  # by the interval for all watches
             (0.0, Outcome.CHANGED),
-            (24.0, Outcome.UNCHANGED),
+            (1.0, Outcome.UNCHANGED),
             (25.0, Outcome.CHANGED),
         ],
     }
