@@ -7,12 +7,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
+from pollwise.errors import InputError
 from pollwise.insight.words import count, one_line
+from pollwise.sources.reading import read, read_plainly
+from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.web.large_bodies import LARGE
-from pollwise.web.noise.blocks import Kind, blocks_of, kind_of_body
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
@@ -125,14 +127,24 @@ def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) ->
 def text_of(
     store: StoreReader, version: StoredVersion, url: str, record: PageRecord | None
 ) -> VersionText:
-    """What a stored version says; `record` has the masks of its page, if it is watched still."""
+    """What a stored version says, by the masks and parts of its page, if that is watched still."""
     body = store.body(version.body_hash)
     page = parse_page(body, version.content_type, url)
     masks = () if record is None else record.memory.noise.masks
-    if not masks and page.blocks:
+    parts = WHOLE if record is None else Parts.of(record.page)
+    if not masks and page.blocks and parts == WHOLE:
         return VersionText(page.title, page.blocks)
-    blocks = left_of(blocks_of(body, version.content_type), masks)
-    return VersionText(page.title, tuple(_texts(blocks, kind_of_body(body, version.content_type))))
+    view = _seen(body, version.content_type, parts)
+    blocks = left_of(view.blocks, masks)
+    return VersionText(view.title or page.title, tuple(_texts(blocks, view.kind)))
+
+
+def _seen(body: bytes, content_type: str, parts: Parts) -> View:
+    """What a poll sees; of a version that has none of the parts, all of it."""
+    try:
+        return read(body, content_type or None, parts)
+    except (UnreadableError, InputError):
+        return read_plainly(body, content_type or None)
 
 
 def difference_of_texts(before: VersionText, after: VersionText) -> Difference:
