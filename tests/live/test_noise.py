@@ -167,6 +167,33 @@ async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):
     assert [notice.until - notice.now for notice in report.notices] == [60.0]
 
 
+async def test_a_look_that_the_end_of_a_run_cuts_short_leaves_the_poll_as_it_was(site, clock):
+    looking, numbers = asyncio.Event(), count()
+
+    async def answer(request: web.Request) -> web.Response:
+        number = next(numbers)
+        if number == 2:
+            looking.set()
+            await asyncio.sleep(60.0)
+        return web.Response(text=f"<p>News {number}", content_type=HTML)
+
+    async def recall(page_id: int) -> Copy | None:
+        return None
+
+    site.answers["/"] = answer
+    page = Page(0, site.url("/"), site.host)
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        first = await poller.poll(page, PageMemory())
+        poll = asyncio.ensure_future(poller.poll(page, first.result.memory))
+        await looking.wait()
+        poll.cancel()
+        result = (await poll).result
+    assert result.observation.outcome is Outcome.CHANGED
+    assert result.version.body == b"<p>News 1"
+    # The look is still due.
+    assert result.memory.noise.since_look == result.memory.noise.gap == 1
+
+
 @pytest.mark.parametrize("status", [404, 503])
 async def test_looks_that_fail_become_fewer(site, clock, status):
     async def answer(request: web.Request) -> web.Response:

@@ -92,7 +92,8 @@ async def run(
     is done the scheduler is told so (None: the policy is ready). What users do meanwhile comes as
     `incoming` events. `is_over` is asked while no poll is under way, with the time at which the
     scheduler wants to be asked again; if it is, `stop` is set here. Polls under way at the end are
-    dropped. What `record`, a poll, `policy_ready` or `incoming` raises ends the loop.
+    cut short: those that have no answer yet are dropped. What `record`, a poll, `policy_ready` or
+    `incoming` raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
@@ -136,6 +137,12 @@ async def run(
                 awaited.pop().result()
                 turn = replace(turn, events=(PolicyReady(clock()), *turn.events))
         # The scheduler takes in what arrived at the last moment before it is recorded.
+        late = _turn(await under_way.cut_short(), watched, clock())
+        turn = Progress(
+            (*turn.events, *late.events),
+            (*turn.reports, *late.reports),
+            turn.first_copies | late.first_copies,
+        )
         for event in turn.events:
             scheduler.handle(event)
         await record(turn)
@@ -178,6 +185,14 @@ class _UnderWay:
         reports = tuple(self._report(poll) for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports
+
+    async def cut_short(self) -> tuple[PollReport, ...]:
+        """End all polls now; the reports of those that had their answer already."""
+        for poll in self.polls:
+            poll.cancel()
+        await asyncio.gather(*self.polls, return_exceptions=True)
+        self.polls = [poll for poll in self.polls if not poll.cancelled()]
+        return self.ended()
 
     def _report(self, poll: asyncio.Task[PollReport]) -> PollReport:
         """The report of a poll; as of a postponed one if other parts of the page count by now."""

@@ -215,7 +215,10 @@ class WebPoller:
         report: PollReport,
         ends_at: float,
     ) -> PollReport:
-        """The report of a poll, after a look for noise; as it was if that cannot be had."""
+        """The report of a poll, after a look for noise; as it was if that cannot be had.
+
+        So it is if the look is cancelled, which is then still due.
+        """
         assert self._recall is not None  # asked for by who calls
         cost, notices, compared = 0.0, report.notices, seen.compared
         bodies, told, parts = [result.body], result.content_type, Parts.of(page)
@@ -249,6 +252,8 @@ class WebPoller:
                     )
             except (PostponedError, TimeoutError, UnreadableError):
                 compared = found_nothing(compared)
+            except asyncio.CancelledError:
+                compared = seen.compared  # the run ends: what the poll found counts all the same
         looked = _compared(page, memory, result, replace(seen, compared=compared), polled_at)
         observation = looked.result.observation
         observation = replace(observation, cost=observation.cost + cost)

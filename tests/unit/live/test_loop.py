@@ -107,6 +107,24 @@ async def test_what_is_recorded_and_in_which_order():
     assert end == Progress((), ())
 
 
+async def test_a_poll_that_has_its_answer_counts_though_it_goes_on_at_the_end():
+    setting = Setting(_0=lambda page, memory: None)
+    poll = setting.web.poll
+
+    async def looking_for_noise(page: Page, memory: PageMemory) -> PollReport:
+        try:
+            return await poll(page, memory)
+        except asyncio.CancelledError:
+            return setting.web.changed(page, memory)
+
+    setting.web.poll = looking_for_noise
+    await setting.serve(seconds=0.5)
+    [report] = setting.recorded[-1].reports
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert setting.recorded[-1].first_copies == {0}
+    assert setting.watched[0].memory.etag == "1"
+
+
 async def test_more_staff_is_used_though_no_poll_ends():
     setting = Setting(_0=lambda *_: None, _1=lambda *_: None)
     setting.staff = lambda: 1 if setting.clock() < 110.0 else 2
