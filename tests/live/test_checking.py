@@ -75,6 +75,51 @@ async def test_check_shows_what_counts_and_what_is_noise(site):
     assert site.paths == ["/robots.txt", *"///"]
 
 
+async def test_check_shows_parts_and_feeds(site):
+    link = "<link rel=alternate type=application/atom+xml href=atom>"
+    site.says("/", f"<title>T</title>{link}<main>News<i>Ad</i></main>End", Content_Type="text/html")
+
+    async def seen(*select: str, ignore: tuple[str, ...] = ()) -> PageCheck:
+        return await asyncio.to_thread(
+            check_page, site.url("/"), None, select=select, ignore=ignore
+        )
+
+    page = await seen("main", ignore=("i",))
+    assert (page.kind, page.title, page.feeds) == ("page", "T", (site.url("/atom"),))
+    assert (page.kept, page.ignored, page.notice) == (("News",), ("Ad",), "")
+    nothing = await seen("article")
+    assert (nothing.error, nothing.kind) == ("select article matches nothing", None)
+    assert (await seen("html")).notice == "the selectors leave nothing out"
+    with pytest.raises(InputError, match=r"^--ignore: 'p\[' is no CSS selector"):
+        await seen(ignore=("p[",))
+
+
+async def test_check_shows_the_items_of_a_feed(site):
+    items = "".join(
+        f"<item><title>{n}</title><pubDate>Thu, 01 Jan 1970 00:00:{n:02} GMT</pubDate></item>"
+        for n in range(12)
+    )
+    site.says(
+        "/", f"<rss><channel><title>F</title>{items}</channel></rss>", Content_Type="text/xml"
+    )
+    page = await check(site.url("/"))
+    assert (page.kind, page.title, page.fetches, page.items) == ("feed", "F", 1, 12)
+    assert page.notice == "12 of 12 items have no id: known by address or text"
+    assert [item.published_at for item in page.newest] == [float(n) for n in range(11, 1, -1)]
+
+
+async def test_check_looks_with_the_parts_of_the_database(site, tmp_path, clock):
+    db = tmp_path / "parts.db"
+    with Store.open(db) as store:
+        page = NewPage(site.url("/"), site.host, select=("main",))
+        store.add_pages([page], now=0.0)
+    site.says("/", "<main>News</main>End", Content_Type="text/html")
+    await poll(db, site, clock, times=1)
+    site.says("/", "<main>News</main>The end", Content_Type="text/html")
+    found = await check(site.url("/"), db)
+    assert (found.kept, found.changed) == (("News",), False)
+
+
 async def test_check_of_pages_that_cannot_be_had(site):
     site.says("/robots.txt", "User-agent: *\nDisallow: /secret")
     site.says("/error", status=500)

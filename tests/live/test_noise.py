@@ -56,8 +56,7 @@ PAGES = {
     "/feed": (
         FEED,
         lambda n, news: (
-            "<rss><channel><lastBuildDate>"
-            f"Sun, 22 Nov 2026 13:{n // 60:02}:{n % 60:02} GMT</lastBuildDate>"
+            f"<rss><channel><lastBuildDate>13:{n // 60:02}:{n % 60:02}</lastBuildDate>"
             f"<item><guid>{news}</guid></item></channel></rss>"
         ),
     ),

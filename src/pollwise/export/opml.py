@@ -3,6 +3,7 @@
 from typing import BinaryIO
 from xml.etree import ElementTree
 
+from pollwise.sources.view import printable
 from pollwise.store.base import StoreReader
 
 __all__ = ["write_opml"]
@@ -22,15 +23,14 @@ def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) 
         is_about = min_relevance is None or (record.relevance or 0.0) >= min_relevance
         if record.source == _FEED and is_about:
             page = record.page
-            told = {"type": "rss", "text": _letters(record.title) or page.url, "xmlUrl": page.url}
+            told = {
+                "type": "rss",
+                "text": printable(record.title or "") or page.url,
+                "xmlUrl": page.url,
+            }
             if page.tags:
                 told["category"] = ",".join(page.tags)
             ElementTree.SubElement(body, "outline", told)
     ElementTree.indent(root)
     ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
     return len(body)
-
-
-def _letters(title: str | None) -> str:
-    """A title without what XML cannot hold."""
-    return "".join(filter(str.isprintable, " ".join((title or "").split())))

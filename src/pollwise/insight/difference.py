@@ -7,14 +7,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
+from pollwise.errors import InputError
 from pollwise.insight.words import count
-from pollwise.sources.reading import read, takes_long
-from pollwise.sources.view import WHOLE, Parts, UnreadableError, printable
+from pollwise.sources.reading import read, read_plainly, takes_long
+from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View, printable
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.web.large_bodies import LARGE
-from pollwise.web.noise.blocks import Kind, blocks_of, kind_of_body
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
@@ -137,22 +137,24 @@ def text_of(
     `record` tells that of its page, if it is watched still. `patient`: what may take long to read
     is read as well, such as a PDF, which else has no text.
     """
-    body, content_type = store.body(version.body_hash), version.content_type
+    body, content_type = store.body(version.body_hash), version.content_type or None
+    page = parse_page(body, version.content_type, url)
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
-    if parts != WHOLE or (patient and takes_long(body, content_type)):
-        try:
-            view = read(body, content_type, parts)
-        except UnreadableError:
-            return VersionText("", ())
-        title, blocks = view.title, view.blocks
-    else:
-        page = parse_page(body, content_type, url)
-        if not masks and page.blocks:
-            return VersionText(page.title, page.blocks)
-        title, blocks = page.title, tuple(blocks_of(body, content_type))
-    left = left_of(blocks, masks)
-    return VersionText(title, tuple(_texts(left, kind_of_body(body, content_type))))
+    if not masks and page.blocks and parts == WHOLE:
+        return VersionText(page.title, page.blocks)
+    hastily = parts == WHOLE and not patient and takes_long(body, content_type)
+    view = read_plainly(body, content_type) if hastily else _seen(body, content_type, parts)
+    blocks = left_of(view.blocks, masks)
+    return VersionText(view.title or page.title, tuple(_texts(blocks, view.kind)))
+
+
+def _seen(body: bytes, content_type: str | None, parts: Parts) -> View:
+    """What a poll sees; of a version that has none of the parts, all of it."""
+    try:
+        return read(body, content_type, parts)
+    except (UnreadableError, InputError):
+        return read_plainly(body, content_type)
 
 
 def difference_of_texts(before: VersionText, after: VersionText) -> Difference:

@@ -93,7 +93,10 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
     if kind == "pdf":
         if not can_read_pdf():
             return _read_otherwise(body, content_type, "pypdf", "text")
-        title, lines = read_pdf(body)
+        try:
+            title, lines = read_pdf(body)
+        except UnreadableError as error:  # an encrypted one will not be another next time
+            return replace(read_plainly(body, content_type), notice=f"{error}: read byte for byte")
         return View(kind, _hash(body), title, lines)
     view = read_plainly(body, content_type)
     if kind != "page":

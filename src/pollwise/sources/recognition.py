@@ -9,6 +9,7 @@ from pollwise.web.noise.blocks import kind_of_body
 
 __all__ = ["cut_as", "is_xhtml", "recognised"]
 
+_PDF = "application/pdf"
 _BEGINNING = 4096
 """Bytes that are looked at."""
 
@@ -46,7 +47,8 @@ def recognised(body: bytes, content_type: str | None) -> Kind:
         with suppress(zlib.error):
             start = zlib.decompressobj(wbits=31).decompress(start, _BEGINNING)
         return "sitemap" if _list_of(start) == "sitemap" else "bytes"
-    if b"%PDF-" in start[:1024]:
+    told = (content_type or "").split(";", 1)[0].strip().lower()
+    if start.lstrip().startswith(b"%PDF-") or (told == _PDF and b"%PDF-" in start[:1024]):
         return "pdf"
     listed = _list_of(start)
     if listed is not None:

@@ -62,6 +62,11 @@ def test_feeds_are_known_by_their_first_element(content_type):
         assert recognised((SAMPLES / name).read_bytes(), content_type) == "feed"
 
 
+def test_a_page_about_pdf_is_a_page():
+    assert recognised(b"<p>A PDF begins with %PDF-1.7", HTML) == "page"
+    assert recognised(b"junk %PDF-1.7", "Application/PDF; x=y") == "pdf"
+
+
 @pytest.mark.parametrize(
     "body", [b"<feed><entry/></feed>", b"<rdf:RDF/>", b"<p>of <rss>", b"<!--<rss>--><a/>"]
 )

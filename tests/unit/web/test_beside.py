@@ -44,6 +44,14 @@ async def test_a_process_that_dies_postpones_and_the_next_call_begins_another():
         assert await beside.call(os.getpid) != process
 
 
+async def test_what_takes_too_long_is_ended_and_the_next_call_begins_another():
+    async with Beside() as beside:
+        process = await beside.call(os.getpid)
+        with pytest.raises(TimeoutError):
+            await beside.call(time.sleep, 600, within=0.1)
+        assert await beside.call(os.getpid, within=60) != process
+
+
 @pytest.mark.parametrize("size", [0, 50_000_000])
 async def test_it_ends_with_the_context_whatever_it_is_doing(size: int):
     """It computes, or is being handed something large."""

@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.sources.reading import read
+from pollwise.sources.reading import read, read_plainly
+from pollwise.sources.view import Parts, View
 from pollwise.types import PageMemory
-from pollwise.web.change import fingerprint, is_changed, remembered
+from pollwise.web import change
+from pollwise.web.change import compare, fingerprint, is_changed, is_same, remembered, same
 from pollwise.web.visible_text import visible_text
 
 HTML = "text/html; charset=utf-8"
@@ -38,7 +42,7 @@ def test_visible_text(html, text):
 @given(st.binary(max_size=300) | st.text("<>!-/='\" ascriptyle&").map(str.encode))
 def test_any_bytes_have_a_fingerprint(body):
     for content_type in (HTML, None, "", "image/png"):
-        found = fingerprint(read(body, content_type))
+        found = fingerprint(read_plainly(body, content_type))
         assert found.body_hash == xxhash.xxh3_128_hexdigest(body)
         assert len(found.text_hash) == 32
 
@@ -101,3 +105,90 @@ def test_the_latest_twelve_versions_before_the_copy_are_remembered(numbers):
 def test_pages_made_to_hurt_end(piece):
     """What takes a tree builder minutes is read at once: an endless test would tell."""
     visible_text(b"<p>" + piece * 100_000)
+
+
+def feed(*items, built=0) -> View:
+    """A feed of such items: an id, a title and a text."""
+    told = "".join(
+        f"<item><guid>{key}</guid><title>{title}</title><description>{text}</description>"
+        f"<pubDate>Thu, 01 Jan 1970 00:00:{int(key):02} GMT</pubDate></item>"
+        for key, title, text in items
+    )
+    body = f"<rss><channel><title>At {built}</title>{told}</channel></rss>"
+    return read(body.encode(), "application/rss+xml")
+
+
+A, B, C = ("1", "a", "x"), ("2", "b", "y"), ("3", "c", "z")
+
+
+def polled(*views: View) -> list[tuple[bool, list[str] | None]]:
+    """Of each view in order, whether it is a change, and the ids of its new items."""
+    memory, found = PageMemory(), []
+    for view in views:
+        compared = compare(memory, view)
+        memory = compared.memory
+        new = None if compared.items is None else [item.key for item in compared.items]
+        found.append((compared.changed, new))
+        assert not compared.reverted
+    return found
+
+
+@pytest.mark.parametrize(
+    ("views", "found"),
+    [
+        ([feed(A), feed(A, built=1)], (False, [])),
+        ([feed(A), feed(B, A)], (True, ["2"])),
+        ([feed(B, A), feed(A, B)], (False, [])),
+        ([feed(C, B, A), feed(C)], (False, [])),
+        ([feed(C, B, A), feed(C), feed(C, B, A)], (False, [])),  # they come back
+        ([feed(A), feed(("1", "A", "x"))], (True, [])),
+        ([feed(A), feed(("1", "a", "another text"))], (True, [])),
+        ([feed(("1", "a", "17 votes")), feed(("1", "a", "18 votes"))], (False, [])),
+        ([feed(("1", "17", "a")), feed(("1", "18", "a"))], (True, [])),
+        ([feed(), feed(A)], (True, ["1"])),
+        ([feed(A), feed(A, A)], (False, [])),
+    ],
+)
+def test_a_feed_changes_by_its_items(views, found):
+    first, *_, last = polled(*views)
+    assert first == (True, None)
+    assert last == found
+
+
+def test_the_time_of_a_change_is_that_of_its_latest_item():
+    memory = compare(PageMemory(), feed(A)).memory
+    compared = compare(memory, feed(C, B, A))
+    assert compared.changed_at == 3.0
+    assert compare(compared.memory, feed(C, B, A, built=1)).changed_at is None
+
+
+def test_items_that_left_are_remembered_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr(change, "_MOST_ITEMS_GONE", 2)
+    memory = compare(PageMemory(), feed(A, B)).memory
+    for view in (feed(C), feed(("4", "d", "")), feed(("5", "e", ""))):
+        memory = compare(memory, view).memory
+    assert len(memory.items) == 3
+    assert not compare(memory, feed(C)).changed
+    assert compare(memory, feed(A)).changed
+
+
+def test_other_parts_are_no_change_but_a_new_beginning():
+    parts = [Parts(), Parts(("b",)), Parts(("b",)), Parts(("p",)), Parts()]
+    memory, found = PageMemory(), []
+    for n, each in enumerate(parts):
+        body = b"<p>%d<b>News</b>" % n
+        compared = compare(memory, read(body, HTML, each))
+        found.append(compared.changed)
+        memory = compared.memory
+    assert found == [True, False, False, False, False]
+    assert compare(memory, read(b"<p>New<b>News</b>", HTML)).changed
+
+
+def test_a_body_that_is_the_same_need_not_be_read():
+    body, parts = b"<p>a", Parts(("p",))
+    memory = compare(PageMemory(), read(body, HTML, parts)).memory
+    assert is_same(memory, body, parts)
+    assert not is_same(memory, body)
+    assert not is_same(memory, body + b" ", parts)
+    found = same(replace(memory, etag='"1"'), memory.body_hash)
+    assert (found.changed, found.memory) == (False, memory)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pollwise.collecting.traps import Traps, is_endless
 from pollwise.errors import InputError
-from pollwise.sources.reading import read
+from pollwise.sources.reading import read_plainly
 from pollwise.web.change import fingerprint
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.crawl_urls import crawl_url, host_of
@@ -169,7 +169,7 @@ def test_pages_that_are_nonsense(text: str, content_type: str | None, label: str
     body = text.encode(errors="surrogatepass")
     assert_bounded(parse_page(body, told, URL, text))
     assert_storable(visible_text(body))
-    fingerprint(read(body, told))
+    fingerprint(read_plainly(body, told))
 
 
 @given(st.binary(), st.text())
@@ -202,7 +202,7 @@ def test_time_is_linear_whatever_repeats(before: str, unit: str) -> None:
     with linear():
         for content_type in ("text/html", "application/xml"):
             assert_bounded(parse_page(body, content_type, URL))
-        fingerprint(read(body, "text/html"))
+        fingerprint(read_plainly(body, "text/html"))
         parse_sitemap(body)
 
 

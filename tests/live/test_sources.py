@@ -1,0 +1,147 @@
+"""Feeds, and parts of pages, polled from a real server."""
+
+import asyncio
+from email.utils import formatdate
+from itertools import count
+
+import pytest
+from aiohttp import web
+
+from pollwise.live.session import Session, web_poller
+from pollwise.settings import WatchSettings
+from pollwise.store import Store
+from pollwise.store.records import NewPage
+from pollwise.testing.fake_clock import FakeClock
+from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web import polite_fetcher
+
+HTML = "text/html"
+EVERY = 40.0
+"""Seconds from one item of the feed to the next."""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nothing here shows seconds."""
+    monkeypatch.setattr(polite_fetcher, "_APART", 0.0)
+
+
+class PatientClock(FakeClock):
+    """No time passes while a poll is under way: it waits for a real server."""
+
+    async def wait(self, tasks, until):
+        if len(tasks) > 1:  # the last one waits for the end
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await super().wait(tasks, until)
+
+
+def serve_feed(site, clock) -> None:
+    """A feed of the ten latest items, which says at each fetch that it was made now."""
+    builds = count()
+
+    async def answer(request: web.Request) -> web.Response:
+        latest = int(clock() // EVERY)
+        items = "".join(
+            f"<item><guid>{n}</guid><title>Item {n}</title>"
+            f"<pubDate>{formatdate(n * EVERY, usegmt=True)}</pubDate></item>"
+            for n in range(latest, latest - 10, -1)
+        )
+        text = (
+            f"<rss version='2.0'><channel><title>News</title>"
+            f"<lastBuildDate>build {next(builds)}</lastBuildDate>{items}</channel></rss>"
+        )
+        return web.Response(text=text, content_type="application/rss+xml")
+
+    site.answers["/feed"] = answer
+
+
+async def test_changes_of_a_feed_are_its_items(site, tmp_path):
+    db, begin, seconds = tmp_path / "feed.db", 1_000_000.0, 1200.0
+    clock, stop = PatientClock(begin), asyncio.Event()
+    clock.stop_at(begin + seconds, stop)
+    serve_feed(site, clock)
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/feed"), site.host)], now=begin)
+        session = Session(store, WatchSettings(budget="6/minute"), clock=clock, say=print)
+        async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
+            await session.run(poller, stop, on_progress=lambda *_: None)
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+        changes = list(store.changes())
+    assert record.source == "feed"
+    assert record.polls > 100  # so the build date moved a hundred times
+    found = [item.key for change in changes for item in sorted(change.items, key=lambda i: i.key)]
+    first = int(begin // EVERY) + 1
+    assert found == [str(n) for n in range(first, first + len(found))]
+    assert seconds / EVERY - 1 <= len(changes) <= len(found) <= seconds / EVERY
+    assert all(change.title == "News" for change in changes)
+    for change in changes:
+        for item in change.items:
+            assert item.published_at == int(item.key) * EVERY <= change.seen_at
+    assert record.last_changed_at == float(found[-1]) * EVERY
+
+
+async def polls(clock, page, *bodies, site, content_type=HTML):
+    """The results of polls that find these bodies, one after the other."""
+    memory, results = PageMemory(), []
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
+        for body in bodies:
+            site.says("/", body, Content_Type=content_type)
+            result = (await poller.poll(page, memory)).result
+            memory = result.memory
+            results.append(result)
+    return results
+
+
+async def test_a_selector_that_matches_nothing(site, clock):
+    page = Page(0, site.url("/"), site.host, select=("main",), ignore=("i",))
+    one = "<title>T</title><main>News</main><footer>{}"
+    results = await polls(
+        *(clock, page, one.format(1), one.format(2), "<h1>We are rebuilding</h1>"),
+        *(one.format(3), "<main><i>x</i></main>", "<main>More news</main>"),
+        site=site,
+    )
+    assert [result.observation.outcome for result in results] == [
+        *(Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED),
+        *(Outcome.UNCHANGED, Outcome.FAILED, Outcome.CHANGED),
+    ]
+    assert results[2].error == "select main matches nothing"
+    assert results[4].error == "select main matches nothing"
+    assert results[2].memory == results[1].memory
+    assert results[2].version is None
+    assert (results[0].title, results[0].source) == ("T", "page")
+
+
+async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock):
+    page = Page(0, site.url("/"), site.host, select=("xpath://a[",))
+    [result] = await polls(clock, page, "<p>a", site=site)
+    assert result.observation.outcome is Outcome.FAILED
+    assert result.error == "select: 'xpath://a[' is no XPath expression: Invalid expression"
+
+
+async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):
+    page = Page(0, site.url("/"), site.host)
+    item = "<item><guid>{0}</guid><title>{0}</title></item>"
+    feed = "<rss><channel>{}</channel></rss>"
+    results = await polls(
+        clock,
+        page,
+        *(feed.format(items) for items in (item.format(1), item.format(2) + item.format(1))),
+        feed.format(item.format(1)),
+        "<title>Gone</title>",
+        site=site,
+    )
+    told = [(r.observation.n_items, [item.key for item in r.items]) for r in results]
+    assert told == [(None, []), (1, ["2"]), (0, []), (None, [])]
+    assert [result.source for result in results] == ["feed", "feed", "feed", "page"]
+
+
+async def test_feeds_that_are_too_broken_or_too_large(site, clock):
+    page = Page(0, site.url("/"), site.host)
+    bodies = b"<rss/>", b"<rss>" + b" " * 50_000_000
+    results = await polls(clock, page, *bodies, site=site, content_type="application/rss+xml")
+    assert [result.observation.outcome for result in results] == [Outcome.FAILED] * 2
+    assert "cannot be read: " in results[0].error
+    assert results[1].error == "body larger than 10485760 bytes"
+    assert all("\n" not in result.error for result in results)
