@@ -2,12 +2,13 @@
 
     python tools/make_reference.py
 
-They are commands.md, policies.md and names.md in docs/reference, and the manual page of the
-command. Run it after every change of an option, a policy or a public name;
+They are commands.md, policies.md, names.md and pollwise.schema.json in docs/reference, and the
+manual page of the command. Run it after every change of an option, a policy or a public name;
 `tests/docs/test_reference.py` fails until then.
 """
 
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import pollwise
 from pollwise.cli import app
+from pollwise.configuration import configuration_schema
 from pollwise.policies.catalogue import COLLECTING, WATCHING, Catalogue
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +45,7 @@ def pages() -> dict[str, str]:
         "docs/reference/commands.md": commands_page(program()),
         "docs/reference/policies.md": policies_page(),
         "docs/reference/names.md": names_page(),
+        "docs/reference/pollwise.schema.json": json.dumps(configuration_schema(), indent=2) + "\n",
         "packaging/pollwise.1": manual_page(program()),
     }
 

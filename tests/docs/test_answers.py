@@ -20,11 +20,12 @@ from pollwise.insight.polled import PolledPage
 from pollwise.insight.status import Status
 from pollwise.live.checking import PageCheck
 from pollwise.live.importing import ImportReport
+from pollwise.notify.notice import Notice
 from pollwise.store.records import Hit
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
-    *(Changes, History, VersionDiff),
+    *(Changes, History, VersionDiff, Notice),
     *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
     *(ImportReport, Hit, ProcessorLoad, Demonstration),
 )

@@ -161,3 +161,23 @@ async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server,
     status, told = await programs.run("list", "--json")
     assert [page["url"] for page in json.loads(told)["results"]] == [b]
     watch.kill()
+
+
+async def test_other_parts_of_a_page_are_no_change_of_it(programs, server, tmp_path):
+    a = server.url("/a")
+    server.set_page("/a", "<title>A</title><h1>top</h1><p>text")
+    watch = await programs.watch(a)
+    await asked_for(server, "/a")
+    await asked_for(server, "/a")
+    assert await programs.run("set", a, "--select", "p") == (0, f"pollwise: set: {a}\n")
+    for _ in range(3):
+        await asked_for(server, "/a")
+    server.set_page("/a", "<title>A</title><h1>another</h1><p>text")
+    for _ in range(3):
+        await asked_for(server, "/a")
+    watch.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        [record] = store.pages()
+        assert (record.page.select, record.changes) == (("p",), 0)
+        assert list(store.changes()) == []

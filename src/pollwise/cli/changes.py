@@ -1,6 +1,5 @@
 """The commands that tell what changed."""
 
-import sys
 import time
 from typing import Annotated
 
@@ -32,9 +31,10 @@ def changes(
     if as_json:
         print_json(answer)
     elif as_atom:
+        from pollwise.console.streams import stdout
         from pollwise.notify.atom import atom_feed
 
-        sys.stdout.write(atom_feed(answer.id, answer.changes, now).decode())
+        stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
     else:
         print_changes(answer)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, Db, Json
+from pollwise.cli.options import DB, Db, Json, OrderName
 from pollwise.errors import InputError
-from pollwise.insight.page_list import Order
 
 if TYPE_CHECKING:
     from pollwise.live.requests import Request
@@ -124,11 +123,12 @@ def budget(
         parse_budget(text)
         _ask(db, ChangeBudget(text), make=True)
         return
+    from pollwise.console.streams import stdout
     from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
 
     with Store.open_readonly(db) as store:
-        print((latest_settings(store) or WatchSettings()).budget)
+        stdout().print((latest_settings(store) or WatchSettings()).budget)
 
 
 def list_pages(
@@ -138,17 +138,17 @@ def list_pages(
         typer.Option("--filter", metavar="TEXT", help="Only pages with it in URL, title or state."),
     ] = None,
     order: Annotated[
-        Order, typer.Option("--sort", help="By URL, or the latest or the most first.")
-    ] = Order.url,
+        OrderName, typer.Option("--sort", help="By URL, or the latest or the most first.")
+    ] = OrderName.url,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
     db: Db = DB,
     as_json: Json = False,
 ) -> None:
     """The pages that are watched, and how they stand."""
     from pollwise.console.page_list import print_page_list
-    from pollwise.insight.page_list import read_page_list
+    from pollwise.insight.page_list import Order, read_page_list
 
-    answer = read_page_list(db, tag=tag, text=text, order=order, limit=limit)
+    answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
     if as_json:
         print_json(answer)
     else:

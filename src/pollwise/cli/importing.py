@@ -19,7 +19,8 @@ def import_pages(
     ],
     db: Db = DB,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", help="A tag for all of them; give several.")
+        list[str] | None,
+        typer.Option("--tags", metavar="A,B", help="Tags for all of them, beside their own."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -30,8 +31,9 @@ def import_pages(
     """
     from pollwise.console.importing import print_import
     from pollwise.live.importing import import_file
+    from pollwise.web.wishes import read_tags
 
-    report = import_file(file, db, tuple(tags or ()), say=notify)
+    report = import_file(file, db, read_tags(tags or ()), say=notify)
     if as_json:
         print_json(report)
     else:

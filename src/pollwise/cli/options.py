@@ -23,6 +23,18 @@ class ObjectiveName(StrEnum):
     ephemeral = "ephemeral"
 
 
+class OrderName(StrEnum):
+    """By what pages are sorted."""
+
+    url = "url"
+    changed = "changed"
+    polled = "polled"
+    added = "added"
+    changes = "changes"
+    rate = "rate"
+    weight = "weight"
+
+
 class PolitenessName(StrEnum):
     """What gets one request at a time."""
 

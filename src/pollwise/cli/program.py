@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.configuring import check_config
 from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
 from pollwise.cli.importing import import_pages
 from pollwise.cli.notices import notify as notify_receiver
@@ -47,6 +48,7 @@ _COMMANDS: dict[Callable[..., object], str] = {
     notify_receiver: "Send a receiver of notices one, to try it.",
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
+    check_config: "Whether a configuration can be used, and what is in it.",
     unmask: "Let parts of a page count that were masked as noise.",
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",

@@ -2,12 +2,14 @@
 
 import gc
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pollwise.cli.answers import notify, print_json
+from pollwise.cli.configuring import receivers_of, settings_of
 from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
@@ -34,6 +36,10 @@ from pollwise.cli.options import (
     objective_told,
 )
 
+if TYPE_CHECKING:
+    from pollwise.fetch_settings import HeaderLine
+    from pollwise.notify.receivers import Receiver
+
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
 
@@ -45,6 +51,13 @@ def watch(
         typer.Option(
             help="A file with a URL a line, perhaps weight=W at-least=N/TIME tags=A,B after it. It"
             " is followed: what is changed in it is changed in the watch."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A configuration (pollwise.toml). What is given here comes before what it says.",
         ),
     ] = None,
     budget: Annotated[
@@ -135,6 +148,7 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
+    from pollwise.configuration import read_configuration
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.console.watching import Detail, WatchDisplay, log_notice
     from pollwise.errors import InputError
@@ -168,6 +182,20 @@ def watch(
             host_limits=host_limits,
         ),
     }
+    configured: dict[str, Any] = {}
+    secret: Sequence[HeaderLine] = ()
+    receivers: Sequence[Receiver] = ()
+    followed: list[FollowedList] = []
+    if config is not None:
+        configuration = read_configuration(config)
+        db = configuration.db if configuration.db is not None and db == DB else db
+        file = configuration.file if file is None else file
+        configured, secret = settings_of(configuration, db), configuration.headers
+        receivers = receivers_of(configuration)
+        if configuration.pages:
+            followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
+    if file is not None:
+        followed.append(FollowedList(file))
     if verbose and log_json:
         raise InputError("--verbose and --log-json both tell of every poll: give one of them")
     detail = Detail.log if log_json else Detail.polls if verbose else Detail.news
@@ -175,14 +203,16 @@ def watch(
     with stderr_beside(say):
         changes = watch_pages(
             named_pages(urls or []),
-            None if file is None else FollowedList(file),
-            {name: value for name, value in told.items() if value is not None},
+            followed,
+            {**configured, **{name: value for name, value in told.items() if value is not None}},
             db,
             make_display=lambda settings, pages: WatchDisplay(
                 settings, pages=pages, db=db, detail=detail
             ),
             say=say,
             once=once,
+            secret=secret,
+            receivers=receivers,
         )
     if once and changes:
         raise typer.Exit(_CHANGED)

@@ -18,7 +18,7 @@ from pollwise.insight.changes import (
 )
 from pollwise.insight.difference import Difference
 from pollwise.insight.word_diff import BlockDiff, Kind
-from pollwise.insight.words import one_line
+from pollwise.sources.view import printable
 
 __all__ = ["print_changes", "print_diff", "print_history"]
 
@@ -104,7 +104,7 @@ def _named(url: str, version: ListedVersion) -> str:
 
 
 def _what(entry: HistoryEntry) -> Text:
-    title = f": {one_line(entry.title)}" if entry.title else ""
+    title = f": {printable(entry.title)}" if entry.title else ""
     head = "first copy" if entry.first_copy else _changed(entry)
     return Text("\n").join([Text(head + title), *coloured_lines(entry)])
 

@@ -18,7 +18,7 @@ from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
-from pollwise.insight.words import one_line
+from pollwise.sources.view import printable
 
 __all__ = ["Change", "ChangeLines", "LineLimit", "coloured_lines", "print_change"]
 
@@ -178,7 +178,7 @@ def print_change(
     `note` ends the line; it may be empty.
     """
     head = f"{moment(seen_at)}  {url}"
-    head += f"  {one_line(found.title)}" if found.title else ""
+    head += f"  {printable(found.title)}" if found.title else ""
     head += f"  ({note})" if note else ""
     console.print(Text(head.replace("\n", " ")), soft_wrap=True)
     width = console.width if console.is_terminal else _WIDTH_OF_FILES

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import BinaryIO
 
+from pollwise.export.documents import documents_with_text
 from pollwise.store import Store
 
 __all__ = ["write_parquet"]
@@ -37,7 +38,7 @@ def write_parquet(file: BinaryIO, store: Store, min_relevance: float | None) -> 
     }
     times = [name for name, kind in types.items() if kind == time]
     schema = pa.schema(list(types.items()))
-    documents = store.documents(min_relevance)
+    documents = documents_with_text(store, min_relevance)
     count = 0
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         while rows := [asdict(document) for document in islice(documents, _ROWS_AT_ONCE)]:

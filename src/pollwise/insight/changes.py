@@ -244,7 +244,9 @@ def read_diff(
         newer = _numbered(versions, len(versions) if after is None else after, address)
         older = _numbered(versions, newer.number - 1 if before is None else before, address)
         record = store.find_page(address)
-        one, other = (text_of(store, each.version, address, record) for each in (older, newer))
+        one, other = (
+            text_of(store, each.version, address, record, patient=True) for each in (older, newer)
+        )
     blocks = (
         (one.blocks, other.blocks)
         if one.title == other.title

@@ -7,14 +7,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
-from pollwise.errors import InputError
-from pollwise.insight.words import count, one_line
-from pollwise.sources.reading import read, read_plainly
-from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
+from pollwise.insight.words import count
+from pollwise.sources.reading import read, takes_long
+from pollwise.sources.view import WHOLE, Parts, UnreadableError, printable
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.web.large_bodies import LARGE
+from pollwise.web.noise.blocks import Kind, blocks_of, kind_of_body
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 
@@ -79,9 +79,9 @@ def lines_of(found: Differs) -> list[str]:
     ['- Price: 199 EUR', '+ Price: 99 EUR']
     """
     sides = (("-", found.removed), ("+", found.added))
-    lines = [f"{sign} {one_line(text)}" for sign, text in sides if text is not None]
+    lines = [f"{sign} {printable(text)}" for sign, text in sides if text is not None]
     for item in found.items[:_MOST_ITEMS]:
-        lines.append(f"+ {one_line(item.title or item.url or item.key)}")
+        lines.append(f"+ {printable(item.title or item.url or item.key)}")
     if len(found.items) > _MOST_ITEMS:
         lines.append(f"+ {count(len(found.items) - _MOST_ITEMS, 'more new item')}")
     return lines
@@ -125,26 +125,34 @@ def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) ->
 
 
 def text_of(
-    store: StoreReader, version: StoredVersion, url: str, record: PageRecord | None
+    store: StoreReader,
+    version: StoredVersion,
+    url: str,
+    record: PageRecord | None,
+    *,
+    patient: bool = False,
 ) -> VersionText:
-    """What a stored version says, by the masks and parts of its page, if that is watched still."""
-    body = store.body(version.body_hash)
-    page = parse_page(body, version.content_type, url)
+    """What a stored version says, without what is masked or does not count.
+
+    `record` tells that of its page, if it is watched still. `patient`: what may take long to read
+    is read as well, such as a PDF, which else has no text.
+    """
+    body, content_type = store.body(version.body_hash), version.content_type
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
-    if not masks and page.blocks and parts == WHOLE:
-        return VersionText(page.title, page.blocks)
-    view = _seen(body, version.content_type, parts)
-    blocks = left_of(view.blocks, masks)
-    return VersionText(view.title or page.title, tuple(_texts(blocks, view.kind)))
-
-
-def _seen(body: bytes, content_type: str, parts: Parts) -> View:
-    """What a poll sees; of a version that has none of the parts, all of it."""
-    try:
-        return read(body, content_type or None, parts)
-    except (UnreadableError, InputError):
-        return read_plainly(body, content_type or None)
+    if parts != WHOLE or (patient and takes_long(body, content_type)):
+        try:
+            view = read(body, content_type, parts)
+        except UnreadableError:
+            return VersionText("", ())
+        title, blocks = view.title, view.blocks
+    else:
+        page = parse_page(body, content_type, url)
+        if not masks and page.blocks:
+            return VersionText(page.title, page.blocks)
+        title, blocks = page.title, tuple(blocks_of(body, content_type))
+    left = left_of(blocks, masks)
+    return VersionText(title, tuple(_texts(left, kind_of_body(body, content_type))))
 
 
 def difference_of_texts(before: VersionText, after: VersionText) -> Difference:

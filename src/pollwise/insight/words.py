@@ -1,9 +1,9 @@
-"""Counts, lengths of time, moments and the words of strangers, as a person would say them."""
+"""Counts, lengths of time and moments as a person would say them."""
 
 import math
 from datetime import UTC, datetime
 
-__all__ = ["age", "count", "duration", "duration_unit", "moment", "number", "one_line"]
+__all__ = ["age", "count", "duration", "duration_unit", "moment", "number"]
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _YEAR = 365.25 * _DAY
@@ -79,12 +79,3 @@ def moment(seconds: float | None) -> str:
     if seconds is None or not abs(seconds) < _END:
         return "-"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def one_line(text: str) -> str:
-    """A text with its white space folded, without what cannot be printed.
-
-    >>> one_line("two\\n words\\x1b[31m")
-    'two words[31m'
-    """
-    return "".join(filter(str.isprintable, " ".join(text.split())))

@@ -1,6 +1,7 @@
 """A list of pages in a file that is followed: what is changed in it, is changed in the watch."""
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +22,15 @@ class FollowedList:
 
     Lines that are new or changed hold from then on. A page that the list brought is removed when
     its line goes; one that was named otherwise stays. A file that is gone, empty or cannot be read
-    changes nothing.
+    changes nothing. `read` gives the pages of the file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
+    def __init__(
+        self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
+    ) -> None:
+        self._path = path
+        self._mark = str(path.absolute())
+        self._read_file = read
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
         """The pages that the file names, as it was read last."""
@@ -64,12 +69,12 @@ class FollowedList:
         missing = tuple(
             record.page.url
             for record in store.pages()
-            if record.listed_in == str(self._path) and record.page.url not in named
+            if record.listed_in == self._mark and record.page.url not in named
         )
         return [carry_out(store, RemovePages(missing), now)] if missing else []
 
     def _read(self) -> list[NewPage]:
-        return [replace(page, listed_in=str(self._path)) for page in read_url_list(self._path)]
+        return [replace(page, listed_in=self._mark) for page in self._read_file(self._path)]
 
     def _stamp(self) -> _Stamp:
         """What differs when the file was written; None: there is none."""

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pollwise.errors import InputError, StoreBusyError
-from pollwise.insight.words import duration, one_line
+from pollwise.errors import InputError, StoreBusyError, StoreError
+from pollwise.insight.words import duration
 from pollwise.live.clock import Clock
 from pollwise.live.journal import Journal
 from pollwise.live.session import Besides
@@ -17,6 +17,7 @@ from pollwise.notify.delivery import FIRST_REST, LONGEST_REST, Delivery
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Receiver
 from pollwise.notify.sending import NotSentError, send
+from pollwise.sources.view import printable
 from pollwise.store import Store
 from pollwise.store.records import StoredReceiver
 
@@ -104,6 +105,12 @@ class _Run:
 
     async def tell(self, delivery: Delivery) -> None:
         """Tell a receiver until the run ends, and then once more if something is due."""
+        try:
+            await self._go_on(delivery)
+        except StoreError as error:
+            self.say(f"notices to {delivery.receiver.name} end: {error}")
+
+    async def _go_on(self, delivery: Delivery) -> None:
         while True:
             is_last = self.ending.done()
             due = await self._read(delivery.due_at)
@@ -123,7 +130,7 @@ class _Run:
             async with asyncio.timeout(_LONGEST_TRY):
                 await _by_thread(lambda: self.send(receiver, notice))
         except (NotSentError, TimeoutError) as error:
-            why = one_line(str(error)) or f"no end within {_LONGEST_TRY:g} s"
+            why = printable(str(error)) or f"no end within {_LONGEST_TRY:g} s"
             delivery.failed(self.clock(), why)
             if failures == 0:
                 self.say(

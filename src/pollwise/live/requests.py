@@ -110,7 +110,7 @@ def described(request: Request) -> str:
                 return _count(urls, "paused")
             if all(page.paused is False for page in pages):
                 return _count(urls, "resumed")
-            return _count(urls, "changed")
+            return _count(urls, "set")
 
 
 def _count(urls: Sequence[str], done: str) -> str:

@@ -1,7 +1,7 @@
 """The process that polls looks for requests once a second, and carries them out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from pollwise.events import Added
@@ -23,7 +23,7 @@ class RequestTaker:
     """Carries out requests beside a run and hands their events to its loop.
 
     `scopes` follow the pages. `say` is told of what was done. What is changed in the `followed`
-    list is carried out as well.
+    lists is carried out as well.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class RequestTaker:
         incoming: Incoming,
         scopes: NamedScopes,
         say: Callable[[str], None],
-        followed: FollowedList | None = None,
+        followed: Sequence[FollowedList] = (),
     ) -> None:
         self._store = store
         self._clock = clock
@@ -62,7 +62,7 @@ class RequestTaker:
         while True:
             # The store is written first: what the loop knows is then in the store.
             self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
-            if (followed := self._followed) is not None:
+            for followed in self._followed:
                 self._take_in(await journal.write(followed.carry_out, self._store, self._clock()))
                 while followed.notices:
                     self._say(followed.notices.pop(0))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError
+from pollwise.fetch_settings import HeaderLine
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.control import carry_out_waiting, require_watch, watch_settings
@@ -95,23 +96,25 @@ MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisp
 
 def watch_pages(
     pages: Sequence[NewPage],
-    followed: FollowedList | None,
+    followed: Sequence[FollowedList],
     told: Mapping[str, Any],
     db: Path,
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
     once: bool = False,
+    secret: Sequence[HeaderLine] = (),
     receivers: Sequence["Receiver"] = (),
 ) -> int:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
 
-    `told` are settings by name; the others stay as they were. The pages of a `followed` list come
-    and go with its lines. `once`: until what the budget allows is spent, see `Once`. `receivers`
-    are told of changes, and so are those of the settings. `say`: see `Session`. `InputError` and
-    `StoreError` come before anything is changed; later, a `StoreError` ends the run.
+    `told` are settings by name; the others stay as they were. The pages of `followed` lists come
+    and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
+    headers that are not stored. `receivers` are told of changes, and so are those of the settings.
+    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
+    `StoreError` ends the run.
     """
-    listed = [] if followed is None else followed.pages
+    listed = [page for one in followed for page in one.pages]
     if not (pages or listed or db.exists()):
         raise InputError(
             f"nothing to watch: no URL was given and there is no database {db};"
@@ -119,13 +122,13 @@ def watch_pages(
         )
     first = WatchSettings(**told_alone(told, db))
     # Before there is a file, as theirs may be out of reach.
-    own_headers = None if db.exists() else read_own_headers(first)
+    own_headers = None if db.exists() else read_own_headers(first, secret)
     with opened(db, say) as store:
         require_watch(store)
         done = carry_out_waiting(store, time.time())
         before = latest_settings(store)
         settings = replace(watch_settings(store), **told)
-        own_headers = own_headers or read_own_headers(settings)
+        own_headers = own_headers or read_own_headers(settings, secret)
         all_receivers = [*_stored_receivers(settings), *receivers]
         for change in changes_of(before, settings):
             say(change)
@@ -134,8 +137,8 @@ def watch_pages(
         store.change_settings(settings.recorded())
         if changed := _add(store, [*pages, *listed]):
             say(changed)
-        if followed is not None:
-            done += followed.remove_missing(store, time.time())
+        for one in followed:
+            done += one.remove_missing(store, time.time())
         for carried in done:
             say(described(carried.request))
         count = store.totals().pages
@@ -164,7 +167,7 @@ async def _watch(
     session: Session,
     settings: WatchSettings,
     own_headers: OwnHeaders,
-    followed: FollowedList | None,
+    followed: Sequence[FollowedList],
     display: WatchingDisplay,
     say: Callable[[str], None],
     beside: Sequence[Besides],

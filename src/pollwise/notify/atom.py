@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from pollwise.insight.changes import ListedChange
-from pollwise.insight.words import duration, one_line
+from pollwise.insight.words import duration
 from pollwise.notify.wording import difference_lines, title_of
+from pollwise.sources.view import printable
 
 __all__ = ["atom_feed"]
 
@@ -31,7 +32,7 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
         _add(entry, "updated", _date(change.seen_at))
         ElementTree.SubElement(entry, "link", rel="alternate", href=change.url)
         for tag in change.tags:
-            ElementTree.SubElement(entry, "category", term=one_line(tag))
+            ElementTree.SubElement(entry, "category", term=printable(tag))
         when = f"changed in the {duration(change.seen_at - change.before_at)} before"
         _add(entry, "summary", "\n".join([*difference_lines(change), when]))
     ElementTree.indent(feed)

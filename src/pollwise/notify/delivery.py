@@ -25,6 +25,8 @@ FIRST_REST, LONGEST_REST = 60.0, 3600.0
 _MOST_CHANGES = 200
 """Of a notice."""
 _MOST_IN_FEED = 100
+_LATELY = 20_000
+"""Changes among which those for a feed are looked for."""
 _MOST_CHARACTERS = 300
 """Of an error."""
 
@@ -125,7 +127,7 @@ class Delivery:
 
     def _newest(self, store: StoreReader, last: int) -> list[StoredChange]:
         newest: deque[StoredChange] = deque(maxlen=_MOST_IN_FEED)
-        for change in store.changes():
+        for change in store.changes(after=max(last - _LATELY, 0)):
             if change.seq > last:
                 break
             if self._is_for_it(change):

@@ -70,11 +70,12 @@ class Receiver:
     secret: str | None = field(default=None, repr=False)
     tags: tuple[str, ...] = ()
     digest: float = 0.0
-    spacing: float = parse_interval("at_most", _AT_MOST)
+    spacing: float = 0.0
 
 
 def receiver_of(target: str) -> Receiver:
-    """The receiver that `--notify TARGET` names: it hears of all pages, 30 times an hour at most.
+    """The receiver that `--notify TARGET` names: it hears of all pages, as a rule 30 times an hour
+    at most.
 
     `env:NAME` and `file:PATH` stand for a target that an environment variable or a file holds.
     `InputError` for what cannot be used.
@@ -112,8 +113,8 @@ def read_receiver(table: Mapping[str, object]) -> Receiver:
     """A `[[notify]]` table of the configuration.
 
     Keys: `name` and `to` (a target); perhaps `secret` (signs what is posted), `tags` (a list),
-    `digest` (an age such as 1h) and `at_most` (such as 30/hour, which is the default). In the names
-    of keys a dash does for an underscore. `to` and `secret` may be `{env = "NAME"}` or
+    `digest` (an age such as 1h) and `at_most` (by default 30/hour, but for a file no limit). In the
+    names of keys a dash does for an underscore. `to` and `secret` may be `{env = "NAME"}` or
     `{file = "PATH"}`. `InputError` names the key and the remedy.
     """
     told = {key.replace("-", "_"): value for key, value in table.items()}
@@ -137,7 +138,7 @@ def read_receiver(table: Mapping[str, object]) -> Receiver:
         secret,
         tags=_tags(told.get("tags", []), where),
         digest=_digest(told.get("digest"), where),
-        spacing=_spacing(told.get("at_most", _AT_MOST), where),
+        at_most=told.get("at_most"),
     )
 
 
@@ -149,7 +150,7 @@ def _receiver(
     *,
     tags: tuple[str, ...] = (),
     digest: float = 0.0,
-    spacing: float = parse_interval("at_most", _AT_MOST),
+    at_most: object = None,
 ) -> Receiver:
     kind, rest = _kind(target, where)
     if secret is not None:
@@ -171,7 +172,7 @@ def _receiver(
         rest = str(path.absolute())
     else:
         _check_apprise(target, where)
-    return Receiver(name, kind, rest, secret, tags, digest, spacing)
+    return Receiver(name, kind, rest, secret, tags, digest, _spacing(at_most, kind, where))
 
 
 def _kind(target: str, where: str) -> tuple[Kind, str]:
@@ -278,5 +279,9 @@ def _digest(value: object, where: str) -> float:
     return seconds
 
 
-def _spacing(value: object, where: str) -> float:
+def _spacing(value: object, kind: Kind, where: str) -> float:
+    if value is None:
+        if kind is Kind.ATOM:  # nobody is disturbed
+            return 0.0
+        value = _AT_MOST
     return parse_interval(f"{where} at_most", value if isinstance(value, str) else "")

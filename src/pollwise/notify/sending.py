@@ -16,12 +16,12 @@ from typing import Any
 from pollwise.errors import InputError, PollwiseError
 from pollwise.export.draft import draft
 from pollwise.insight.documents import document
-from pollwise.insight.words import one_line
 from pollwise.notify.atom import atom_feed
 from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Kind, Receiver
 from pollwise.notify.signing import signature, signing_key
+from pollwise.sources.view import printable
 from pollwise.version import __version__
 
 __all__ = ["NotSentError", "send"]
@@ -101,7 +101,7 @@ def _call(receiver: Receiver, notice: Notice) -> None:
             raise NotSentError(f"the command took more than {_PATIENCE:g} s") from None
         if done.returncode:
             complaints.seek(max(complaints.tell() - _TOLD, 0))
-            said = one_line(complaints.read().decode(errors="replace"))
+            said = printable(complaints.read().decode(errors="replace"))
             raise NotSentError(f"exit status {done.returncode}" + (f": {said}" if said else ""))
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from pollwise.insight.changes import ListedChange
 from pollwise.insight.difference import lines_of
-from pollwise.insight.words import age, count, moment, one_line
+from pollwise.insight.words import age, count, moment
+from pollwise.sources.view import printable
 
 __all__ = ["MOST_IN_FULL", "difference_lines", "text_of", "title_of", "title_of_all"]
 
@@ -54,5 +55,5 @@ def _lines(change: ListedChange, now: float) -> list[str]:
 
 
 def _short(text: str) -> str:
-    folded = one_line(text)
+    folded = printable(text)
     return folded if len(folded) <= _MOST_CHARACTERS else f"{folded[:_MOST_CHARACTERS]}…"

@@ -317,8 +317,9 @@ class Document:
     """A page that was seen, as it is exported.
 
     Times are UTC seconds; `first_seen_at` is None if no version was kept. `changes` counts as in
-    `PageRecord`. `relevance`, `title` and `text` are None if the page was not collected.
-    `duplicate_of` is a URL. `gone`: the latest poll that did not fail found the page gone.
+    `PageRecord`. `relevance` is None if the page was not collected, `title` and `text` are None if
+    they are not known. `duplicate_of` is a URL. `gone`: the latest poll that did not fail found the
+    page gone.
     """
 
     page_id: int

@@ -88,13 +88,14 @@ class OwnHeaders:
         return {} if login is None else {"Proxy-Authorization": aiohttp.encode_basic_auth(*login)}
 
 
-def read_own_headers(settings: FetchSettings) -> OwnHeaders:
+def read_own_headers(settings: FetchSettings, secret: Iterable[HeaderLine] = ()) -> OwnHeaders:
     """Read the files that the settings name; `InputError` if one cannot be read or used.
 
+    `secret` are lines that are told besides, and not stored.
     The netrc file is that of the environment variable NETRC, or ~/.netrc; its `default` entry does
     not count, as it would go to every host.
     """
-    lines = settings.header_lines()
+    lines = [*settings.header_lines(), *secret]
     if settings.header_file:
         lines += _header_lines(Path(settings.header_file))
     cookies = _cookies(Path(settings.cookie_file)) if settings.cookie_file else []

@@ -125,7 +125,9 @@ def test_an_export(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported(run: Run) -> None:
-    assert_refused(run("export", "x.csv"), "x.csv", ".jsonl, .parquet, .warc.gz", "--format")
+    assert_refused(run("export", "x.csv"), "x.csv", ".jsonl, .opml, .parquet, .warc.gz", "--format")
     assert_refused(run("export", "x.jsonl", "--db", "none.db"), "none.db does not exist")
-    assert_refused(run("export", "x.jsonl", "--format", "csv"), "'csv'", "jsonl, parquet, warc")
+    assert_refused(
+        run("export", "x.jsonl", "--format", "csv"), "'csv'", "jsonl, opml, parquet, warc"
+    )
     assert_refused(run("export"), "Missing argument", "'pollwise export --help'")

@@ -44,6 +44,10 @@ AFTER_ONE_POLL = Explanation(
     next_poll_at=86_400.0,
     recent=(FIRST,),
     masked=(),
+    paused=False,
+    tags=(),
+    select=(),
+    ignore=(),
 )
 LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
 AFTER_MANY = replace(
@@ -123,3 +127,14 @@ def test_a_page_that_is_due_has_no_time_of_its_next_poll(shown):
 def test_a_time_that_no_calendar_has_is_a_dash(shown):
     told = shown(replace(AFTER_MANY, due_at=8.64e14, next_poll_at=-8.64e14))
     assert "due (UTC) - next poll (UTC) - " in told
+
+
+def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
+    print_explanation(
+        replace(
+            AFTER_ONE_POLL, paused=True, tags=("news", "daily"), select=("main",), ignore=("x",)
+        )
+    )
+    out = capsys.readouterr().out
+    for told in ("it is paused", "news daily", "what counts", "main", "what does not"):
+        assert told in out

@@ -27,6 +27,7 @@ STATUS = Status(
     bytes=1_000_000,
     failing=1,
     gone=2,
+    paused=0,
     always_changing=1,
     clock_ahead=7200.0,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),

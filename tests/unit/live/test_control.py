@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -234,9 +234,13 @@ class SlowWeb:
         self.clock = clock
         self.watched = watched
 
-    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
-        assert not self.watched[page.id].page.paused
+    def poll(self, page: Page, memory: PageMemory) -> Coroutine[object, object, PollReport]:
+        # When it is commanded: until it begins, something else may be wanted.
+        assert not page.paused
         assert self.watched[page.id] == Watched(page, memory)
+        return self._polled(page, memory)
+
+    async def _polled(self, page: Page, memory: PageMemory) -> PollReport:
         for _ in range(page.id % 3):
             await asyncio.sleep(0)
         now = self.clock()

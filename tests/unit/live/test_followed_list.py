@@ -60,7 +60,7 @@ def test_lines_that_come_change_and_go(path, write, store):
     store.add_pages(followed.pages, 0.0)
     assert followed.carry_out(store, 1.0) == []
     write(f"{B} weight=3", C)
-    assert looked_twice(followed, store) == [f"added: {C}", f"changed: {B}", f"removed: {A}"]
+    assert looked_twice(followed, store) == [f"added: {C}", f"set: {B}", f"removed: {A}"]
     assert watched(store) == {B: 3.0, C: 1.0}
 
 
@@ -70,7 +70,7 @@ def test_what_else_was_told_of_a_page_stays_when_another_line_changes(path, writ
     store.add_pages(followed.pages, 0.0)
     store.add_pages([NewPage(A, "a.example", weight=5.0)], 0.5)
     write(f"{A} weight=2", f"{B} weight=4")
-    assert looked_twice(followed, store) == [f"changed: {B}"]
+    assert looked_twice(followed, store) == [f"set: {B}"]
     assert watched(store) == {A: 5.0, B: 4.0}
 
 

@@ -28,6 +28,7 @@ def test_a_feed_is_a_file_wherever_the_next_run_begins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert storable_target("atom:feed.xml") == f"atom:{tmp_path / 'feed.xml'}"
     assert receiver_of("atom:feed.xml").target == str(tmp_path / "feed.xml")
+    assert (receiver_of("atom:feed.xml").spacing, receiver_of("exec:cat").spacing) == (0.0, 120.0)
     assert storable_target("file:hook") == f"file:{tmp_path / 'hook'}"
 
 

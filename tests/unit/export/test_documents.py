@@ -1,0 +1,30 @@
+"""What is exported of pages that are watched and not collected."""
+
+import json
+from pathlib import Path
+
+from pollwise.export import export_collection
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+
+def test_a_watched_page_has_title_and_text(tmp_path: Path) -> None:
+    bodies = {
+        "text/html": b"<title>News</title><script>1</script><h1>It rains</h1><p>A lot",
+        "application/json": b'{"price": 5}',
+        "image/png": b"\x89PNG\0",
+    }
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(f"http://{n}.example/") for n in range(3)], now=0.0)
+        for page_id, (kind, body) in enumerate(bodies.items()):
+            version = Version(page_id, 1.0, kind, body, f"{page_id}")
+            seen = Observation(page_id, 1.0, Outcome.CHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+    export_collection(tmp_path / "x.db", tmp_path / "x.jsonl", now=0.0)
+    pages = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert [(page["title"], page["text"]) for page in pages] == [
+        ("News", "It rains\nA lot"),
+        (None, '"price": 5'),
+        (None, None),
+    ]

@@ -1,0 +1,159 @@
+"""`pollwise.toml`: what it may hold, and what is said of what it may not."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pollwise.configuration import configuration_schema, read_configuration
+from pollwise.errors import InputError
+from pollwise.settings import WatchSettings
+from pollwise.store.records import NewPage
+
+WHOLE = """
+[watch]
+budget = "500/hour"
+crawl-delay = 2
+quiet = ["22:00-06:30", "12:00-13:00"]
+header = "Accept-Language: de"
+cookie-file = "cookies.txt"
+db = "pages.db"
+file = "pages.txt"
+
+[[page]]
+url = "https://Example.org:443/news#top"
+weight = 3
+tags = ["news", "daily"]
+select = "main"
+at-least = "1/day"
+at-most = ""
+
+[[page]]
+url = "https://example.org/"
+paused = true
+
+[[header]]
+host = "example.org"
+name = "Authorization"
+value = { env = "NEWS_TOKEN" }
+
+[[notify]]
+anything = [1, 2]
+"""
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "pollwise.toml"
+
+
+def test_all_of_it_is_read(path, monkeypatch):
+    monkeypatch.setenv("NEWS_TOKEN", "Bearer hush\n")
+    path.write_text(WHOLE)
+    told = read_configuration(path)
+    assert told.settings == {
+        "budget": "500/hour",
+        "crawl_delay": 2.0,
+        "quiet": ("22:00-06:30", "12:00-13:00"),
+        "headers": ("Accept-Language: de",),
+        "cookie_file": str(path.parent / "cookies.txt"),
+    }
+    assert (told.db, told.file) == (path.parent / "pages.db", path.parent / "pages.txt")
+    url = "https://example.org/news"
+    news = NewPage(url, "example.org", 3.0, None, 86_400.0, 0.0, None, ("news", "daily"), ("main",))
+    assert told.pages == (news, NewPage("https://example.org/", "example.org", paused=True))
+    [header] = told.headers
+    assert header == ("example.org", "Authorization", "Bearer hush", True)
+    assert told.notify == ({"anything": [1, 2]},)
+    assert "hush" not in repr(told)
+
+
+def test_a_secret_may_be_in_a_file(path):
+    (path.parent / "secret").write_text("hush\n")
+    path.write_text(WHOLE.replace('env = "NEWS_TOKEN"', 'file = "secret"'))
+    assert read_configuration(path).headers[0].value == "hush"
+
+
+def test_what_is_not_told_is_none(path):
+    path.write_text("")
+    told = read_configuration(path)
+    assert (told.settings, told.db, told.file, told.pages, told.headers) == ({}, None, None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[wacth]", ": unknown table 'wacth'; the nearest known one is watch"),
+        ("[watch]\nbugdet = 1", ": [watch]: unknown key 'bugdet'; the nearest known one is budget"),
+        ("[watch]\nbudget = 5", ": [watch] budget: expected a text (polls a time"),
+        ("[watch]\nnetrc = 1", ": [watch] netrc: expected true or false"),
+        ("[watch]\ntimeout = true", ": [watch] timeout: expected a number"),
+        ("[watch]\nquiet = [1]", ": [watch] quiet: expected a text or a list of texts"),
+        ("[watch]\nobjective = 'fresh'", ": [watch] objective: expected one of detection, "),
+        ("watch = 1", ": [watch]: expected a table"),
+        ("[page]\nurl = 'http://a/'", ": [page]: write [[page]], as there may be several"),
+        ("[[page]]", ": [[page]] 1 has no url; add it"),
+        ("page = [1]", ": [[page]] 1: expected a table"),
+        ("[[page]]\nurl = 'a'", ": [[page]] 1: not a URL: 'a'"),
+        ("[[page]]\nurl = 'http://a/'\nurll = 1", ": [[page]] 1: unknown key 'urll'"),
+        ("[[page]]\nurl = 'http://a/'\n[[page]]\nurl = 'http://A'", ": [[page]] 2: http://a/ is "),
+        ("[[page]]\nurl = 'http://a/'\nweight = -1", ": [[page]] 1: weight -1: expected a number"),
+        ("[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = 'hush'", ": [[header]] 1 value: exp"),
+        (
+            "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {env = 'NOT_THERE_AT_ALL'}",
+            ": [[header]] 1 value: there is no environment variable NOT_THERE_AT_ALL; set it",
+        ),
+        (
+            "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {file = 'none'}",
+            ": [[header]] 1 value: ",
+        ),
+        ("a = ", ": not TOML: "),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(path, text, told):
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_configuration(path)
+    line = str(error.value)
+    assert line.startswith(f"{path}{told}")
+    assert "\n" not in line
+    assert "hush" not in line
+
+
+def test_a_file_that_cannot_be_read(path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_configuration(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(InputError, match="not UTF-8 text"):
+        read_configuration(path)
+
+
+@given(st.text(max_size=300))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rubbish_is_refused_in_one_line(path, text):
+    path.write_text(text, errors="replace")
+    try:
+        read_configuration(path)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+def test_every_key_of_the_watch_is_a_setting():
+    keys = configuration_schema()["properties"]["watch"]["properties"].keys()
+    renamed = {"header": "headers", "group": "groups", "host-limit": "host_limits"}
+    named = {renamed.get(key, key.replace("-", "_")) for key in keys} - {"db", "file", "half_life"}
+    assert named == {field.name for field in fields(WatchSettings)} - {"parameters"}
+
+
+def test_the_schema_has_the_keys_of_the_example():
+    schema = configuration_schema()["properties"]
+    for name, table in tomllib.loads(WHOLE).items():
+        if name == "watch":
+            assert table.keys() <= schema["watch"]["properties"].keys()
+        elif name != "notify":
+            known = schema[name]["items"]
+            assert all(one.keys() <= known["properties"].keys() for one in table)
+            assert all(set(known["required"]) <= one.keys() for one in table)
