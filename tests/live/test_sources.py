@@ -30,7 +30,7 @@ class PatientClock(FakeClock):
     """No time passes while a poll is under way: it waits for a real server."""
 
     async def wait(self, tasks, until):
-        if len(tasks) > 1:  # the last one waits for the end
+        if len(tasks) > 2:  # the last two wait for wishes and for the end
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         else:
             await super().wait(tasks, until)

@@ -20,15 +20,11 @@ BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max
 
 
 def stored(
-    db: Path,
-    *bodies: str,
-    content_type: str = "text/html",
-    noise: Noise = QUIET,
-    select: tuple[str, ...] = (),
+    db: Path, *bodies: str, content_type: str = "text/html", noise: Noise = QUIET
 ) -> Difference:
     """What came with the latest of these versions."""
     with Store.open(db) as store:
-        store.add_pages([NewPage(URL, select=select)], now=0.0)
+        store.add_pages([NewPage(URL)], now=0.0)
         for number, body in enumerate(bodies):
             version = Version(0, float(number), content_type, body.encode(), f"{number:032x}")
             seen = Observation(0, float(number), Outcome.CHANGED)
@@ -69,14 +65,6 @@ def test_of_stored_versions_the_visible_text_counts(tmp_path):
     page = "<title>News</title><script>{0}</script><p>Same<p>Number {0}<p>Same"
     found = stored(tmp_path / "x.db", "<p>old", page.format(1), page.format(2))
     assert found == Difference("News", "Number 1", "Number 2")
-
-
-def test_of_a_page_with_parts_only_these_are_told(tmp_path):
-    page = "<title>News</title><p>{0}</p><main>Number {0}</main>"
-    found = stored(tmp_path / "x.db", page.format(1), page.format(2), select=("main",))
-    assert found == Difference("News", "Number 1", "Number 2")
-    found = stored(tmp_path / "y.db", "<main>One</main>", "<p>Two</p>", select=("main",))
-    assert (found.removed, found.added) == ("One", "Two")
 
 
 def test_what_counts_beside_a_clock_or_was_unmasked_is_a_difference(tmp_path):
