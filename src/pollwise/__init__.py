@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from pollwise.errors import StateError as StateError
     from pollwise.errors import StoreBusyError as StoreBusyError
     from pollwise.errors import StoreError as StoreError
+    from pollwise.errors import StoreInUseError as StoreInUseError
     from pollwise.errors import StoreVersionError as StoreVersionError
     from pollwise.errors import TraceError as TraceError
     from pollwise.events import Added as Added
+    from pollwise.events import Budgeted as Budgeted
     from pollwise.events import Command as Command
     from pollwise.events import Event as Event
     from pollwise.events import HostBlocked as HostBlocked
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
     from pollwise.events import Polled as Polled
     from pollwise.events import Removed as Removed
     from pollwise.events import Rescored as Rescored
+    from pollwise.events import SavedUp as SavedUp
     from pollwise.events import Staffed as Staffed
     from pollwise.events import Tick as Tick
     from pollwise.events import Together as Together
+    from pollwise.events import Updated as Updated
     from pollwise.events import WakeAt as WakeAt
     from pollwise.knapsack import Allocation as Allocation
     from pollwise.knapsack import allocate as allocate
@@ -112,11 +116,12 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "pollwise.errors": (
-        "InputError PollwiseError StateError StoreBusyError StoreError StoreVersionError TraceError"
+        "InputError PollwiseError StateError StoreBusyError StoreError StoreInUseError"
+        " StoreVersionError TraceError"
     ),
     "pollwise.events": (
-        "Added Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed Rescored"
-        " Staffed Tick Together WakeAt"
+        "Added Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed"
+        " Rescored SavedUp Staffed Tick Together Updated WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
     "pollwise.metrics": "Changes Polls Score score",

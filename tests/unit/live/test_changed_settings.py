@@ -65,6 +65,7 @@ def test_everything_else_that_is_kept_is_told() -> None:
         "groups": ("news=a.example,b.example",),
         "host_limits": ("a.example=200/day",),
         "notify": ("https://a.example/",),
+        "quiet": ("22:00-06:00",),
     }
     typed = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
     silent = {"topic", "subject", "given", "given_plain", "requests", "workers"}
