@@ -206,8 +206,9 @@ async def test_last_modified_is_told_where_it_can_be_believed(
 ):
     seen_at = None if seen_ago is None else clock.now - seen_ago
     page = Page(7, site.url("/a"), site.host, seen_at=seen_at)
+    memory = NOTHING if seen_at is None else PageMemory(body_hash="other", text_hash="other")
     site.says("/a", "x", Last_Modified=last_modified, Date=date)
-    told = (await poller.poll(page, NOTHING)).result.observation.last_changed_at
+    told = (await poller.poll(page, memory)).result.observation.last_changed_at
     assert told == (None if expected_ago is None else clock.now - expected_ago)
 
 

@@ -105,7 +105,7 @@ def test_news_of_a_page_are_one_line(capsys, tmp_path):
 
 
 def test_nothing_else_prints():
-    """All that people see goes through the consoles; the rest is our own, or JSON, which escapes."""
+    """What people see goes through the consoles; the rest is our own, or JSON, which escapes."""
     direct = [
         f"{file.relative_to(SOURCES)}: {ast.unparse(node)}"
         for file in SOURCES.rglob("*.py")
