@@ -29,7 +29,7 @@ def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) 
                 "xmlUrl": page.url,
             }
             if page.tags:
-                told["category"] = ",".join(page.tags)
+                told["category"] = printable(",".join(page.tags))
             ElementTree.SubElement(body, "outline", told)
     ElementTree.indent(root)
     ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)

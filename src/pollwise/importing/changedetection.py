@@ -131,7 +131,7 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
     named += old.split(",") if isinstance(old, str) else []
     return page_of(
         url,
-        tags=tuple(dict.fromkeys(tag_of(name) for name in named if name.strip(" ,"))),
+        tags=tuple(dict.fromkeys(filter(None, map(tag_of, named)))),
         select=tuple(select),
         ignore=tuple(ignore),
         paused=watch.get("paused") is True,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pollwise.errors import InputError
 from pollwise.store.records import NewPage
 from pollwise.types import Observation
 from pollwise.web.wishes import wished_page
@@ -48,12 +47,10 @@ def page_of(
 
 
 def tag_of(name: str) -> str:
-    """A name of a folder or group as a tag, which is one word; `InputError` if nothing is left.
+    """A name of a folder or group as a tag, which is one word; empty if nothing is left of it.
 
-    >>> tag_of(" Daily  news, local ")
-    'Daily-news-local'
+    >>> tag_of(" Daily  news, local "), tag_of(", ")
+    ('Daily-news-local', '')
     """
-    tag = re.sub(r"[\s,]+", "-", name.strip(" \t\r\n,"))
-    if not tag:
-        raise InputError(f"{name!r} cannot be a tag: it has no letters")
-    return tag
+    seen = "".join(letter if letter.isprintable() else " " for letter in name)
+    return "-".join(filter(None, re.split(r"[\s,]+", seen)))

@@ -37,13 +37,12 @@ def read_opml(data: bytes) -> Imported:
                     left_out.append(str(error))
             elif not len(element):
                 left_out.append(f"{name or 'an outline'}: no feed (it has no xmlUrl)")
-            elif name.strip(" ,") and tag_of(name) not in tags:
-                tags = (*tags, tag_of(name))
+            elif (tag := tag_of(name)) and tag not in tags:
+                tags = (*tags, tag)
         waiting += [(inner, tags) for inner in reversed(element)]
     return Imported("OPML", tuple(pages), tuple(left_out))
 
 
 def _tags(folders: tuple[str, ...], outline: ElementTree.Element) -> tuple[str, ...]:
     named = (outline.get("category") or "").replace("/", ",").split(",")
-    own = [tag_of(name) for name in named if name.strip()]
-    return tuple(dict.fromkeys((*folders, *own)))
+    return tuple(dict.fromkeys(filter(None, (*folders, *map(tag_of, named)))))

@@ -69,7 +69,7 @@ def _page(job: object, left_out: list[str]) -> NewPage:
     named = tags if isinstance(tags, list) else str(tags).split(",") if tags else []
     return page_of(
         url,
-        tags=tuple(tag_of(str(tag)) for tag in named),
+        tags=tuple(filter(None, (tag_of(str(tag)) for tag in named))),
         select=tuple(select),
         ignore=tuple(ignore),
         paused=job.get("enabled") is False,

@@ -12,7 +12,6 @@ from pollwise.insight.learned import learned_by
 from pollwise.live.control import ask, require_watch, watch_settings
 from pollwise.live.opening import opened
 from pollwise.live.requests import AddPages
-from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import NewPage, PollResult
 from pollwise.types import Observation, Page, PageMemory
@@ -48,7 +47,8 @@ def import_file(
     """
     read = read_file(file)
     if not read.pages:
-        raise InputError(f"{file}: there is no page in it that can be watched")
+        why = f", such as {read.left_out[0]}" if read.left_out else ""
+        raise InputError(f"{file}: there is no page in it that can be watched{why}")
     wanted = tuple(
         replace(new, tags=tuple(dict.fromkeys((*(new.tags or ()), *tags))) or None)
         for new in read.pages
@@ -73,7 +73,7 @@ def _imported(
     polls = {record.page.url: record.polls for record in store.pages()}
     pages = {page.url: page for page in store.add_pages(wanted, now)}
     if not store.runs():  # so that status, plan and explain know how it will be watched
-        store.start_run(now, WatchSettings().recorded(), None)
+        store.start_run(now, watch_settings(store).recorded(), None)
     history = _history(read, pages, {url for url, made in polls.items() if made}, now)
     checks = sum(map(len, history.values()))
     if history:

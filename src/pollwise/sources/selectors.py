@@ -51,6 +51,8 @@ def _read(text: str, where: str) -> Selector:
     selector = _split(text.strip())
     if not selector.expression:
         raise InputError(f"{where}: an empty selector; name a part, such as 'main'")
+    if not text.isprintable():
+        raise InputError(f"{where}: {text!r} has characters that cannot be seen; leave them out")
     if selector.language != "css":
         require_extra("text", f"{where} {text!r}", "use a CSS selector")
     try:

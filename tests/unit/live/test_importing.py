@@ -9,7 +9,9 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.insight.explanation import read_explanation
+from pollwise.live.control import ask, watch_settings
 from pollwise.live.importing import import_file
+from pollwise.live.requests import ChangeBudget
 from pollwise.store import Store
 
 from ..importing.backups import backup
@@ -72,3 +74,20 @@ def test_what_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file that can be imported"):
         import_file(file, db, say=print)
     assert not db.exists()
+
+
+def test_a_budget_that_was_set_before_holds(tmp_path: Path) -> None:
+    file, db = tmp_path / "feeds.opml", tmp_path / "pollwise.db"
+    file.write_text("<opml><outline xmlUrl='http://a.example/' category='a\x7fb'/></opml>")
+    ask(db, ChangeBudget("10/hour"), make=True, say=print)
+    import_file(file, db, say=print)
+    with Store.open_readonly(db) as store:
+        assert watch_settings(store).budget == "10/hour"
+        assert store.pages()[0].page.tags == ("a-b",)
+
+
+def test_why_no_page_can_be_watched_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "feeds.opml"
+    file.write_text("<opml><outline xmlUrl='ftp://a.example/'/></opml>")
+    with pytest.raises(InputError, match=r"no page in it .* such as ftp is not fetched"):
+        import_file(file, tmp_path / "pollwise.db", say=print)
