@@ -90,7 +90,7 @@ class Budgeted:
 
 @dataclass(frozen=True, slots=True)
 class SavedUp:
-    """What the budget allows in so many seconds may be spent at once."""
+    """What the budget allows in so many seconds may be spent at once, on each page once at most."""
 
     now: float
     seconds: float

@@ -136,6 +136,8 @@ def _reason(page: Explanation) -> str:
     until = "" if page.rests_until is None else f" until {moment(page.rests_until)}"
     if page.paused:
         return "it is paused: `pollwise resume` lets it be polled again"
+    if page.quiet_until is not None:
+        return f"these are quiet hours: no poll begins until {page.quiet_until}"
     if page.failures:
         return f"its polls fail: it rests{until}, ever longer, but a week at most"
     if page.outcome is Outcome.GONE:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
+from weakref import WeakKeyDictionary
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -62,15 +63,21 @@ def drop_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_consoles: WeakKeyDictionary[TextIO, Console] = WeakKeyDictionary()
+"""One for each stream: what is live on a console makes room for all that is printed by it."""
+
+
 def _console(stream: TextIO) -> Console:
     """A console that shows text as it is: a URL may look like markup or an emoji code."""
-    return _CleanConsole(
-        file=stream,
-        soft_wrap=not stream.isatty(),
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    if stream not in _consoles:
+        _consoles[stream] = _CleanConsole(
+            file=stream,
+            soft_wrap=not stream.isatty(),
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+    return _consoles[stream]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from pollwise.console.display import RunDisplay
 from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stderr
+from pollwise.events import Removed
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
 from pollwise.scheduler.bounds import ALWAYS
@@ -97,6 +98,10 @@ class WatchDisplay(RunDisplay):
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
+        for event in progress.events:
+            if isinstance(event, Removed):
+                for page_id in event.page_ids:
+                    self._troubles.pop(page_id, None)
         for report in progress.reports:
             page_id = report.result.observation.page_id
             if page_id not in watched:  # removed meanwhile

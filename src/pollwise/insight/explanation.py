@@ -85,7 +85,8 @@ class Explanation:
     now, and there is no copy yet. `demanded`: the latter is as a user asked for it.
     `changes_in_row` counts the latest polls that all found a change; `slowed`: so many that the
     page is polled once a round of all pages at most. `masked` are the parts of the page that count
-    for no change. A page that is `paused` is not polled: `next_poll_at` is None then. `tags`,
+    for no change. `quiet_until` is the time of the day until which nothing is polled, if these are
+    quiet hours. A page that is `paused` is not polled: `next_poll_at` is None then. `tags`,
     `select` and `ignore`: see `Page`.
     """
 
@@ -126,6 +127,7 @@ class Explanation:
     tags: tuple[str, ...]
     select: tuple[str, ...]
     ignore: tuple[str, ...]
+    quiet_until: str | None
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
@@ -192,6 +194,7 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         tags=page.tags,
         select=page.select,
         ignore=page.ignore,
+        quiet_until=known.settings.quiet_hours().end(now),
     )
 
 

@@ -146,6 +146,8 @@ class BoundedPages:
         """Polls since the latest one that no user's bound demanded."""
         self._taken = -1
         """The page that is to be polled next as a user's bound demands it."""
+        self._once_from = math.inf
+        """The time from which on each page is polled once at most."""
 
     def add(self, page: Page, now: float) -> None:
         """A new page; `now` is -inf before `begin`."""
@@ -168,6 +170,10 @@ class BoundedPages:
         self._costs += page.cost
         if now > -math.inf:
             self._begin(page.id, own, now)
+
+    def each_once(self, now: float) -> None:
+        """From now on, no page is polled more than once."""
+        self._once_from = now
 
     def remove(self, page_id: int) -> None:
         """Forget a page."""
@@ -252,7 +258,8 @@ class BoundedPages:
     def earliest(self, page_id: int) -> float:
         """From when on a page may be polled; -inf: any time. Infinite: it is paused."""
         own = self._of(page_id)
-        return math.inf if own.paused else own.polled_at + self._intervals(own)[0]
+        is_held = own.paused or own.polled_at >= self._once_from
+        return math.inf if is_held else own.polled_at + self._intervals(own)[0]
 
     def is_paused(self, page_id: int) -> bool:
         """Whether a page is not to be polled."""
@@ -364,7 +371,7 @@ class BoundedPages:
         shortest, longest = self._intervals(own)
         if self._always_changes(own) and _is_looked_at(own):
             longest = shortest
-        if own.paused or longest == math.inf:
+        if own.paused or longest == math.inf or own.polled_at >= self._once_from:
             return math.inf
         return max(own.polled_at + longest, own.not_before)
 

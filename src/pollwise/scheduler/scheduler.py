@@ -426,6 +426,7 @@ class Scheduler:
                 self.change_budget(Budget(event.rate, event.burst))
             case SavedUp():
                 self._cell_rate.save_up(event.seconds)
+                self._bounds.each_once(now)
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
             case HostPaced():

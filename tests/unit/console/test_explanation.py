@@ -48,6 +48,7 @@ AFTER_ONE_POLL = Explanation(
     tags=(),
     select=(),
     ignore=(),
+    quiet_until=None,
 )
 LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
 AFTER_MANY = replace(
