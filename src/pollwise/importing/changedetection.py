@@ -7,9 +7,11 @@ between are not noted: they are taken to have been made at the interval that was
 """
 
 import io
+import lzma
 import math
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import PurePosixPath
@@ -24,8 +26,11 @@ from pollwise.types import Observation, Outcome
 __all__ = ["read_changedetection"]
 
 _INDEX = "url-watches.json"
-_LARGEST = 256 * 1024 * 1024
+_LARGEST = 32 * 1024 * 1024
 """Bytes of one file of a backup that are read."""
+_MOST_VERSIONS = 5_000
+"""Of a page: the latest ones teach its rate."""
+_SHORTEST = 1.0
 _INTERVAL = 3 * 3600.0
 """Seconds between checks where the backup says nothing: the default of changedetection.io."""
 _SECONDS = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
@@ -55,7 +60,10 @@ def read_changedetection(data: bytes) -> Imported:
                 if found:
                     interval = _interval(watch.get("time_between_check")) or default
                     checks[page.url] = _checks(found, _time(watch.get("last_checked")), interval)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+    except (
+        *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+        *(NotImplementedError, RuntimeError, OSError, EOFError),
+    ) as error:
         raise InputError(f"the backup cannot be read ({error}): make it again") from error
     return Imported("changedetection.io", tuple(pages), tuple(left_out), checks)
 
@@ -175,7 +183,7 @@ def _interval(told: object) -> float | None:
         value = parts.get(name)
         if is_finite(value) and value > 0:
             seconds += value * unit
-    return seconds or None
+    return max(seconds, _SHORTEST) if seconds else None
 
 
 def _time(told: object) -> float:
@@ -189,7 +197,7 @@ def _history(archive: zipfile.ZipFile, folder: str) -> list[float]:
     except KeyError:
         return []
     times = {float(time) for time in re.findall(r"^(\d{9,11})(?=,)", text, re.MULTILINE)}
-    return sorted(times)
+    return sorted(times)[-_MOST_VERSIONS:]
 
 
 def _checks(found: list[float], last: float, interval: float) -> tuple[Observation, ...]:

@@ -8,6 +8,9 @@ from pollwise.store.records import NewPage
 
 __all__ = ["read_opml"]
 
+_MOST_TAGS = 20
+"""Of the folders that a feed is in, the outermost ones."""
+
 
 def read_opml(data: bytes) -> Imported:
     """The feeds of an OPML file; the folders that a feed is in, and its categories, are its tags.
@@ -37,7 +40,7 @@ def read_opml(data: bytes) -> Imported:
                     left_out.append(str(error))
             elif not len(element):
                 left_out.append(f"{name or 'an outline'}: no feed (it has no xmlUrl)")
-            elif (tag := tag_of(name)) and tag not in tags:
+            elif (tag := tag_of(name)) and tag not in tags and len(tags) < _MOST_TAGS:
                 tags = (*tags, tag)
         waiting += [(inner, tags) for inner in reversed(element)]
     return Imported("OPML", tuple(pages), tuple(left_out))

@@ -8,6 +8,7 @@ from pollwise.errors import InputError
 from pollwise.extras import require_extra
 from pollwise.importing.imported import Imported, page_of, tag_of
 from pollwise.store.records import NewPage
+from pollwise.web.headers import one_line
 
 __all__ = ["read_urlwatch"]
 
@@ -28,10 +29,14 @@ def read_urlwatch(data: bytes) -> Imported:
     import yaml
 
     try:
+        # A few of them could stand for more than any memory holds.
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(data)):
+            raise InputError("aliases (*name) are not read: write out what they stand for")
         jobs = [job for job in yaml.safe_load_all(data) if job is not None]
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"no YAML: {told}") from error
+    except InputError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError, LookupError, AttributeError) as error:
+        raise InputError(f"no YAML that can be read: {one_line(error)}") from error
     if not any(isinstance(job, dict) and _JOBS & job.keys() for job in jobs):
         raise InputError("no jobs of urlwatch: expected documents with a key `url`")
     pages: list[NewPage] = []

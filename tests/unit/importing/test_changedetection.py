@@ -1,6 +1,7 @@
 """Backups of changedetection.io, in the form of all versions."""
 
 import json
+import zipfile
 
 import pytest
 from hypothesis import given, settings
@@ -143,8 +144,16 @@ def test_any_values_are_read_or_left_out(watch, history):
     read_changedetection(backup({**files, "w/history.txt": history}))
 
 
-def test_a_damaged_archive_is_refused():
-    sound = backup(OLD)
+def test_checks_without_a_pause_between_them_are_believed_to_have_one():
+    watch = {**WATCH, "time_between_check": {"seconds": 1e-310}}
+    files = {"w/watch.json": json.dumps(watch), "w/history.txt": HISTORY}
+    [checks] = read_changedetection(backup(files)).checks.values()
+    assert len(checks) == 2 + 20
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_refused(method):
+    sound = backup(OLD, method)
     for place in range(0, len(sound), 7):
         data = bytearray(sound)
         data[place] ^= 0x55

@@ -70,6 +70,10 @@ def test_jobs_become_pages():
         (b"a: 1\n---\n- 2", "no jobs"),
         (b"\x00", "no YAML"),
         (b"!!python/object/apply:os.system [ls]", "no YAML"),
+        (b"url: !!bool maybe", "no YAML"),
+        (b'url: !!int ""', "no YAML"),
+        (b'url: !!timestamp "foo"', "no YAML"),
+        (b"a: &a [x]\nurl: http://a.example/\ntags: *a", "aliases"),
     ],
 )
 def test_what_is_no_job_list_is_said_in_a_line(data, told):
