@@ -24,6 +24,7 @@ def print_import(report: ImportReport, db: Path) -> None:
         lines += [f"  {line}" for line in report.left_out[:_SHOWN]]
     if len(report.left_out) > _SHOWN:
         lines.append(f"  and {len(report.left_out) - _SHOWN:,d} more (--json tells all)")
-    lines.append(f"`pollwise watch --db {db}` watches them")
+    goes_on = "the watch that runs has taken them" if report.running else None
+    lines.append(goes_on or f"`pollwise watch --db {db}` watches them")
     for line in lines:
         stdout().print(Text(line), soft_wrap=True)

@@ -133,7 +133,7 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
     ignore += [_pattern(text) for text in _texts(watch.get("ignore_text"))]
     for key in ("trigger_text", "extract_text", "browser_steps", "headers", "notification_urls"):
         if watch.get(key):
-            left_out.append(f"{url}: not taken over: {key}")
+            left_out.append(f"{url}: without {key}")
     named = [tags.get(tag, "") for tag in _texts(watch.get("tags"))]
     old = watch.get("tag")
     named += old.split(",") if isinstance(old, str) else []

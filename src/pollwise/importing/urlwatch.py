@@ -57,7 +57,8 @@ def _page(job: object, left_out: list[str]) -> NewPage:
         raise InputError(f"{str(job)[:60]!r} is no job")
     if not isinstance(url := job.get("url"), str):
         kind = next((key for key in ("navigate", "command") if key in job), "no url")
-        raise InputError(f"{job.get('name') or kind} cannot be polled ({kind})")
+        name = job.get("name")
+        raise InputError(f"{name} cannot be polled ({kind})" if name else f"a job with {kind}")
     select: list[str] = []
     ignore: list[str] = []
     for name, value in _filters(job.get("filter", ())):
@@ -69,7 +70,7 @@ def _page(job: object, left_out: list[str]) -> NewPage:
         except KeyError:
             left_out.append(f"{url}: the filter {name} has no counterpart: all of the page counts")
     if others := sorted(str(key) for key in job.keys() - _TAKEN_OVER):
-        left_out.append(f"{url}: not taken over: {', '.join(others)}")
+        left_out.append(f"{url}: without {', '.join(others)}")
     tags = job.get("tags") or ()
     named = tags if isinstance(tags, list) else str(tags).split(",") if tags else []
     return page_of(

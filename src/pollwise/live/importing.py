@@ -25,6 +25,7 @@ class ImportReport:
 
     `origin` names the kind of file. `pages` were in it, of which `new` were not watched before.
     `checks` of `taught` pages were made before; `left_out` says in words what was not taken over.
+    `running`: a watch runs, and has taken them.
     """
 
     origin: str
@@ -33,6 +34,7 @@ class ImportReport:
     checks: int
     taught: int
     left_out: tuple[str, ...]
+    running: bool = False
 
 
 def import_file(
@@ -63,7 +65,7 @@ def import_file(
     with Store.open_readonly(db) as store:
         known = {record.page.url for record in store.pages()}
     ask(db, AddPages(wanted), make=False, say=say)
-    return _report(read, wanted, known)
+    return replace(_report(read, wanted, known), running=True)
 
 
 def _imported(

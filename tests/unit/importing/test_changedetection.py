@@ -66,7 +66,7 @@ def test_a_watch_is_taken_over(files):
     )
     assert read.left_out[:2] == (
         "https://a.example/list: 'jq:.a' has no counterpart: all of the page counts",
-        "https://a.example/list: not taken over: trigger_text",
+        "https://a.example/list: without trigger_text",
     )
 
 

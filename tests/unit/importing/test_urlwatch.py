@@ -53,9 +53,9 @@ def test_jobs_become_pages():
     assert three.paused is None
     assert read.left_out == (
         "https://three.example/: the filter shellpipe has no counterpart: all of the page counts",
-        "https://three.example/: not taken over: ssl_no_verify",
+        "https://three.example/: without ssl_no_verify",
         "job 4: the time cannot be polled (command)",
-        "job 5: navigate cannot be polled (navigate)",
+        "job 5: a job with navigate",
         "job 6: 'just a text' is no job",
         "job 7: ftp is not fetched: 'ftp://four.example/'; give a URL that begins with http:// or"
         " https://",
