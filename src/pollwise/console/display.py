@@ -35,6 +35,7 @@ class Display:
             refresh_per_second=4,
             transient=True,
             redirect_stdout=False,
+            redirect_stderr=False,  # all that is printed there comes by this console
         )
         self._told_at = time.monotonic()
 

@@ -177,3 +177,10 @@ def test_json_keeps_all_of_it_escaped(hostile_db, capsys):
     out = capsys.readouterr().out
     assert unseen(out) <= {"\x7f"}
     assert json.loads(out) == {"title": shown}
+
+
+def test_a_stream_has_one_console():
+    """Else what is live on one would not make room for what is printed by the other."""
+    assert stderr() is stderr()
+    assert stdout() is stdout()
+    assert stdout() is not stderr()
