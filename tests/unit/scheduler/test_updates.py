@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.events import Added, Budgeted, Polled, Tick, Updated
+from pollwise.events import Added, Budgeted, Polled, SavedUp, Tick, Updated
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.bounds import Bounds
 from pollwise.scheduler.scheduler import Scheduler
@@ -110,6 +110,15 @@ class TestTerms:
         some.handle(Added(0.0, pages(1)))
         with pytest.raises(ValueError, match="Updated: page 0: cost"):
             some.handle(Updated(1.0, [Page(0, cost=0.0)]))
+
+
+def test_what_was_saved_up_is_spent_on_each_page_once():
+    world = World(scheduler(rate=0.1, bounds=BOUNDED), at_once)
+    world.send(Added(0.0, [Page(n, seen_at=0.0) for n in range(3)]))
+    world.run(until=30.0)
+    world.send(SavedUp(30.5, 100.0))
+    world.run(until=100.0)
+    assert sorted(page for time, page in world.polls if time >= 30.5) == [0, 1, 2]
 
 
 class TestBudgeted:
