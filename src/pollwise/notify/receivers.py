@@ -18,7 +18,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -31,7 +31,14 @@ from pollwise.notify.signing import signing_key
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.times import parse_age
 
-__all__ = ["Kind", "Receiver", "read_receiver", "receiver_of", "storable_target"]
+__all__ = [
+    "Kind",
+    "Receiver",
+    "read_receiver",
+    "receiver_of",
+    "require_own_names",
+    "storable_target",
+]
 
 _AT_MOST = "30/hour"
 _SECRET = re.compile("auth|token|key|secret|passw|pwd|sig|session", re.I)
@@ -140,6 +147,14 @@ def read_receiver(table: Mapping[str, object]) -> Receiver:
         digest=_digest(told.get("digest"), where),
         at_most=told.get("at_most"),
     )
+
+
+def require_own_names(receivers: Iterable[Receiver]) -> None:
+    """`InputError` if two receivers have one name."""
+    names = [receiver.name for receiver in receivers]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two receivers of notices are called {name!r}: rename one of them")
 
 
 def _receiver(

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.notify.receivers import Kind, read_receiver, receiver_of, storable_target
+from pollwise.notify.receivers import (
+    Kind,
+    read_receiver,
+    receiver_of,
+    require_own_names,
+    storable_target,
+)
 
 HOOK = "https://a.example/hook"
 
@@ -58,6 +64,11 @@ def test_a_target_may_come_from_a_variable_or_a_file(monkeypatch, tmp_path):
     assert storable_target("env:HOOK") == "env:HOOK"
     (tmp_path / "hook").write_text(HOOK)
     assert receiver_of(f"file:{tmp_path / 'hook'}").target == HOOK
+
+
+def test_two_receivers_of_one_name_are_refused():
+    with pytest.raises(InputError, match="two receivers of notices are called"):
+        require_own_names([receiver_of(HOOK), receiver_of(HOOK)])
 
 
 @pytest.mark.parametrize(
