@@ -127,7 +127,9 @@ def test_two_receivers_of_one_name_cannot_be_used(path, table):
     same = "[[notify]]\nname = 'exec:cat'\nto = 'exec:cat'\n"
     first = "[watch]\nnotify = 'exec:cat'\n" if not table else table.replace("'me'", "'exec:cat'")
     path.write_text(first + same)
-    with pytest.raises(InputError, match="two receivers of notices are called 'exec:cat'"):
+    with pytest.raises(
+        InputError, match=r"pollwise.toml: two receivers of notices are called 'exec:cat'"
+    ):
         check_config(path)
 
 

@@ -34,7 +34,10 @@ def check_config(
     told = settings_of(configuration, configuration.db or DB)
     read_own_headers(WatchSettings(**told), configuration.headers)
     receivers = receivers_of(configuration)
-    require_own_names([*map(receiver_of, told.get("notify", ())), *receivers])
+    try:
+        require_own_names([*map(receiver_of, told.get("notify", ())), *receivers])
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
     pages = len(configuration.pages)
     if configuration.file is not None:
         pages += len(FollowedList(configuration.file).pages)
