@@ -18,7 +18,7 @@ from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
 from pollwise.store.records import NewPage
 from pollwise.web.wishes import wished_page
 
-__all__ = ["Configuration", "configuration_schema", "read_configuration"]
+__all__ = ["Configuration", "configuration_schema", "read_configuration", "read_secret"]
 
 _OBJECTIVES = ("detection", "freshness", "delay", "age", "ephemeral")
 _JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
@@ -85,9 +85,17 @@ _HEADER = (
     _Key("name", "text", "of the header"),
     _Key("value", "secret", "a secret, from the environment or a file"),
 )
-_TABLES = {"page": _PAGE, "header": _HEADER}
+_NOTIFY = (
+    _Key("name", "text", "by which the database knows what the receiver was told"),
+    _Key("to", "text or secret", "who is told of changes, such as https://... or atom:FILE"),
+    _Key("secret", "text or secret", "signs what is posted to a webhook"),
+    _Key("tags", "texts", "only changes of pages with one of these; else of all"),
+    _Key("digest", "text", "how old a notice lets its oldest change get, such as 1d"),
+    _Key("at-most", "text", "notices a time, such as 4/hour"),
+)
+_TABLES = {"page": _PAGE, "header": _HEADER, "notify": _NOTIFY}
 """Tables that may be there several times."""
-_REQUIRED = {"page": ("url",), "header": ("host", "name", "value")}
+_REQUIRED = {"page": ("url",), "header": ("host", "name", "value"), "notify": ("name", "to")}
 _SECRET_KEYS = ("env", "file")
 _FIELDS = {"header": "headers", "group": "groups", "host_limit": "host_limits"}
 """Keys that are not named as the fields of the settings."""
@@ -96,7 +104,8 @@ _FIELDS = {"header": "headers", "group": "groups", "host_limit": "host_limits"}
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """What a file says: `settings` by the names of their fields, the database and the list to
-    follow, pages, headers with secrets, and tables of `[[notify]]` as they are. None: not told.
+    follow, pages, headers with secrets, and what `[[notify]]` tells of receivers, by the names in
+    Python, with secrets read. None: not told.
     """
 
     path: Path
@@ -105,13 +114,13 @@ class Configuration:
     file: Path | None = None
     pages: tuple[NewPage, ...] = ()
     headers: tuple[HeaderLine, ...] = field(default=(), repr=False)
-    notify: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    notify: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
 
 def read_configuration(path: Path) -> Configuration:
     """Read a file; paths in it are beside it. `InputError` names file, table, key and mend."""
     document = _document(path)
-    _check_keys(document, ("watch", "notify", *_TABLES), str(path), "table")
+    _check_keys(document, ("watch", *_TABLES), str(path), "table")
     place = f"{path}: [watch]"
     told = _values(_table(document.get("watch", {}), place), _WATCH, place, path.parent)
     db, file = told.pop("db", None), told.pop("file", None)
@@ -132,19 +141,18 @@ def read_configuration(path: Path) -> Configuration:
         None if file is None else Path(file),
         tuple(pages.values()),
         tuple(_header(table, place, path) for place, table in _tables(document, "header", path)),
-        tuple(table for _, table in _tables(document, "notify", path)),
+        tuple(_receiver(table, place, path) for place, table in _tables(document, "notify", path)),
     )
 
 
 def configuration_schema() -> dict[str, Any]:
     """The JSON schema of the file, for editors and other programs."""
     tables = {name: _array(_object(keys, _REQUIRED[name])) for name, keys in _TABLES.items()}
-    notify = _array({"type": "object", "description": "a receiver of notices"})
     return {
         "$schema": _JSON_SCHEMA,
         "title": "pollwise.toml",
         "type": "object",
-        "properties": {"watch": _object(_WATCH, ()), **tables, "notify": notify},
+        "properties": {"watch": _object(_WATCH, ()), **tables},
         "additionalProperties": False,
     }
 
@@ -204,7 +212,7 @@ def _tables(document: dict[str, Any], name: str, path: Path) -> list[tuple[str, 
     for number, value in enumerate(tables, start=1):
         place = f"{path}: [[{name}]] {number}"
         table = _table(value, place)
-        for key in _REQUIRED.get(name, ()):
+        for key in _REQUIRED[name]:
             if key not in table:
                 raise InputError(f"{place} has no {key}; add it")
         placed.append((place, table))
@@ -236,7 +244,7 @@ def _values(
 
 def _header(table: dict[str, Any], place: str, path: Path) -> HeaderLine:
     told = _values(table, _HEADER, place, path.parent)
-    value = _secret(told["value"], f"{place} value", path.parent)
+    value = read_secret(told["value"], f"{place} value", path.parent)
     line = parse_header(f"{told['host']}: {told['name']}: {value}", place)
     if line.host is None:
         raise InputError(
@@ -245,21 +253,36 @@ def _header(table: dict[str, Any], place: str, path: Path) -> HeaderLine:
     return line._replace(is_secret=True)
 
 
-def _secret(told: Mapping[str, str], place: str, folder: Path) -> str:
-    """The secret that a value names; no error tells it."""
+def _receiver(table: dict[str, Any], place: str, path: Path) -> Mapping[str, Any]:
+    told = _values(table, _NOTIFY, place, path.parent)
+    for name in ("to", "secret"):
+        if isinstance(told.get(name), dict):
+            told[name] = read_secret(told[name], f"{place} {name}", path.parent)
+    return told
+
+
+def read_secret(told: Mapping[str, str], place: str, folder: Path) -> str:
+    """The text that `{"env": NAME}` or `{"file": PATH}` names, without space around it.
+
+    A path is beside `folder`, or begins with ~. `InputError`, which names the `place` and not the
+    text, if there is none.
+    """
     [(source, name)] = told.items()
     if source == "env":
-        if name not in os.environ:
-            raise InputError(f"{place}: there is no environment variable {name}; set it")
-        return os.environ[name].strip()
-    path = folder / name
+        if not (text := os.environ.get(name, "").strip()):
+            raise InputError(f"{place}: the environment variable {name} is not set: set it")
+        return text
+    path = folder / Path(name).expanduser()
     try:
-        return path.read_text(encoding="utf-8-sig").strip()
+        text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, ValueError) as error:
         why = "not UTF-8 text"
         if isinstance(error, OSError):
             why = error.strerror or "it cannot be read"
         raise InputError(f"{place}: {path} cannot be read ({why}); make it readable") from None
+    if not text:
+        raise InputError(f"{place}: {path} is empty: write the secret into it")
+    return text
 
 
 def _text(value: object, folder: Path) -> str | None:
@@ -298,6 +321,10 @@ def _secret_source(value: object, folder: Path) -> dict[str, str] | None:
     return None
 
 
+def _text_or_secret(value: object, folder: Path) -> str | dict[str, str] | None:
+    return value if isinstance(value, str) else _secret_source(value, folder)
+
+
 class _Kind(NamedTuple):
     """A kind of values: how one is read (None: it is of another kind), what to expect, and how the
     schema has it.
@@ -309,6 +336,14 @@ class _Kind(NamedTuple):
 
 
 _STRING = {"type": "string"}
+_SECRET = {
+    "type": "object",
+    "properties": dict.fromkeys(_SECRET_KEYS, _STRING),
+    "additionalProperties": False,
+    "minProperties": 1,
+    "maxProperties": 1,
+}
+_SECRETS = '{ env = "NAME" } or { file = "PATH" }'
 _KINDS = {
     "text": _Kind(_text, "a text", _STRING),
     "path": _Kind(_path, "the path of a file, as a text", _STRING),
@@ -317,13 +352,10 @@ _KINDS = {
     "texts": _Kind(_texts, "a text or a list of texts", {"anyOf": [_STRING, {**_array(_STRING)}]}),
     "secret": _Kind(
         _secret_source,
-        'a secret by where it is: { env = "NAME" } or { file = "PATH" }',
-        {
-            "type": "object",
-            "properties": dict.fromkeys(_SECRET_KEYS, _STRING),
-            "additionalProperties": False,
-            "minProperties": 1,
-            "maxProperties": 1,
-        },
+        f"a secret by where it is: {_SECRETS}",
+        _SECRET,
+    ),
+    "text or secret": _Kind(
+        _text_or_secret, f"a text, or where it is: {_SECRETS}", {"anyOf": [_STRING, _SECRET]}
     ),
 }

@@ -21,7 +21,7 @@ from aiohttp import web
 import pollwise
 from pollwise.notify import sending
 from pollwise.notify.delivery import trial_notice
-from pollwise.notify.receivers import read_receiver, receiver_of
+from pollwise.notify.receivers import name_of, read_receiver, receiver_of
 from pollwise.notify.sending import NotSentError, send
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
@@ -112,7 +112,7 @@ async def test_a_server_that_never_answers_is_given_up(monkeypatch):
 
 @asynccontextmanager
 async def mail_server(refused: bytes = b"") -> AsyncIterator[tuple[int, list[bytes]]]:
-    """The port of an SMTP server, and the mail that it took; it refuses one command."""
+    """The port of an SMTP server, and the mail that it took; it refuses lines that begin so."""
     mails: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -152,6 +152,14 @@ async def test_mail_that_is_refused_is_told_without_what_the_server_said():
             await asyncio.to_thread(send, receiver, NOTICE)
 
 
+async def test_a_recipient_who_is_refused_is_a_failure():
+    async with mail_server(b"RCPT TO:<YOU@") as (port, mails):
+        receiver = receiver_of(f"smtp://127.0.0.1:{port}/?to=me@a.example&to=you@a.example")
+        with pytest.raises(NotSentError, match=r"^the mail server refused an address$"):
+            await asyncio.to_thread(send, receiver, NOTICE)
+    assert len(mails) == 1
+
+
 async def until(stream: asyncio.StreamReader, part: str) -> str:
     """Wait for a line that has this part."""
     lines = []
@@ -184,7 +192,10 @@ async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp
             server.set_page("/page", "<p>Number two")
             await until(watch.stderr, "  changed  ")
             line = await until(watch.stderr, "notices to")
-            assert f"notices to {hook.url} fail (HTTP status 503): tried again after 60 s" in line
+            assert (
+                f"notices to {name_of(hook.url)} fail (HTTP status 503): tried again after 60 s"
+                in line
+            )
             watch.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
             refused = json.loads((await hook.next())[1])
@@ -193,7 +204,7 @@ async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp
             forget_rests(tmp_path / "pollwise.db")
             watch = await started()  # the receivers are kept, and what was not told
             assert watch.stderr is not None
-            await until(watch.stderr, f"notices to {hook.url} arrive again")
+            await until(watch.stderr, f"notices to {name_of(hook.url)} arrive again")
             watch.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
         finally:

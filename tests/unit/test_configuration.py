@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pollwise.cli.configuring import check_config, receivers_of, settings_of
 from pollwise.configuration import configuration_schema, read_configuration
 from pollwise.errors import InputError
 from pollwise.settings import WatchSettings
@@ -41,7 +42,12 @@ name = "Authorization"
 value = { env = "NEWS_TOKEN" }
 
 [[notify]]
-anything = [1, 2]
+name = "phone"
+to = { env = "NEWS_TOKEN" }
+secret = "whsec_"
+tags = ["news"]
+digest = "1d"
+at-most = "4/hour"
 """
 
 
@@ -67,14 +73,64 @@ def test_all_of_it_is_read(path, monkeypatch):
     assert told.pages == (news, NewPage("https://example.org/", "example.org", paused=True))
     [header] = told.headers
     assert header == ("example.org", "Authorization", "Bearer hush", True)
-    assert told.notify == ({"anything": [1, 2]},)
+    assert told.notify == (
+        {
+            "name": "phone",
+            "to": "Bearer hush",
+            "secret": "whsec_",
+            "tags": ("news",),
+            "digest": "1d",
+            "at_most": "4/hour",
+        },
+    )
     assert "hush" not in repr(told)
 
 
-def test_a_secret_may_be_in_a_file(path):
+@pytest.mark.parametrize("place", ["secret", "~/secret"])
+def test_a_secret_may_be_in_a_file(path, monkeypatch, place):
+    monkeypatch.setenv("HOME", str(path.parent))
     (path.parent / "secret").write_text("hush\n")
+    path.write_text(WHOLE.replace('env = "NEWS_TOKEN"', f'file = "{place}"'))
+    told = read_configuration(path)
+    assert (told.headers[0].value, told.notify[0]["to"]) == ("hush", "hush")
+
+
+def test_files_of_receivers_are_beside_it(path):
+    path.write_text(
+        "[watch]\nnotify = ['atom:one.xml', 'file:hook']\n"
+        "[[notify]]\nname = 'feed'\nto = { file = 'target.txt' }"
+    )
+    (path.parent / "target.txt").write_text("atom:two.xml")
+    (path.parent / "hook").write_text("exec:cat")
+    told = read_configuration(path)
+    [receiver] = receivers_of(told)
+    assert receiver.target == str(path.parent / "two.xml")
+    assert settings_of(told, path.parent / "x.db")["notify"] == (
+        f"atom:{path.parent / 'one.xml'}",
+        f"file:{path.parent / 'hook'}",
+    )
+
+
+def test_an_empty_secret_is_none(path, monkeypatch):
+    monkeypatch.setenv("NEWS_TOKEN", " ")
+    path.write_text(WHOLE)
+    with pytest.raises(InputError, match="variable NEWS_TOKEN is not set: set it"):
+        read_configuration(path)
+    (path.parent / "secret").touch()
     path.write_text(WHOLE.replace('env = "NEWS_TOKEN"', 'file = "secret"'))
-    assert read_configuration(path).headers[0].value == "hush"
+    with pytest.raises(InputError, match="secret is empty"):
+        read_configuration(path)
+
+
+@pytest.mark.parametrize("table", ["[[notify]]\nname = 'me'\nto = 'exec:cat'\n", ""])
+def test_two_receivers_of_one_name_cannot_be_used(path, table):
+    same = "[[notify]]\nname = 'exec:cat'\nto = 'exec:cat'\n"
+    first = "[watch]\nnotify = 'exec:cat'\n" if not table else table.replace("'me'", "'exec:cat'")
+    path.write_text(first + same)
+    with pytest.raises(
+        InputError, match=r"pollwise.toml: two receivers of notices are called 'exec:cat'"
+    ):
+        check_config(path)
 
 
 def test_what_is_not_told_is_none(path):
@@ -104,11 +160,19 @@ def test_what_is_not_told_is_none(path):
         ("[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = 'hush'", ": [[header]] 1 value: exp"),
         (
             "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {env = 'NOT_THERE_AT_ALL'}",
-            ": [[header]] 1 value: there is no environment variable NOT_THERE_AT_ALL; set it",
+            ": [[header]] 1 value: the environment variable NOT_THERE_AT_ALL is not set: set it",
         ),
         (
             "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {file = 'none'}",
             ": [[header]] 1 value: ",
+        ),
+        ("[[notify]]\nto = 'exec:cat'", ": [[notify]] 1 has no name; add it"),
+        ("[[notify]]\nname = 'n'", ": [[notify]] 1 has no to; add it"),
+        ("[[notify]]\nname = 'n'\nto = 5", ": [[notify]] 1 to: expected a text, or where it is:"),
+        ("[[notify]]\nname = 'n'\nto = 'x'\ntags = 1", ": [[notify]] 1 tags: expected a text or"),
+        (
+            "[[notify]]\nname = 'n'\nto = 'x'\nat_most = '1/hour'",
+            ": [[notify]] 1: unknown key 'at_most'; the nearest known one is at-most",
         ),
         ("a = ", ": not TOML: "),
     ],
@@ -153,7 +217,7 @@ def test_the_schema_has_the_keys_of_the_example():
     for name, table in tomllib.loads(WHOLE).items():
         if name == "watch":
             assert table.keys() <= schema["watch"]["properties"].keys()
-        elif name != "notify":
+        else:
             known = schema[name]["items"]
             assert all(one.keys() <= known["properties"].keys() for one in table)
             assert all(set(known["required"]) <= one.keys() for one in table)

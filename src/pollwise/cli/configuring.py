@@ -26,6 +26,7 @@ def check_config(
     from pollwise.configuration import read_configuration
     from pollwise.console.quantities import count
     from pollwise.live.followed_list import FollowedList
+    from pollwise.notify.receivers import receiver_of, require_own_names
     from pollwise.settings import WatchSettings
     from pollwise.web.own_headers import read_own_headers
 
@@ -33,6 +34,10 @@ def check_config(
     told = settings_of(configuration, configuration.db or DB)
     read_own_headers(WatchSettings(**told), configuration.headers)
     receivers = receivers_of(configuration)
+    try:
+        require_own_names([*map(receiver_of, told.get("notify", ())), *receivers])
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
     pages = len(configuration.pages)
     if configuration.file is not None:
         pages += len(FollowedList(configuration.file).pages)
@@ -56,7 +61,7 @@ def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
             told[name] = listed(value) or ()
     try:
         if "notify" in told:
-            told["notify"] = targets_told(told["notify"]) or ()
+            told["notify"] = targets_told(told["notify"], configuration.path.parent) or ()
         named = None if objective is None else ObjectiveName(objective)
         told |= objective_told(named, half_life)
         WatchSettings(**told_alone(told, db))
@@ -72,6 +77,7 @@ def receivers_of(configuration: "Configuration") -> "list[Receiver]":
     from pollwise.notify.receivers import read_receiver
 
     try:
-        return [read_receiver(table) for table in configuration.notify]
+        folder = configuration.path.parent
+        return [read_receiver(told, folder) for told in configuration.notify]
     except InputError as error:
         raise InputError(f"{configuration.path}: {error}") from error

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,13 +11,16 @@ from pollwise.cli.answers import notify as say
 from pollwise.errors import InputError
 
 
-def targets_told(targets: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The targets of `--notify` as they are stored; None: the option was not given."""
+def targets_told(targets: Sequence[str] | None, folder: Path = Path()) -> tuple[str, ...] | None:
+    """The targets of `--notify` as they are stored; None: the option was not given.
+
+    Paths are beside `folder`.
+    """
     if not targets:
         return None
     from pollwise.notify.receivers import receiver_of, storable_target
 
-    stored = tuple(dict.fromkeys(storable_target(target) for target in targets if target))
+    stored = tuple(dict.fromkeys(storable_target(target, folder) for target in targets if target))
     for target in stored:
         receiver_of(target)
     return stored

@@ -74,7 +74,9 @@ def watch(
             min=0, max=1, help="What a change back to a version seen before counts for. Default: 1."
         ),
     ] = None,
-    db: Db = DB,
+    db: Annotated[
+        Path | None, typer.Option("--db", help="The database file. Default: pollwise.db.")
+    ] = None,
     not_modified_cost: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
@@ -188,12 +190,13 @@ def watch(
     followed: list[FollowedList] = []
     if config is not None:
         configuration = read_configuration(config)
-        db = configuration.db if configuration.db is not None and db == DB else db
+        db = db or configuration.db
         file = configuration.file if file is None else file
-        configured, secret = settings_of(configuration, db), configuration.headers
+        configured, secret = settings_of(configuration, db or DB), configuration.headers
         receivers = receivers_of(configuration)
         if configuration.pages:
             followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
+    db = db or DB
     if file is not None:
         followed.append(FollowedList(file))
     if verbose and log_json:

@@ -52,6 +52,11 @@ def _shown(name: str, settings: object) -> str:
         return f"{value}{half_life}"
     if value in (None, (), ""):
         return "none"
+    if name == "notify":
+        # Here, as few need what sends mail and the like.
+        from pollwise.notify.receivers import name_of
+
+        return ", ".join(map(name_of, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

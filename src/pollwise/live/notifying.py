@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pollwise.errors import InputError, StoreBusyError, StoreError
+from pollwise.errors import StoreBusyError, StoreError
 from pollwise.insight.words import duration
 from pollwise.live.clock import Clock
 from pollwise.live.journal import Journal
@@ -40,6 +40,7 @@ def notifying(
     *,
     clock: Clock,
     say: Callable[[str], None],
+    fail: Callable[[BaseException], None],
     send: Send = send,
     look_every: float = _LOOK_EVERY,
 ) -> Besides:
@@ -47,12 +48,13 @@ def notifying(
 
     `store` is the one that the run writes into, which is looked at `look_every` seconds. A receiver
     that is new hears of changes from now on. One that fails is tried again, ever more rarely; `say`
-    is told when that begins and when it ends. `InputError` if two receivers have one name.
+    is told when that begins and when it ends. `fail` is told what is no failure of a receiver or
+    of the store, and so ends the run. Names of receivers are unique, see `require_own_names`.
     """
-    names = [receiver.name for receiver in receivers]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two receivers of notices are called {name!r}: rename one of them")
+
+    def ended(task: asyncio.Future[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            fail(error)
 
     @asynccontextmanager
     async def context(journal: Journal) -> AsyncIterator[None]:
@@ -64,13 +66,16 @@ def notifying(
             latest = reader.latest_change()
             ending = asyncio.get_running_loop().create_future()
             run = _Run(store, reader, reading, journal, clock, say, send, look_every, ending)
-            tasks = []
             for receiver in receivers:
-                state = known.get(receiver.name)
-                if state is None:
-                    state = StoredReceiver(receiver.name, latest)
+                if receiver.name not in known:
+                    state = known[receiver.name] = StoredReceiver(receiver.name, latest)
                     await journal.write(store.save_receiver, state)
-                tasks.append(asyncio.ensure_future(run.tell(Delivery(receiver, state))))
+            tasks = [
+                asyncio.ensure_future(run.tell(Delivery(receiver, known[receiver.name])))
+                for receiver in receivers
+            ]
+            for task in tasks:
+                task.add_done_callback(ended)
             try:
                 yield
                 # The run's last changes are on their way to the store, before this write.
@@ -124,6 +129,8 @@ class _Run:
 
     async def _try(self, delivery: Delivery) -> None:
         notice = await self._read(delivery.begin)
+        if notice is None:
+            return
         await self.journal.write(self.store.save_receiver, delivery.state)
         receiver, failures = delivery.receiver, delivery.state.failures
         try:

@@ -122,14 +122,14 @@ def watch_pages(
         )
     first = WatchSettings(**told_alone(told, db))
     # Before there is a file, as theirs may be out of reach.
-    own_headers = None if db.exists() else read_own_headers(first, secret)
+    outside = None if db.exists() else _read_outside(first, secret, receivers)
     with opened(db, say) as store:
         require_watch(store)
+        settings = replace(watch_settings(store), **told)
+        own_headers, all_receivers = outside or _read_outside(settings, secret, receivers)
         done = carry_out_waiting(store, time.time())
         before = latest_settings(store)
-        settings = replace(watch_settings(store), **told)
-        own_headers = own_headers or read_own_headers(settings, secret)
-        all_receivers = [*_stored_receivers(settings), *receivers]
+        settings = replace(watch_settings(store), **told)  # a request may be for another budget
         for change in changes_of(before, settings):
             say(change)
         if not (pages or listed) and store.totals().pages == 0:
@@ -155,9 +155,8 @@ def watch_pages(
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
-                beside = _notices(store, all_receivers, clock, say)
                 return partial(
-                    _watch, session, settings, own_headers, followed, display, say, beside
+                    _watch, session, settings, own_headers, followed, display, say, all_receivers
                 )
 
             return run_until_stopped(begin, say)
@@ -170,7 +169,7 @@ async def _watch(
     followed: Sequence[FollowedList],
     display: WatchingDisplay,
     say: Callable[[str], None],
-    beside: Sequence[Besides],
+    receivers: Sequence["Receiver"],
     stop: asyncio.Event,
 ) -> int:
     scopes = NamedScopes(record.page for record in session.records)
@@ -220,7 +219,7 @@ async def _watch(
             stop,
             on_progress=show,
             staff=_staff(settings.quiet_hours(), session.clock, say),
-            beside=[requests.beside, *beside],
+            beside=[requests.beside, *_notices(session, receivers, incoming, say)],
             incoming=incoming,
         )
     return changes
@@ -241,24 +240,33 @@ def _staff(quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> Calla
     return staff
 
 
-def _stored_receivers(settings: WatchSettings) -> list["Receiver"]:
-    if not settings.notify:
-        return []
+def _read_outside(
+    settings: WatchSettings, secret: Sequence[HeaderLine], receivers: Sequence["Receiver"]
+) -> tuple[OwnHeaders, list["Receiver"]]:
+    """What files and variables hold that settings name: own headers, and all who are told."""
+    own_headers = read_own_headers(settings, secret)
+    if not (settings.notify or receivers):
+        return own_headers, []
     # Here, as few need what sends mail and the like.
-    from pollwise.notify.receivers import receiver_of
+    from pollwise.notify.receivers import receiver_of, require_own_names
 
-    return [receiver_of(target) for target in settings.notify]
+    all_receivers = [*map(receiver_of, settings.notify), *receivers]
+    require_own_names(all_receivers)
+    return own_headers, all_receivers
 
 
 def _notices(
-    store: Store, receivers: Sequence["Receiver"], clock: LiveClock, say: Callable[[str], None]
+    session: Session,
+    receivers: Sequence["Receiver"],
+    incoming: Incoming,
+    say: Callable[[str], None],
 ) -> list[Besides]:
     """What tells receivers of changes beside a run; nothing if there are none."""
     if not receivers:
         return []
     from pollwise.live.notifying import notifying
 
-    return [notifying(store, receivers, clock=clock, say=say)]
+    return [notifying(session.store, receivers, clock=session.clock, say=say, fail=incoming.fail)]
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:

@@ -77,13 +77,18 @@ class Delivery:
             due = max(due, min(self.state.tried_at, now) + rest)
         return due
 
-    def begin(self, store: StoreReader, now: float) -> Notice:
-        """The notice to send now, when something is due; `state` is to be kept before that."""
+    def begin(self, store: StoreReader, now: float) -> Notice | None:
+        """The notice to send now, when something is due; `state` is to be kept before that.
+
+        None: what was due is not for it any more.
+        """
         changes: list[StoredChange] = []
         for change in self._waiting(store):
             if 0 < self.state.trying_seq < change.seq or len(changes) == _MOST_CHANGES:
                 break
             changes.append(change)
+        if not changes:
+            return None
         last = self.state.trying_seq or changes[-1].seq
         self.state = replace(self.state, trying_seq=last)
         if self.receiver.kind is Kind.ATOM:  # a feed has what was told before, too

@@ -34,15 +34,14 @@ class Mailbox:
 
 def read_mailbox(target: str, where: str) -> Mailbox:
     """Read an SMTP URL; `InputError`, which names the place `where` and no secret."""
-    split = urlsplit(target)
+    try:
+        split = urlsplit(target)
+        port, host = split.port, split.hostname
+    except ValueError:
+        raise InputError(f"{where}: the e-mail URL is not as expected: {_FORM}") from None
     told = parse_qs(split.query)
     recipients = tuple(told.pop("to", ()))
     senders = told.pop("from", list(recipients[:1]))
-    try:
-        port = split.port
-        host = split.hostname
-    except ValueError:
-        host = None
     addresses = (*recipients, *senders)
     fits = host and recipients and len(senders) == 1 and not told
     if not fits or not all("@" in parseaddr(one)[1] and one.isprintable() for one in addresses):
@@ -61,7 +60,7 @@ def read_mailbox(target: str, where: str) -> Mailbox:
 
 
 def mail(mailbox: Mailbox, notice: Notice, timeout: float) -> None:
-    """Send a notice; `OSError` or `smtplib.SMTPException` if it was not taken.
+    """Send a notice; `OSError` or `smtplib.SMTPException` if it was not taken for all recipients.
 
     `timeout` is in seconds, for each step.
     """
@@ -88,4 +87,5 @@ def mail(mailbox: Mailbox, notice: Notice, timeout: float) -> None:
                 raise smtplib.SMTPException("the server has no TLS, which the password needs")
         if mailbox.user:
             server.login(mailbox.user, mailbox.password or "")
-        server.send_message(message)
+        if refused := server.send_message(message):
+            raise smtplib.SMTPRecipientsRefused(refused)

@@ -13,17 +13,18 @@ discord://..., any other        Apprise sends it (extra `notify`)
 A target may be a secret: it is shown and logged nowhere, only the receiver's name is.
 """
 
-import difflib
-import os
+import hashlib
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from pollwise.configuration import read_secret
 from pollwise.errors import InputError
 from pollwise.extras import require_extra
 from pollwise.notify.mailing import read_mailbox
@@ -31,14 +32,21 @@ from pollwise.notify.signing import signing_key
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.times import parse_age
 
-__all__ = ["Kind", "Receiver", "read_receiver", "receiver_of", "storable_target"]
+__all__ = [
+    "Kind",
+    "Receiver",
+    "name_of",
+    "read_receiver",
+    "receiver_of",
+    "require_own_names",
+    "storable_target",
+]
 
 _AT_MOST = "30/hour"
 _SECRET = re.compile("auth|token|key|secret|passw|pwd|sig|session", re.I)
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*")
 _PLACES = ("env", "file")
 """Where a secret may be."""
-_KEYS = ("name", "to", "secret", "tags", "digest", "at_most")
 _TARGETS = (
     "https://..., smtp://..., exec:COMMAND, atom:FILE, or a URL of Apprise such as discord://..."
 )
@@ -52,6 +60,15 @@ class Kind(StrEnum):
     COMMAND = "command"
     ATOM = "atom"
     APPRISE = "apprise"
+
+
+_BY_SCHEME = {
+    "http": Kind.WEBHOOK,
+    "https": Kind.WEBHOOK,
+    "smtp": Kind.MAIL,
+    "smtps": Kind.MAIL,
+}
+"""All other schemes are Apprise's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +99,31 @@ def receiver_of(target: str) -> Receiver:
     """
     place, _, where = target.partition(":")
     if place not in _PLACES:
-        return _receiver(_shown(target), target, "--notify")
-    return _receiver(target, _read_secret({place: where}, f"--notify {target}"), "--notify")
+        return _receiver(name_of(target), target, "--notify")
+    where_told = f"--notify {target}"
+    return _receiver(target, read_secret({place: where}, where_told, Path()), where_told)
 
 
-def storable_target(target: str) -> str:
+def name_of(target: str) -> str:
+    """What the receiver that `--notify TARGET` names is called: what may be shown of the target,
+    and, if that is not all of it, a hash.
+    """
+    shown = target if target.partition(":")[0] in _PLACES else _shown(target)
+    if shown == target:
+        return target
+    return f"{shown} #{hashlib.sha256(target.encode()).hexdigest()[:8]}"
+
+
+def storable_target(target: str, folder: Path = Path()) -> str:
     """What of `--notify TARGET` is kept in a database; `InputError` if it has, or may be, a secret.
 
-    A path holds wherever the next run begins.
+    A path, which is beside `folder`, holds wherever the next run begins.
     """
     place, _, where = target.partition(":")
     if place in _PLACES:
-        return target if place == "env" else f"file:{Path(where).expanduser().absolute()}"
+        return target if place == "env" else f"file:{_path(where, folder)}"
     kind, rest = _kind(target, "--notify")
-    split = urlsplit(target) if kind in (Kind.WEBHOOK, Kind.MAIL) else None
+    split = _split(target) if kind in (Kind.WEBHOOK, Kind.MAIL) else None
     told = split is not None and (
         split.username is not None or any(_SECRET.search(key) for key, _ in parse_qsl(split.query))
     )
@@ -105,41 +133,39 @@ def storable_target(target: str) -> str:
             " into an environment variable and say --notify env:NAME, or into the configuration"
         )
     if kind is Kind.ATOM:
-        return f"atom:{Path(rest).expanduser().absolute()}"
+        return f"atom:{_path(rest, folder)}" if rest else target
     return target
 
 
-def read_receiver(table: Mapping[str, object]) -> Receiver:
-    """A `[[notify]]` table of the configuration.
+def read_receiver(told: Mapping[str, Any], folder: Path = Path()) -> Receiver:
+    """What a `[[notify]]` table tells, as `Configuration` has it.
 
-    Keys: `name` and `to` (a target); perhaps `secret` (signs what is posted), `tags` (a list),
-    `digest` (an age such as 1h) and `at_most` (by default 30/hour, but for a file no limit). In the
-    names of keys a dash does for an underscore. `to` and `secret` may be `{env = "NAME"}` or
-    `{file = "PATH"}`. `InputError` names the key and the remedy.
+    Keys: `name` and `to` (a target); perhaps `secret` (signs what is posted), `tags`, `digest` (an
+    age such as 1h) and `at_most` (by default 30/hour, but for a file no limit). A file is beside
+    `folder`. `InputError` names the key and the remedy.
     """
-    told = {key.replace("-", "_"): value for key, value in table.items()}
-    for key in told:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, 1, 0.0)[0]
-            raise InputError(f"[[notify]] {key}: there is no such key; the nearest one is {near}")
-    name = told.get("name")
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+    name = told["name"].strip()
+    if not name or not name.isprintable():
         raise InputError('[[notify]] name: give each receiver a name of its own, such as "phone"')
     where = f'[[notify]] "{name}"'
-    if "to" not in told:
-        raise InputError(f"{where} to: it is missing; give {_TARGETS}")
-    secret = None
-    if "secret" in told:
-        secret = _read_secret(told["secret"], f"{where} secret")
     return _receiver(
-        name.strip(),
-        _read_secret(told["to"], f"{where} to"),
+        name,
+        told["to"],
         where,
-        secret,
-        tags=_tags(told.get("tags", []), where),
+        told.get("secret"),
+        tags=tuple(told.get("tags", ())),
         digest=_digest(told.get("digest"), where),
         at_most=told.get("at_most"),
+        folder=folder,
     )
+
+
+def require_own_names(receivers: Iterable[Receiver]) -> None:
+    """`InputError` if two receivers have one name."""
+    names = [receiver.name for receiver in receivers]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two receivers of notices are called {name!r}: rename one of them")
 
 
 def _receiver(
@@ -150,7 +176,8 @@ def _receiver(
     *,
     tags: tuple[str, ...] = (),
     digest: float = 0.0,
-    at_most: object = None,
+    at_most: str | None = None,
+    folder: Path = Path(),
 ) -> Receiver:
     kind, rest = _kind(target, where)
     if secret is not None:
@@ -166,10 +193,10 @@ def _receiver(
     elif kind is Kind.COMMAND:
         _check_command(rest, where)
     elif kind is Kind.ATOM:
-        path = Path(rest).expanduser()
-        if not rest or path.is_dir() or not path.absolute().parent.is_dir():
+        path = _path(rest, folder)
+        if not rest or path.is_dir() or not path.parent.is_dir():
             raise InputError(f"{where}: atom:{rest} is no file in a folder that is there")
-        rest = str(path.absolute())
+        rest = str(path)
     else:
         _check_apprise(target, where)
     return Receiver(name, kind, rest, secret, tags, digest, _spacing(at_most, kind, where))
@@ -181,31 +208,41 @@ def _kind(target: str, where: str) -> tuple[Kind, str]:
     if colon and scheme in ("exec", "atom"):
         return Kind.COMMAND if scheme == "exec" else Kind.ATOM, rest.strip()
     if rest.startswith("//") and _SCHEME.fullmatch(scheme):
-        by_scheme = dict.fromkeys(("http", "https"), Kind.WEBHOOK)
-        by_scheme |= dict.fromkeys(("smtp", "smtps"), Kind.MAIL)
-        return by_scheme.get(scheme.lower(), Kind.APPRISE), target.strip()
+        return _BY_SCHEME.get(scheme.lower(), Kind.APPRISE), target.strip()
     raise InputError(f"{where}: {_shown(target)} is no receiver; give {_TARGETS}")
 
 
 def _shown(target: str) -> str:
-    """A target as it may be shown: of a URL that may hold secrets, only what it begins with."""
-    scheme, colon, rest = target.partition(":")
-    if not colon or scheme in ("exec", "atom"):
-        return target if colon else repr(target[:40])
-    if scheme in ("http", "https", "smtp", "smtps"):
-        split = urlsplit(target)
-        is_plain = split.username is None and not split.password
-        return target if is_plain else f"{scheme}://{split.hostname}/..."
-    return f"{scheme}://..." if rest.startswith("//") else f"{scheme}:..."
+    """A target as it may be shown: not what may be secret of a URL, nor the words of a command."""
+    scheme, colon, rest = target.strip().partition(":")
+    if colon and scheme == "atom":
+        return target
+    if colon and scheme == "exec":
+        program, *words = rest.split(maxsplit=1) or [""]
+        return f"exec:{program} ..." if words else target
+    if not rest.startswith("//") or not _SCHEME.fullmatch(scheme):
+        return "this"
+    split = _split(target) if scheme.lower() in _BY_SCHEME else None
+    return f"{scheme}://..." if split is None else f"{scheme}://{split.hostname}"
+
+
+def _split(target: str) -> SplitResult | None:
+    """The parts of a URL; None: its host or port cannot be."""
+    try:
+        split = urlsplit(target.strip())
+        fits = bool(split.hostname) and (split.port is None or split.port > 0)
+    except ValueError:
+        return None
+    return split if fits else None
+
+
+def _path(text: str, folder: Path) -> Path:
+    return folder.absolute() / Path(text).expanduser()
 
 
 def _check_webhook(target: str, where: str) -> None:
-    split = urlsplit(target)
-    try:
-        fits = bool(split.hostname) and (split.port is None or split.port > 0)
-    except ValueError:
-        fits = False
-    if not fits or not target.isascii() or not target.isprintable() or " " in target:
+    split = _split(target)
+    if split is None or not target.isascii() or not target.isprintable() or " " in target:
         raise InputError(f"{where}: {_shown(target)} is no URL; check its host and port")
     if split.username is not None:
         raise InputError(
@@ -218,11 +255,13 @@ def _check_command(command: str, where: str) -> None:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"{where}: exec:{command}: {error}; close every quote") from error
+        raise InputError(
+            f"{where}: {_shown(f'exec:{command}')}: {error}; close every quote"
+        ) from error
     if not words or shutil.which(words[0]) is None:
         raise InputError(
-            f"{where}: exec:{command}: there is no such program; give one that is there, by its"
-            " path or by a name on the PATH"
+            f"{where}: {_shown(f'exec:{command}')}: there is no such program; give one that is"
+            " there, by its path or by a name on the PATH"
         )
 
 
@@ -236,52 +275,18 @@ def _check_apprise(target: str, where: str) -> None:
         )
 
 
-def _read_secret(value: object, where: str) -> str:
-    """A text as it is told, or as an environment variable or a file holds it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping) and len(value) == 1:
-        [(kind, place)] = value.items()
-        if kind == "env" and isinstance(place, str):
-            if not (text := os.environ.get(place, "").strip()):
-                raise InputError(f"{where}: the environment variable {place} is not set: set it")
-            return text
-        if kind == "file" and isinstance(place, str):
-            return _read_file(Path(place).expanduser(), where)
-    raise InputError(f'{where}: expected a text, {{env = "NAME"}} or {{file = "PATH"}}')
-
-
-def _read_file(path: Path, where: str) -> str:
-    try:
-        text = path.read_text(encoding="utf-8-sig").strip()
-    except UnicodeDecodeError:
-        raise InputError(f"{where}: {path} is not UTF-8 text; save it as UTF-8") from None
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{where}: {path} cannot be read ({why}): make it readable") from error
-    if not text:
-        raise InputError(f"{where}: {path} is empty: write the secret into it")
-    return text
-
-
-def _tags(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(tag, str) for tag in value):
-        raise InputError(f'{where} tags: expected a list of texts, such as ["shop", "news"]')
-    return tuple(value)
-
-
-def _digest(value: object, where: str) -> float:
-    if value is None:
+def _digest(text: str | None, where: str) -> float:
+    if text is None:
         return 0.0
-    seconds = parse_age(value) if isinstance(value, str) else float("nan")
+    seconds = parse_age(text)
     if not seconds > 0.0:
         raise InputError(f"{where} digest: expected a length of time such as 30m, 12h, 1d or 2w")
     return seconds
 
 
-def _spacing(value: object, kind: Kind, where: str) -> float:
-    if value is None:
+def _spacing(at_most: str | None, kind: Kind, where: str) -> float:
+    if at_most is None:
         if kind is Kind.ATOM:  # nobody is disturbed
             return 0.0
-        value = _AT_MOST
-    return parse_interval(f"{where} at_most", value if isinstance(value, str) else "")
+        at_most = _AT_MOST
+    return parse_interval(f"{where} at-most", at_most)

@@ -132,7 +132,7 @@ def _why(error: Exception, receiver: Receiver) -> str:
     if isinstance(reason, smtplib.SMTPResponseException):
         return f"the mail server answered {reason.smtp_code}"
     if isinstance(reason, smtplib.SMTPRecipientsRefused):
-        return "the mail server refused the address"
+        return "the mail server refused an address"
     if isinstance(reason, TimeoutError):
         return f"no answer within {_PATIENCE:g} s"
     if isinstance(reason, OSError) and reason.strerror:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pollwise.errors import InputError, StoreError
+from pollwise.errors import StoreError
 from pollwise.insight.changes import change_id
 from pollwise.live.notifying import notifying
+from pollwise.notify.delivery import Delivery
 from pollwise.notify.notice import Notice
-from pollwise.notify.receivers import Receiver, read_receiver, receiver_of
+from pollwise.notify.receivers import Receiver, read_receiver
 from pollwise.notify.sending import NotSentError
 from pollwise.store import Store
 from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
@@ -154,6 +155,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
         receiver("broken", tags=["news"], at_most="4/hour"),
     ]
     said: list[str] = []
+    unexpected: list[BaseException] = []
     expected: dict[str, set[str]] = {one.name: set() for one in receivers}
     seen: set[int] = set()
     found = 0
@@ -170,6 +172,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
                 receivers,
                 clock=clock,
                 say=said.append,
+                fail=unexpected.append,
                 send=world.send,
                 look_every=turn_time,
             )
@@ -198,6 +201,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
                 if not one.tags or set(one.tags) & set(change.tags):
                     expected[one.name].add(identity)
         rests = {one.name: one for one in store.receivers()}
+    assert not unexpected
     assert world.failures > 50
     for one in receivers:
         notices = world.arrived[one.name]
@@ -218,10 +222,18 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
 
 
 @asynccontextmanager
-async def told(store: Store, clock: SteppedClock, send: Any, *receivers: Receiver):
+async def told(
+    store: Store,
+    clock: SteppedClock,
+    send: Any,
+    *receivers: Receiver,
+    fail: Callable[[BaseException], None] = print,
+):
     """The said lines of a run that tells these receivers."""
     said: list[str] = []
-    telling = notifying(store, receivers, clock=clock, say=said.append, send=send, look_every=60.0)
+    telling = notifying(
+        store, receivers, clock=clock, say=said.append, fail=fail, send=send, look_every=60.0
+    )
     async with telling(Writer()):  # type: ignore[arg-type]
         await clock.idle(len(receivers))
         yield said
@@ -285,7 +297,56 @@ async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -
     assert store.receivers()[0].error == "no route"
 
 
-def test_two_receivers_of_one_name_are_refused(store: Store) -> None:
-    twice = [receiver_of("https://a.example/")] * 2
-    with pytest.raises(InputError, match="two receivers of notices are called"):
-        notifying(store, twice, clock=SteppedClock(), say=print)
+async def test_what_nobody_expects_ends_the_run(store: Store) -> None:
+    clock = SteppedClock()
+    failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+
+    def send(*_: object) -> None:
+        raise IndexError("unexpected")
+
+    async def run() -> None:
+        async with told(store, clock, send, receiver("me"), fail=failed.set_result):
+            store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
+            clock.jump(60.0)
+            assert isinstance(await asyncio.wait_for(failed, 60.0), IndexError)
+
+    with pytest.raises(IndexError, match="unexpected"):
+        await run()
+
+
+async def test_a_tag_that_goes_while_a_notice_is_due_ends_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, arrived = SteppedClock(), []
+    store.add_pages([NewPage("http://a.example/", tags=("shop",))], now=BEGIN)
+    due_at = Delivery.due_at
+
+    def due_then_untagged(delivery: Delivery, reader: Store, now: float) -> float:
+        due = due_at(delivery, reader, now)
+        if due <= now:
+            store.add_pages([NewPage("http://a.example/", tags=("other",))], now=BEGIN)
+        return due
+
+    monkeypatch.setattr(Delivery, "due_at", due_then_untagged)
+    shop, everyone = receiver("shop", tags=["shop"]), receiver("all")
+    send = lambda who, _: arrived.append(who.name)  # noqa: E731
+    async with told(store, clock, send, shop, everyone):
+        store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
+        await clock.advance(60.0, 2)
+    assert arrived == ["all"]
+
+
+async def test_a_receiver_that_cannot_be_stored_leaves_no_task_behind(store: Store) -> None:
+    class FullDisk(Writer):
+        async def write(self, call: Callable[..., None], *arguments: object) -> None:
+            await super().write(call, *arguments)
+            await asyncio.sleep(0.01)  # a task that was begun would run
+            self.die()
+
+    before = asyncio.all_tasks()
+    two = [receiver("one"), receiver("two")]
+    telling = notifying(store, two, clock=SteppedClock(), say=print, fail=print)
+    with pytest.raises(StoreError, match="has died"):
+        async with telling(FullDisk()):  # type: ignore[arg-type]
+            raise AssertionError("it began")
+    assert asyncio.all_tasks() == before

@@ -1,10 +1,19 @@
-"""What a watch says of the poll to come."""
+"""What a watch says of the poll to come, and what it refuses before it begins."""
 
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError
 from pollwise.events import HostBlocked, Poll, Polled, Tick
-from pollwise.live.watching import Ahead, NextPoll, ahead
+from pollwise.live.requests import ChangeBudget, encode_request
+from pollwise.live.watching import Ahead, NextPoll, ahead, named_pages, watch_pages
+from pollwise.notify.receivers import receiver_of
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import latest_settings
+from pollwise.store import Store
 from pollwise.types import Budget, Observation, Outcome, Page
 
 
@@ -38,3 +47,39 @@ def test_while_it_is_compiled_first_copies_are_ahead():
     assert ahead(scheduler, 100.0) == Ahead(None, first_copies=3, compiling=True)
     scheduler.handle(Polled(101.0, (Observation(0, 101.0, Outcome.CHANGED),)))
     assert ahead(scheduler, 101.0) == Ahead(None, first_copies=2, compiling=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "receivers", "message"),
+    [
+        ({"notify": ("exec:cat",)}, ["exec:cat"], "two receivers of notices are called 'exec:cat'"),
+        ({"notify": ("env:NOT_SET_HERE",)}, [], "NOT_SET_HERE is not set"),
+        ({"header_file": "/none"}, [], "/none"),
+    ],
+)
+def test_what_cannot_be_read_is_said_before_anything_is_changed(
+    tmp_path: Path, told, receivers, message
+) -> None:
+    def begin(db: Path) -> None:
+        with pytest.raises(InputError, match=message):
+            watch_pages(
+                named_pages(["http://a.example/"]),
+                [],
+                told,
+                db,
+                make_display=lambda *_: pytest.fail("it began"),
+                say=said.append,
+                receivers=[receiver_of(target) for target in receivers],
+            )
+
+    said: list[str] = []
+    begin(tmp_path / "new.db")
+    assert list(tmp_path.iterdir()) == []
+    db = tmp_path / "x.db"
+    with Store.open(db) as store:
+        store.put_request(encode_request(ChangeBudget("5/hour")), 1.0)
+    begin(db)
+    with Store.open(db) as store:
+        assert len(list(store.waiting_requests())) == 1
+        assert (store.totals().pages, latest_settings(store)) == (0, None)
+    assert said == []

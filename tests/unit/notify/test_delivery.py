@@ -100,6 +100,15 @@ def test_a_notice_that_nobody_wants_any_more_is_dropped(store):
     assert one.state.trying_seq == 0
 
 
+def test_what_nobody_wants_between_two_looks_is_no_notice(store):
+    change(store, 1, 100.0)
+    one = delivery(tags=["shop"])
+    assert one.due_at(store, 110.0) == 100.0
+    store.add_pages([NewPage(SHOP, tags=("other",))], now=110.0)
+    assert one.begin(store, 110.0) is None
+    assert one.due_at(store, 110.0) == math.inf
+
+
 def test_digests_and_limits(store):
     change(store, 0, 100.0)
     assert delivery(digest="1h").due_at(store, 110.0) == 3700.0
