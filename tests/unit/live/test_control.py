@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StoreError, StoreVersionError
@@ -225,6 +225,15 @@ REQUESTS = st.one_of(
 RUNS = st.lists(
     st.lists(st.tuples(st.integers(0, 20), REQUESTS), max_size=8), min_size=1, max_size=3
 )
+ALL = AddPages(tuple(map(new, URLS)))
+AT_ONCE = [
+    [(3, AddPages((new(URLS[0]),))), (3, RemovePages((URLS[0],)))],
+    [(0, ALL), (6, ChangeBudget("3/second")), (6, RemovePages(tuple(URLS)))],
+    [(0, ALL), (6, RemovePages(tuple(URLS[:3]))), (6, AddPages((new(URLS[0]),)))],
+    [(0, AddPages((new(URLS[0]),))), (6, AddPages((new(URLS[4]),))), (6, RemovePages((URLS[0],)))],
+    [(3, AddPages((new(URLS[0]),))), (3, ChangePages((new(URLS[0], paused=True),)))],
+]
+"""Requests that a run takes in together, by run."""
 
 
 class SlowWeb:
@@ -304,6 +313,7 @@ async def watch_for_a_while(
 
 
 @given(RUNS)
+@example(AT_ONCE)
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
