@@ -1,6 +1,7 @@
 """What users want otherwise while pages are polled: pauses, weights, bounds, another budget."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,17 @@ class TestPause:
         some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),)))
         assert started(some.handle(Tick(9_000.0))) == []
         assert started(some.handle(Updated(9_001.0, pages(1)))) == [0]
+
+    @pytest.mark.parametrize("options", [{}, {"bounds": BOUNDED}], ids=["free", "bounded"])
+    def test_one_with_a_copy_that_was_postponed_while_paused_goes_on(self, options):
+        some = scheduler(rate=1.0, first_copies=Budget(2.0), **options)
+        page = Page(0, seen_at=0.0)
+        assert started(some.handle(Added(0.0, [page]))) == [0]
+        some.handle(Updated(0.5, [replace(page, paused=True)]))
+        some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),)))
+        assert started(some.handle(Tick(9_000.0))) == []
+        polls = started(some.handle(Updated(9_001.0, [page])))
+        assert polls or started(some.handle(Tick(9_100.0))) == [0]
 
 
 class TestTerms:
