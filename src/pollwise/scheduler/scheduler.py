@@ -374,11 +374,11 @@ class Scheduler:
 
     def _update(self, pages: Sequence[Page], now: float) -> None:
         """Users want something else of pages; unknown ones are ignored."""
-        known = [page for page in pages if page.id in self._pages]
-        for page in known:
+        known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
+        for page in known.values():
             _check_page("Updated", page)
         others = []
-        for page in known:
+        for page in known.values():
             before = self._pages[page.id]
             self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
             page = replace(page, scope=terms.scope)
