@@ -73,7 +73,6 @@ class TestPause:
         assert started(some.handle(Tick(9_000.0))) == []
         assert started(some.handle(Updated(9_001.0, pages(1)))) == [0]
 
-    @pytest.mark.parametrize("options", [{}, {"bounds": BOUNDED}], ids=["free", "bounded"])
     def test_of_a_page_that_is_told_twice_at_once_the_last_word_holds(self):
         some = scheduler(rate=1.0)
         some.handle(Added(0.0, pages(2)))
@@ -81,6 +80,7 @@ class TestPause:
         some.handle(Updated(0.5, twice))
         assert some.bounds.is_paused(0)
 
+    @pytest.mark.parametrize("options", [{}, {"bounds": BOUNDED}], ids=["free", "bounded"])
     def test_one_with_a_copy_that_was_postponed_while_paused_goes_on(self, options):
         some = scheduler(rate=1.0, first_copies=Budget(2.0), **options)
         page = Page(0, seen_at=0.0)
