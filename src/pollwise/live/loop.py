@@ -114,7 +114,8 @@ async def run(
 
     try:
         while not stop.is_set():
-            events, wake_at = [], 0.0
+            events: list[Event] = []
+            wake_at = 0.0
             for event in news():
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
