@@ -5,13 +5,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 import pollwise
 from pollwise.store import Store
+from pollwise.store.sqlite.requests import Requester
 from pollwise.testing.webserver import MisbehavingServer
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
@@ -77,12 +78,22 @@ async def server() -> AsyncIterator[MisbehavingServer]:
         yield server
 
 
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():
+            await asyncio.sleep(0.02)
+
+
 async def asked_for(server: MisbehavingServer, path: str) -> None:
     """Wait for the next request for a page."""
     before = server.requests[path]
-    async with asyncio.timeout(PATIENCE):
-        while server.requests[path] == before:
-            await asyncio.sleep(0.02)
+    await until(lambda: server.requests[path] > before)
+
+
+def polls_in(db: Path) -> int:
+    with Store.open_readonly(db) as store:
+        return store.totals().polls
 
 
 async def test_a_watch_does_what_it_is_asked_while_it_runs(programs, server, tmp_path):
@@ -119,13 +130,15 @@ async def test_a_watch_does_what_it_is_asked_while_it_runs(programs, server, tmp
     assert {"Added", "Updated", "Removed", "Budgeted"} <= set(kinds)
 
 
-async def test_what_was_asked_of_a_watch_that_is_killed_is_done(programs, server):
+async def test_what_was_asked_of_a_watch_that_is_killed_is_done(programs, server, tmp_path):
     a, b = server.url("/a"), server.url("/b")
-    watch = await programs.watch(a)
-    await asked_for(server, "/a")
+    db = tmp_path / "pollwise.db"
+    watch = await programs.watch("--budget", "1/hour", a)
+    await until(lambda: polls_in(db) == 1)  # it writes no more: it must not stop with the lock
     watch.send_signal(signal.SIGSTOP)  # it does not answer any more
     adding = await programs.start("add", b)
-    await asyncio.sleep(2.0)
+    with Requester.open(db) as requester:
+        await until(lambda: len(requester.waiting_requests()) == 1)
     assert adding.returncode is None
     watch.kill()
     _, told = await asyncio.wait_for(adding.communicate(), PATIENCE)
@@ -147,10 +160,10 @@ async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server,
     pages = tmp_path / "pages.txt"
     a, b = server.url("/a"), server.url("/b")
     pages.write_text(f"{a}\n")
-    once = ("watch", "--once", "--file", "pages.txt", "--budget", "60/minute")
+    # So that starting it takes longer than saving up for a poll.
+    once = ("watch", "--once", "--file", "pages.txt", "--budget", "6000/minute")
     assert (await programs.run(*once))[0] == 0
     assert server.requests["/a"] >= 1
-    await asyncio.sleep(1.1)
     server.set_page("/a", "<p>another")
     status, told = await programs.run(*once)
     assert (status, "+ another" in told) == (3, True)

@@ -79,18 +79,21 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
 
 
 def carry_out_waiting(store: Store, now: float) -> list[Carried]:
-    """Carry out and answer all that waits; what cannot be done is answered with the reason."""
+    """Carry out and answer all that waits, in one transaction.
+
+    What cannot be done is answered with the reason.
+    """
+    if not store.waiting_requests():  # nothing to lock the database for
+        return []
     done = []
-    for waiting in store.waiting_requests():
-        with store.together():
+    with store.together():
+        for one in store.waiting_requests():
             answer = ""
             try:
-                carried = carry_out(store, decode_request(waiting.text), now)
+                done.append(carry_out(store, decode_request(one.text), now))
             except InputError as error:
                 answer = str(error)
-            else:
-                done.append(carried)
-            store.answer_request(waiting.id, now, answer)
+            store.answer_request(one.id, now, answer)
     return done
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.live.control import Carried, carry_out
@@ -14,22 +15,33 @@ from pollwise.web.url_list import read_url_list
 
 __all__ = ["FollowedList"]
 
+_UNSAID: dict[str, Any] = {
+    "weight": 1.0,
+    "cost": 1.0,
+    "longest_interval": 0.0,
+    "shortest_interval": 0.0,
+    "tags": (),
+    "select": (),
+    "ignore": (),
+}
+"""What takes back each thing that a line may say of a page."""
 _Stamp = tuple[int, int, int] | None
 
 
 class FollowedList:
     """The pages of a file; `InputError` if it cannot be read at first.
 
-    Lines that are new or changed hold from then on. A page that the list brought is removed when
-    its line goes; one that was named otherwise stays. A file that is gone, empty or cannot be read
-    changes nothing. `read` gives the pages of the file.
+    Lines that are new or changed hold from then on; what a line says no more is taken back. A page
+    that the list brought is removed when its line goes; one that was named otherwise stays. A file
+    that is gone, empty or cannot be read changes nothing. `read` gives the pages of the file.
     """
 
     def __init__(
         self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
     ) -> None:
         self._path = path
-        self._mark = str(path.absolute())
+        # The name of a file need not be UTF-8.
+        self._mark = str(path.absolute()).encode(errors="backslashreplace").decode()
         self._read_file = read
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
@@ -37,8 +49,13 @@ class FollowedList:
         self.notices: list[str] = []
         """What people should know; who tells them takes it out."""
 
-    def carry_out(self, store: Store, now: float) -> list[Carried]:
-        """Look at the file, and carry out what was changed in it since the last look."""
+    def carry_out(
+        self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
+    ) -> list[Carried]:
+        """Look at the file, and carry out what was changed in it since the last look.
+
+        `followed` are all lists that are followed: what another one names stays.
+        """
         stamp = self._stamp()
         if stamp == self._taken:
             self._seen = stamp
@@ -46,30 +63,47 @@ class FollowedList:
         if stamp != self._seen:  # it may still be being written
             self._seen = stamp
             return []
-        self._taken = stamp
         try:
             pages = self._read()
             if not pages:
                 raise InputError(f"{self._path} names no page")
         except InputError as error:
+            self._taken = stamp
             self.notices.append(f"{error}; its pages are watched as before")
             return []
-        before = set(self.pages)
-        self.pages = pages
-        told = [page for page in pages if page not in before]
-        known = tuple(page for page in told if store.find_page(page.url) is not None)
-        new = tuple(page for page in told if page not in known)
-        added = [carry_out(store, AddPages(new), now)] if new else []
-        changed = [carry_out(store, ChangePages(known), now)] if known else []
-        return added + changed + self.remove_missing(store, now)
+        before = {page.url: page for page in self.pages}
+        told = [_told(page, before.get(page.url)) for page in pages if page != before.get(page.url)]
+        with store.together():
+            known = tuple(page for page in told if store.find_page(page.url) is not None)
+            new = tuple(page for page in told if page not in known)
+            done = [carry_out(store, AddPages(new), now)] if new else []
+            done += [carry_out(store, ChangePages(known), now)] if known else []
+            done += self._remove_missing(store, now, pages, followed)
+        # Only now: when the database is locked, all of it is tried again.
+        self._taken, self.pages = stamp, pages
+        return done
 
-    def remove_missing(self, store: Store, now: float) -> list[Carried]:
-        """Remove the pages that this list brought and names no more."""
-        named = {page.url for page in self.pages}
+    def remove_missing(
+        self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
+    ) -> list[Carried]:
+        """Remove the pages that this list brought and that none of the `followed` names now."""
+        return self._remove_missing(store, now, self.pages, followed)
+
+    def _remove_missing(
+        self,
+        store: Store,
+        now: float,
+        pages: Sequence[NewPage],
+        followed: Sequence["FollowedList"],
+    ) -> list[Carried]:
+        others = [one for one in followed if one is not self]
+        named = {page.url for page in pages}.union(*({p.url for p in o.pages} for o in others))
+        # A page that this list named last may have been brought by another one.
+        marks = {self._mark, *(other._mark for other in others)}
         missing = tuple(
             record.page.url
             for record in store.pages()
-            if record.listed_in == self._mark and record.page.url not in named
+            if record.listed_in in marks and record.page.url not in named
         )
         return [carry_out(store, RemovePages(missing), now)] if missing else []
 
@@ -83,3 +117,15 @@ class FollowedList:
         except OSError:  # reading it says why
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _told(page: NewPage, before: NewPage | None) -> NewPage:
+    """A page as its line says; what the line said before and says no more is as for a new page."""
+    if before is None:
+        return page
+    taken_back = {
+        name: value
+        for name, value in _UNSAID.items()
+        if getattr(page, name) is None and getattr(before, name) is not None
+    }
+    return replace(page, **taken_back)

@@ -98,20 +98,33 @@ async def run(
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
     incoming = Incoming() if incoming is None else incoming
-    turn = Progress(tuple(_heeded(incoming.take(), watched, clock())), ())
     staffed: int | None = None
     awaited = [] if policy_ready is None else [policy_ready]
+
+    def news() -> Iterator[Event]:
+        """What has happened besides the polls, each heeded when it is asked for."""
+        nonlocal staffed
+        if staff is not None and (wanted := staff()) != staffed:
+            staffed = wanted
+            yield Staffed(clock(), wanted)
+        if awaited and awaited[0].done():
+            awaited.pop().result()
+            yield PolicyReady(clock())
+        yield from _heeded(incoming.take(), watched, clock())
+
     try:
         while not stop.is_set():
-            if staff is not None and (wanted := staff()) != staffed:
-                staffed = wanted
-                turn = replace(turn, events=(Staffed(clock(), wanted), *turn.events))
-            if not turn.events:
-                turn = replace(turn, events=(Tick(clock()),))
+            events: list[Event] = []
             wake_at = 0.0
-            for event in turn.events:
+            for event in news():
+                events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
-            await record(turn)
+            # Only now, as a poll that has ended may be of a page of which something else is wanted.
+            turn = _turn(under_way.ended(), watched, clock())
+            for event in turn.events if events or turn.events else (Tick(clock()),):
+                events.append(event)
+                wake_at = under_way.obey(scheduler.handle(event))
+            await record(replace(turn, events=tuple(events)))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
             if is_over is not None and not under_way.polls and is_over(wake_at):
@@ -129,23 +142,13 @@ async def run(
                     stopping,
                 ]
                 await clock.wait(waits_for, look_at)
-            # First, as a poll that has ended may be of a page of which something else is wanted.
-            wishes = tuple(_heeded(incoming.take(), watched, clock()))
-            turn = _turn(under_way.ended(), watched, clock())
-            turn = replace(turn, events=(*wishes, *turn.events))
-            if awaited and awaited[0].done():
-                awaited.pop().result()
-                turn = replace(turn, events=(PolicyReady(clock()), *turn.events))
         # The scheduler takes in what arrived at the last moment before it is recorded.
-        late = _turn(await under_way.cut_short(), watched, clock())
-        turn = Progress(
-            (*turn.events, *late.events),
-            (*turn.reports, *late.reports),
-            turn.first_copies | late.first_copies,
-        )
-        for event in turn.events:
+        events = list(news())
+        turn = _turn(await under_way.cut_short(), watched, clock())
+        events += turn.events
+        for event in events:
             scheduler.handle(event)
-        await record(turn)
+        await record(replace(turn, events=tuple(events)))
     finally:
         for waiting in (stopping, *under_way.polls):
             waiting.cancel()
@@ -208,7 +211,11 @@ class _UnderWay:
 def _heeded(
     events: Sequence[Event], watched: MutableMapping[int, Watched], now: float
 ) -> Iterator[Event]:
-    """What users want from now on, noted in `watched`, as the events for the scheduler."""
+    """What users want from now on, as the events for the scheduler.
+
+    Each is noted in `watched` when it is asked for: until the scheduler hears of it, it may command
+    polls of pages that a later one takes away.
+    """
     for event in events:
         match event:
             case Added(pages=pages):

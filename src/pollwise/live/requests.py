@@ -1,13 +1,15 @@
 """What people ask of a watch, also while it runs: frozen values, and their JSON in the database."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
 from pollwise.store.records import NewPage
+from pollwise.web.urls import canonical
 
 __all__ = [
     "AddPages",
@@ -58,7 +60,6 @@ _KINDS: dict[str, type[Request]] = {
     "budget": ChangeBudget,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_TUPLES = ("tags", "select", "ignore")
 
 
 def encode_request(request: Request) -> str:
@@ -79,12 +80,14 @@ def decode_request(text: str) -> Request:
         name, told = read_json(text)
         kind = _KINDS[name]
         if kind is ChangeBudget:
-            return ChangeBudget(str(told))
+            return ChangeBudget(_text(told))
+        if not told:
+            raise ValueError("no page")
         if kind is RemovePages:
-            return RemovePages(tuple(map(str, told)))
-        pages = tuple(_page(**page) for page in told)
+            return RemovePages(_texts(told))
+        pages = tuple(map(_page, told))
         return AddPages(pages) if kind is AddPages else ChangePages(pages)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise InputError(
             "the process that polls does not know this request: start it anew with the present"
             " version of pollwise"
@@ -124,8 +127,54 @@ def _told(page: NewPage) -> dict[str, Any]:
     return {name: value for name, value in asdict(page).items() if value is not None}
 
 
-def _page(**told: Any) -> NewPage:
-    values = {name: tuple(told[name]) for name in _TUPLES if name in told}
-    if unknown := told.keys() - {field.name for field in fields(NewPage)}:
-        raise ValueError(f"no field of a page: {unknown}")
-    return NewPage(**{**told, **values})
+def _page(told: Mapping[str, Any]) -> NewPage:
+    """The page with these fields; the caller catches what is raised for any other JSON."""
+    return NewPage(**{name: _FIELDS[name](value) for name, value in told.items()})
+
+
+def _text(value: Any) -> str:
+    if not (isinstance(value, str) and value.isprintable()):
+        raise ValueError(f"no text: {value!r}")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"no list: {value!r}")
+    return tuple(map(_text, value))
+
+
+def _amount(value: Any) -> float:
+    amount = float(value)
+    if not 0 < amount < math.inf:
+        raise ValueError(f"no amount: {value!r}")
+    return amount
+
+
+def _interval(value: Any) -> float:
+    seconds = float(value)
+    if not seconds >= 0:
+        raise ValueError(f"no interval: {value!r}")
+    return seconds
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"neither true nor false: {value!r}")
+    return value
+
+
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "url": canonical,
+    "scope": _text,
+    "weight": _amount,
+    "cost": _amount,
+    "longest_interval": _interval,
+    "shortest_interval": _interval,
+    "paused": _flag,
+    "tags": _texts,
+    "select": _texts,
+    "ignore": _texts,
+    "listed_in": _text,
+}
+"""Reads the fields of a page; anything may have been written into the database."""

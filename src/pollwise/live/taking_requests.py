@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from pollwise.events import Added
 from pollwise.live.clock import Clock
@@ -63,7 +64,8 @@ class RequestTaker:
             # The store is written first: what the loop knows is then in the store.
             self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
             for followed in self._followed:
-                self._take_in(await journal.write(followed.carry_out, self._store, self._clock()))
+                look = partial(followed.carry_out, followed=self._followed)
+                self._take_in(await journal.write(look, self._store, self._clock()))
                 while followed.notices:
                     self._say(followed.notices.pop(0))
             await asyncio.sleep(_LOOK_EVERY)

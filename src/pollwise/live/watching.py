@@ -138,7 +138,7 @@ def watch_pages(
         if changed := _add(store, [*pages, *listed]):
             say(changed)
         for one in followed:
-            done += one.remove_missing(store, time.time())
+            done += one.remove_missing(store, time.time(), followed)
         for carried in done:
             say(described(carried.request))
         count = store.totals().pages

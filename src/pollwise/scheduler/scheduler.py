@@ -374,11 +374,11 @@ class Scheduler:
 
     def _update(self, pages: Sequence[Page], now: float) -> None:
         """Users want something else of pages; unknown ones are ignored."""
-        known = [page for page in pages if page.id in self._pages]
-        for page in known:
+        known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
+        for page in known.values():
             _check_page("Updated", page)
         others = []
-        for page in known:
+        for page in known.values():
             before = self._pages[page.id]
             self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
             page = replace(page, scope=terms.scope)
@@ -494,8 +494,7 @@ class Scheduler:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                until = now + self._back_offs.postponed(page_id)
-                self._postpone(page_id, math.inf if self._bounds.is_paused(page_id) else until)
+                self._postpone(page_id, now + self._back_offs.postponed(page_id))
             return False
         self._hand_over(page_id)
         self._unselected.discard(page_id)
@@ -516,7 +515,8 @@ class Scheduler:
     def _postpone(self, page_id: int, until: float) -> None:
         self._bounds.postponed(page_id, until)
         if self._first_copies is not None and page_id in self._first_copies:
-            self._first_copies.put_back(page_id, until)
+            is_paused = self._bounds.is_paused(page_id)
+            self._first_copies.put_back(page_id, math.inf if is_paused else until)
         elif page_id not in self._unselected:
             self.policy.defer([page_id], until)
         self._unselected.discard(page_id)

@@ -21,8 +21,8 @@ def read_url_list(path: Path) -> list[NewPage]:
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
     `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"` and `ignore="nav"` may follow
-    the URL in any order, and a comment after ` #`. All but the first two, with nothing behind the
-    sign, take back what the page had. `InputError` names file and line.
+    the URL in any order, and a comment after ` #`. With nothing behind the sign they take back what
+    the page had. `InputError` names file and line.
     """
     listed: dict[str, NewPage] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
@@ -79,6 +79,8 @@ def _entry(line: str) -> NewPage:
 def _number(name: str, texts: list[str] | None) -> float | None:
     if texts is None:
         return None
+    if not texts[0]:
+        return 1.0  # as of any page
     try:
         value = float(texts[0])
     except ValueError:

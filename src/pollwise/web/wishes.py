@@ -57,7 +57,7 @@ def read_tags(texts: Sequence[str]) -> tuple[str, ...]:
     """
     tags = [tag.strip() for text in texts for tag in text.split(",") if text.strip()]
     for tag in tags:
-        if not _TAG.fullmatch(tag):
+        if not (_TAG.fullmatch(tag) and tag.isprintable()):
             raise InputError(f"tags: {tag!r} is no word; write them as news,daily")
     return tuple(dict.fromkeys(tags))
 
@@ -65,8 +65,8 @@ def read_tags(texts: Sequence[str]) -> tuple[str, ...]:
 def _read_selectors(texts: Sequence[str], where: str) -> tuple[str, ...]:
     selectors = tuple(text.strip() for text in texts if text.strip())
     for text in selectors:
-        if len(text.splitlines()) > 1:
-            raise InputError(f"{where}: a selector is one line, and {text[:80]!r} is more")
+        if not text.isprintable():
+            raise InputError(f"{where}: a selector is one line of text, and {text[:80]!r} is none")
     if selectors:
         # Here, as few need the library that reads them.
         from pollwise.sources.selectors import read_selectors

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pollwise.errors import InputError, StoreError, StoreVersionError
+from pollwise.errors import InputError, StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Added, Budgeted, Removed, Updated
 from pollwise.live import control
 from pollwise.live.control import ask, carry_out, carry_out_waiting, watch_settings
@@ -188,6 +188,36 @@ def test_a_request_of_a_later_version_is_answered(db, store):
         assert "does not know this request" in (requester.answer(number) or "")
 
 
+def test_requests_are_carried_out_together_or_not_at_all(db, store, monkeypatch):
+    with Requester.open(db) as requester:
+        ids = [requester.put_request(encode_request(AddPages((new(url),))), 1.0) for url in (A, B)]
+        answer = store.answer_request
+
+        def locked(request_id: int, now: float, told: str = "") -> bool:
+            if request_id == ids[1]:
+                raise StoreBusyError("locked")
+            return answer(request_id, now, told)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "answer_request", locked)
+            with pytest.raises(StoreBusyError):
+                carry_out_waiting(store, 2.0)
+        assert [requester.answer(number) for number in ids] == [None, None]
+        assert store.pages() == []
+        assert len(carry_out_waiting(store, 3.0)) == 2
+
+
+@pytest.mark.parametrize("field", ['"cost": 0', r'"tags": ["\udcff"]', '"url": "rubbish"'])
+def test_a_bad_request_is_answered_and_the_next_one_is_carried_out(db, store, field):
+    with Requester.open(db) as requester:
+        bad = requester.put_request(f'["add", [{{"url": "{B}", {field}}}]]', 1.0)
+        requester.put_request(encode_request(AddPages((new(A),))), 1.0)
+        assert [carried.request for carried in carry_out_waiting(store, 2.0)] == [
+            AddPages((new(A),))
+        ]
+        assert requester.answer(bad)
+
+
 def test_a_collection_is_not_for_these_commands(db, store):
     store.start_run(1.0, CollectSettings().recorded(), None)
     with pytest.raises(InputError, match="holds a collection"):
@@ -225,6 +255,15 @@ REQUESTS = st.one_of(
 RUNS = st.lists(
     st.lists(st.tuples(st.integers(0, 20), REQUESTS), max_size=8), min_size=1, max_size=3
 )
+ALL = AddPages(tuple(map(new, URLS)))
+AT_ONCE = [
+    [(3, AddPages((new(URLS[0]),))), (3, RemovePages((URLS[0],)))],
+    [(0, ALL), (6, ChangeBudget("3/second")), (6, RemovePages(tuple(URLS)))],
+    [(0, ALL), (6, RemovePages(tuple(URLS[:3]))), (6, AddPages((new(URLS[0]),)))],
+    [(0, AddPages((new(URLS[0]),))), (6, AddPages((new(URLS[4]),))), (6, RemovePages((URLS[0],)))],
+    [(3, AddPages((new(URLS[0]),))), (3, ChangePages((new(URLS[0], paused=True),)))],
+]
+"""Requests that a run takes in together, by run."""
 
 
 class SlowWeb:
@@ -304,6 +343,7 @@ async def watch_for_a_while(
 
 
 @given(RUNS)
+@example(AT_ONCE)
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

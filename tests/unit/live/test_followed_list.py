@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StoreBusyError
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.requests import described
 from pollwise.store import Store
@@ -72,6 +72,55 @@ def test_what_else_was_told_of_a_page_stays_when_another_line_changes(path, writ
     write(f"{A} weight=2", f"{B} weight=4")
     assert looked_twice(followed, store) == [f"set: {B}"]
     assert watched(store) == {A: 5.0, B: 4.0}
+
+
+def test_what_a_line_says_no_more_is_taken_back(path, write, store):
+    write(f"{A} weight=9 cost=2 at-least=1/day tags=t select=p", f"{B} weight=2 tags=t")
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    store.add_pages([NewPage(A, "a.example", ignore=("nav",))], 0.5)
+    write(A, f"{B} weight= tags=t")
+    assert looked_twice(followed, store) == [f"2 pages set: {A} and 1 more"]
+    first, second = (record.page for record in store.pages())
+    assert (first.weight, first.cost, first.longest_interval) == (1.0, 1.0, None)
+    assert (first.tags, first.select, first.ignore) == ((), (), ("nav",))
+    assert (second.weight, second.tags) == (1.0, ("t",))
+
+
+def test_a_page_that_another_list_names_stays_until_that_one_drops_it(path, write, store):
+    write(A, B)
+    other_path = path.with_name("others.txt")
+    other_path.write_text(f"{A}\n")
+    both = [FollowedList(path), FollowedList(other_path)]
+    for one in both:
+        store.add_pages(one.pages, 0.0)
+    write(B)
+    for now in (1.0, 2.0):
+        assert both[0].carry_out(store, now, both) == []
+    assert FollowedList(path).remove_missing(store, 3.0, both) == []
+    other_path.write_text(f"{C}\n{B}\n")
+    assert both[1].carry_out(store, 4.0, both) == []
+    done = [described(carried.request) for carried in both[1].carry_out(store, 5.0, both)]
+    assert done == [f"added: {C}", f"set: {B}", f"removed: {A}"]
+
+
+def test_what_a_locked_database_refused_is_tried_again(path, write, store, monkeypatch):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    write(B)
+
+    def locked(*_: object) -> None:
+        raise StoreBusyError("locked")
+
+    assert followed.carry_out(store, 1.0) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "remove_pages", locked)
+        with pytest.raises(StoreBusyError):
+            followed.carry_out(store, 2.0)
+    assert watched(store) == {A: 1.0}
+    done = [described(carried.request) for carried in followed.carry_out(store, 3.0)]
+    assert done == [f"added: {B}", f"removed: {A}"]
 
 
 def test_pages_that_were_named_otherwise_stay(path, write, store):

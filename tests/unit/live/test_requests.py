@@ -35,7 +35,34 @@ def test_a_request_comes_back_from_its_text(request_):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '["fly", 1]', '["add", [{"uri": 1}]]', '["add", 5]', '["add", [[]]]'],
+    [
+        "",
+        "[]",
+        "{}",
+        '["fly", 1]',
+        '["add", [{"uri": 1}]]',
+        '["add", 5]',
+        '["add", [[]]]',
+        '["add", []]',
+        '["remove", []]',
+        '["remove", "ab"]',
+        r'["remove", ["http://a.example/\udcff"]]',
+        '["budget", 5]',
+        *(
+            '["change", [{"url": "http://a.example/", ' + field + "}]]"
+            for field in (
+                '"weight": -1',
+                '"cost": NaN',
+                f'"cost": 1{"0" * 400}',
+                '"weight": {}',
+                '"shortest_interval": NaN',
+                '"paused": 1',
+                '"tags": "x"',
+                r'"tags": ["x\udcff"]',
+                r'"select": ["a\nb"]',
+            )
+        ),
+    ],
 )
 def test_what_is_no_request_is_refused(text):
     with pytest.raises(InputError, match="does not know this request"):

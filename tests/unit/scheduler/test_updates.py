@@ -1,6 +1,7 @@
 """What users want otherwise while pages are polled: pauses, weights, bounds, another budget."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,24 @@ class TestPause:
         some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),)))
         assert started(some.handle(Tick(9_000.0))) == []
         assert started(some.handle(Updated(9_001.0, pages(1)))) == [0]
+
+    def test_of_a_page_that_is_told_twice_at_once_the_last_word_holds(self):
+        some = scheduler(rate=1.0)
+        some.handle(Added(0.0, pages(2)))
+        twice = [Page(0, weight=2.0), Page(0, weight=3.0, paused=True)]
+        some.handle(Updated(0.5, twice))
+        assert some.bounds.is_paused(0)
+
+    @pytest.mark.parametrize("options", [{}, {"bounds": BOUNDED}], ids=["free", "bounded"])
+    def test_one_with_a_copy_that_was_postponed_while_paused_goes_on(self, options):
+        some = scheduler(rate=1.0, first_copies=Budget(2.0), **options)
+        page = Page(0, seen_at=0.0)
+        assert started(some.handle(Added(0.0, [page]))) == [0]
+        some.handle(Updated(0.5, [replace(page, paused=True)]))
+        some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),)))
+        assert started(some.handle(Tick(9_000.0))) == []
+        polls = started(some.handle(Updated(9_001.0, [page])))
+        assert polls or started(some.handle(Tick(9_100.0))) == [0]
 
 
 class TestTerms:

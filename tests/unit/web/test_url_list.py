@@ -54,7 +54,7 @@ def test_an_empty_list(tmp_path):
         ("h/a", "not a URL: 'h/a'"),
         ("http://h/ wieght=2", "'wieght=2' behind the URL"),
         ("http://h/ http://g/", "only weight=NUMBER and cost=NUMBER"),
-        ("http://h/ weight=", "weight must be a number above 0"),
+        ("http://h/ weight=x", "weight must be a number above 0"),
         ("http://h/ weight=0", "weight must be a number above 0"),
         ("http://h/ cost=-1", "cost must be a number above 0"),
         ("http://h/ cost=inf", "cost must be a number above 0"),
@@ -81,3 +81,9 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin").write_bytes(b"http://h/\xe9")
     with pytest.raises(InputError, match=r"not UTF-8 text \(byte 9\)"):
         read_url_list(tmp_path / "latin")
+
+
+def test_nothing_behind_the_sign_takes_back_what_a_page_had(tmp_path):
+    path = tmp_path / "urls"
+    path.write_text("http://h/ weight= cost= at-least= at-most= tags= select= ignore=\n")
+    assert read_url_list(path) == [NewPage("http://h/", "h", 1.0, 1.0, 0.0, 0.0, None, (), (), ())]
