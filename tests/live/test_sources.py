@@ -113,11 +113,22 @@ async def test_a_selector_that_matches_nothing(site, clock):
     assert (results[0].title, results[0].source) == ("T", "page")
 
 
-async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock):
-    page = Page(0, site.url("/"), site.host, select=("xpath://a[",))
+@pytest.mark.parametrize(
+    ("selector", "why"),
+    [
+        ("xpath://a[", "select: 'xpath://a[' is no XPath expression: Invalid expression"),
+        ("xpath://p/namespace::*", "xpath://p/namespace::* finds namespaces, not parts of a page"),
+        (
+            "xpath://p[contains(.)]",
+            "xpath://p[contains(.)] cannot be evaluated: Invalid number of arguments",
+        ),
+    ],
+)
+async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock, selector, why):
+    page = Page(0, site.url("/"), site.host, select=(selector,))
     [result] = await polls(clock, page, "<p>a", site=site)
     assert result.observation.outcome is Outcome.FAILED
-    assert result.error == "select: 'xpath://a[' is no XPath expression: Invalid expression"
+    assert result.error == why
 
 
 async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):

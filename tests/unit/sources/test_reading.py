@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.sources import feeds, pdf
+from pollwise.sources import feeds, pdf, reading
 from pollwise.sources.reading import read
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import Parts, UnreadableError, View
@@ -118,6 +118,20 @@ def test_selectors_of_xhtml_are_those_of_pages():
         (PAGE, HTML, None, "html", "ignore html leaves nothing"),
         (PAGE, HTML, None, "re:.+", "ignore re:.+ leaves nothing"),
         (PAGE, HTML, "json:$.a", None, "json:$.a names no part of HTML"),
+        (
+            PAGE,
+            HTML,
+            "xpath://p[contains(.)]",
+            None,
+            "xpath://p[contains(.)] cannot be evaluated: ",
+        ),
+        (
+            PAGE,
+            HTML,
+            None,
+            "xpath://p/namespace::*",
+            "xpath://p/namespace::* finds namespaces, not",
+        ),
         (b"{}", JSON, "main", None, "main names no part of JSON"),
         (b"[1, ", JSON, "json:$[0]", None, "selectors of JSON, but the answer is none: Expecting"),
         (b"[" * 100_000, JSON, "json:$[0]", None, "the JSON nests too deeply for selectors"),
@@ -131,6 +145,16 @@ def test_parts_that_cannot_be_had(body, content_type, select, ignore, why):
         read(body, content_type, parts)
     assert str(error.value).startswith(why)
     assert "\n" not in str(error.value)
+
+
+def test_what_nobody_thought_of_is_a_body_that_cannot_be_read(monkeypatch):
+    def trip(html: str) -> None:
+        raise KeyError(f"{html}\n odd")
+
+    monkeypatch.setattr(reading, "head_of", trip)
+    with pytest.raises(UnreadableError) as error:
+        read(b"<p>News", HTML)
+    assert str(error.value) == r"it cannot be read: KeyError: '<p>News\n odd'"
 
 
 def test_a_feed_of_which_parts_are_selected_is_a_document():
