@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from aiohttp import web
 
+from pollwise.live.checking import check_page
 from pollwise.live.session import Session, web_poller
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
@@ -156,3 +157,19 @@ async def test_feeds_that_are_too_broken_or_too_large(site, clock):
     assert "cannot be read: " in results[0].error
     assert results[1].error == "body larger than 10485760 bytes"
     assert all("\n" not in result.error for result in results)
+
+
+async def test_a_sitemap_that_is_cut_off_for_one_poll_has_no_new_items_after_it(site, clock):
+    page = Page(0, site.url("/"), site.host)
+    entry = "<url><loc>http://h/{}</loc><lastmod>0001-01-01T00:00:00+14:00</lastmod></url>"
+    whole = f"<urlset>{''.join(map(entry.format, range(2000)))}</urlset>"
+    results = await polls(
+        clock, page, whole, whole[:3000], whole, site=site, content_type="application/xml"
+    )
+    assert [result.observation.outcome for result in results] == [
+        *(Outcome.CHANGED, Outcome.FAILED, Outcome.UNCHANGED)
+    ]
+    assert results[1].error.startswith("a sitemap that cannot be compared: its XML does not end")
+    assert results[2].memory.items == results[0].memory.items
+    checked = await asyncio.to_thread(check_page, page.url, None, allow_private=True)
+    assert (checked.items, checked.newest[0].published_at) == (2000, None)
