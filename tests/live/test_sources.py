@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from aiohttp import web
 
+from pollwise.live.checking import check_page
 from pollwise.live.session import Session, web_poller
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
@@ -113,11 +114,22 @@ async def test_a_selector_that_matches_nothing(site, clock):
     assert (results[0].title, results[0].source) == ("T", "page")
 
 
-async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock):
-    page = Page(0, site.url("/"), site.host, select=("xpath://a[",))
+@pytest.mark.parametrize(
+    ("selector", "why"),
+    [
+        ("xpath://a[", "select: 'xpath://a[' is no XPath expression: Invalid expression"),
+        ("xpath://p/namespace::*", "xpath://p/namespace::* finds namespaces, not parts of a page"),
+        (
+            "xpath://p[contains(.)]",
+            "xpath://p[contains(.)] cannot be evaluated: Invalid number of arguments",
+        ),
+    ],
+)
+async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock, selector, why):
+    page = Page(0, site.url("/"), site.host, select=(selector,))
     [result] = await polls(clock, page, "<p>a", site=site)
     assert result.observation.outcome is Outcome.FAILED
-    assert result.error == "select: 'xpath://a[' is no XPath expression: Invalid expression"
+    assert result.error == why
 
 
 async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):
@@ -145,3 +157,19 @@ async def test_feeds_that_are_too_broken_or_too_large(site, clock):
     assert "cannot be read: " in results[0].error
     assert results[1].error == "body larger than 10485760 bytes"
     assert all("\n" not in result.error for result in results)
+
+
+async def test_a_sitemap_that_is_cut_off_for_one_poll_has_no_new_items_after_it(site, clock):
+    page = Page(0, site.url("/"), site.host)
+    entry = "<url><loc>http://h/{}</loc><lastmod>0001-01-01T00:00:00+14:00</lastmod></url>"
+    whole = f"<urlset>{''.join(map(entry.format, range(2000)))}</urlset>"
+    results = await polls(
+        clock, page, whole, whole[:3000], whole, site=site, content_type="application/xml"
+    )
+    assert [result.observation.outcome for result in results] == [
+        *(Outcome.CHANGED, Outcome.FAILED, Outcome.UNCHANGED)
+    ]
+    assert results[1].error.startswith("a sitemap that cannot be compared: its XML does not end")
+    assert results[2].memory.items == results[0].memory.items
+    checked = await asyncio.to_thread(check_page, page.url, None, allow_private=True)
+    assert (checked.items, checked.newest[0].published_at) == (2000, None)

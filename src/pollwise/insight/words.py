@@ -14,8 +14,11 @@ _DURATIONS = (
     (_MINUTE, 2 * _MINUTE, "minute"),
 )
 """Seconds of a unit, seconds from which on it is used, and its name."""
-_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-"""After which no time can be written."""
+_BEGIN, _END = (
+    datetime(1, 1, 1, tzinfo=UTC).timestamp(),
+    datetime(9999, 12, 31, tzinfo=UTC).timestamp(),
+)
+"""Between which a time can be written."""
 _FRESH = 0.1
 """The share of the time since a change at most that is not worth telling."""
 
@@ -76,6 +79,6 @@ def age(young: float, old: float) -> str:
 
 def moment(seconds: float | None) -> str:
     """A time in UTC, or a dash."""
-    if seconds is None or not abs(seconds) < _END:
+    if seconds is None or not _BEGIN <= seconds < _END:
         return "-"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -161,7 +161,13 @@ class _ByXpath:
             self._root = etree.fromstring(text.encode(errors="replace"), parser)
         except etree.XMLSyntaxError as error:
             raise UnreadableError(f"selectors of markup, but there is none: {error}") from error
-        self._found = [] if self._root is None else self._outermost(compiled(selector)(self._root))
+        try:
+            found = [] if self._root is None else compiled(selector)(self._root)
+        except etree.XPathError as error:
+            raise UnreadableError(f"{selector} cannot be evaluated: {error}") from error
+        if any(isinstance(node, tuple) for node in found):
+            raise UnreadableError(f"{selector} finds namespaces, not parts of a page")
+        self._found = self._outermost(found)
 
     def _outermost(self, found: Iterable[Any]) -> list[Any]:
         nodes = list(found)

@@ -22,13 +22,22 @@ from dataclasses import replace
 
 import xxhash
 
+from pollwise.errors import InputError
 from pollwise.sources.feeds import can_read_feeds, read_feed, read_sitemap
 from pollwise.sources.json_documents import json_parts
 from pollwise.sources.markup import head_of, markup_parts
 from pollwise.sources.pdf import can_read_pdf, read_pdf
 from pollwise.sources.recognition import cut_as, is_xhtml, recognised
 from pollwise.sources.selectors import Language, Selector, compiled, read_selectors
-from pollwise.sources.view import WHOLE, Kind, ListedItem, Parts, UnreadableError, View
+from pollwise.sources.view import (
+    WHOLE,
+    Kind,
+    ListedItem,
+    Parts,
+    UnreadableError,
+    View,
+    printable,
+)
 from pollwise.web.noise.blocks import blocks_of, cut
 from pollwise.web.reading.page_encoding import decoded
 
@@ -55,11 +64,23 @@ def read(body: bytes, content_type: str | None, parts: Parts = WHOLE) -> View:
     """What a poll sees of a decompressed body; `content_type` is the header's value.
 
     `UnreadableError` if a selector matches nothing, if nothing is left by what is ignored, or if
-    the body is too broken. `InputError` if the `parts` cannot be read.
+    the body is too broken, or raises what nobody thought of. `InputError` if the `parts` cannot be
+    read.
 
     >>> read(b"<title>T</title><main>News</main>", "text/html", Parts(select=("main",))).blocks
     ('News',)
     """
+    try:
+        return _read(body, content_type, parts)
+    except (UnreadableError, InputError):
+        raise
+    # Bodies come from strangers: one that libraries trip over must not end a run.
+    except Exception as error:
+        why = printable(f"{type(error).__name__}: {error}")[:200]
+        raise UnreadableError(f"it cannot be read: {why}") from error
+
+
+def _read(body: bytes, content_type: str | None, parts: Parts) -> View:
     kind = recognised(body, content_type)
     if parts == WHOLE:
         return _whole(body, content_type, kind)

@@ -11,6 +11,7 @@ a selector          names                                         of
 ==================  ============================================  ==============================
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -96,6 +97,17 @@ def _xpath(expression: str) -> Any:
         raise ValueError(f": {error}") from error
     if not isinstance(found, list):
         raise ValueError(" of nodes: it finds a number, a text or a truth, not parts of a page")
+    if any(isinstance(node, tuple) for node in found):
+        raise ValueError(" of parts of a page: it finds namespaces")
+    # The library looks names up only where a predicate runs, which in a tree as bare it does not.
+    names = _LITERAL.sub('""', expression)
+    for prefix, name in _CALL.findall(names):
+        if prefix or name not in _CALLED:
+            raise ValueError(f": XPath 1.0 has no function {prefix}{name}()")
+    if prefixes := set(_PREFIX.findall(names)) - {"xml"}:
+        raise ValueError(f": no namespace is known by the prefix {min(prefixes)}")
+    if "$" in names:
+        raise ValueError(": there are no variables")
     return path
 
 
@@ -121,6 +133,20 @@ def _pattern(expression: str) -> Any:
         raise ValueError(" that names a part: it matches the empty text")
     return pattern
 
+
+_LITERAL = re.compile("\"[^\"]*\"|'[^']*'")
+_CALL = re.compile(r"([\w.-]+:(?!:))?([\w.-]+)\s*\(")
+_PREFIX = re.compile(r"([\w.-]+):(?!:)(?=[\w*])")
+_CALLED = frozenset(
+    """
+    last position count id local-name namespace-uri name string concat starts-with contains
+    substring-before substring-after substring string-length normalize-space translate boolean not
+    true false lang number sum floor ceiling round
+    comment text processing-instruction node
+    and or div mod
+    """.split()  # noqa: SIM905
+)
+"""What may stand before a parenthesis in XPath 1.0: functions, types of nodes, and operators."""
 
 _NAMES: dict[Language, str] = {
     "css": "CSS selector",

@@ -6,6 +6,7 @@ are run on is up to strangers.
 
 import asyncio
 import multiprocessing
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -49,9 +50,10 @@ class Beside:
     ) -> T:
         """What the function gives there; it and all values must be fit for pickling.
 
-        What the function raises is raised here. `PostponedError` if the process has died, as one
-        does that gets no memory; the next call begins another. `TimeoutError` if the function takes
-        more than `within` seconds once its turn has come: it is ended.
+        What the function raises is raised here, as `RuntimeError` if it is unfit for pickling.
+        `PostponedError` if the process has died, as one does that gets no memory; the next call
+        begins another. `TimeoutError` if the function takes more than `within` seconds once its
+        turn has come: it is ended.
         """
         loop = asyncio.get_running_loop()
         ask = partial(self._ask, function, arguments, within)
@@ -109,5 +111,14 @@ def _answer(connection: Connection) -> None:
         try:
             answer = None, function(*arguments)
         except Exception as error:  # it is raised where the call was made
-            answer = error, None
+            answer = _fit(error), None
         connection.send(answer)
+
+
+def _fit(error: Exception) -> Exception:
+    """An error that can be sent and received."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # pickling raises whatever comes
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -19,7 +19,7 @@ from xml.parsers import expat
 from pollwise.errors import InputError
 from pollwise.web.urls import canonical
 
-__all__ = ["MAX_BYTES", "MAX_ENTRIES", "SitemapEntry", "parse_sitemap"]
+__all__ = ["MAX_BYTES", "MAX_ENTRIES", "CutOffError", "SitemapEntry", "parse_sitemap"]
 
 MAX_ENTRIES = 50_000
 """The entries of one sitemap that are read: the protocol's limit."""
@@ -53,8 +53,14 @@ class SitemapEntry:
     is_index: bool = False
 
 
-def parse_sitemap(body: bytes) -> list[SitemapEntry]:
+class CutOffError(ValueError):
+    """The XML of a sitemap does not end: entries are missing."""
+
+
+def parse_sitemap(body: bytes, *, whole: bool = False) -> list[SitemapEntry]:
     """The entries of a sitemap in its order; empty if `body` is no sitemap. Never raises.
+
+    But if it has to be `whole`: then `CutOffError` if it is XML that does not end.
 
     A full sitemap takes about a second: call it outside the event loop.
 
@@ -62,14 +68,17 @@ def parse_sitemap(body: bytes) -> list[SitemapEntry]:
     [SitemapEntry(url='http://h/a?b&c', last_modified=86400.0, is_index=False)]
     """
     found: list[SitemapEntry] = []
+    is_cut_off = False
     # Whatever ends the reading, the entries until then count.
     with suppress(_EnoughError, expat.ExpatError, zlib.error):
         chunks = _chunks(body)
         first = next(chunks, b"")
         if first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-            _read_xml(first, chunks, found)
+            is_cut_off = _is_cut_off(first, chunks, found)
         else:
             _read_lines(b"".join([first, *chunks]), found)
+    if whole and is_cut_off:
+        raise CutOffError(f"its XML does not end: cut off after {len(found):,} entries")
     return found
 
 
@@ -89,6 +98,11 @@ class _Handlers:
         self._root = ""
         self._text = ""
         self._told: dict[str, str] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether elements have begun that have not ended."""
+        return bool(self._open)
 
     def doctype(self, *declaration: object) -> None:
         raise _EnoughError
@@ -129,7 +143,8 @@ class _Handlers:
             self._told.clear()
 
 
-def _read_xml(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) -> None:
+def _is_cut_off(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) -> bool:
+    """Append the entries of XML; whether it does not end."""
     parser = expat.ParserCreate("UTF-8")
     parser.buffer_text = True
     handlers = _Handlers(found)
@@ -142,8 +157,12 @@ def _read_xml(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) 
         parser.Parse(chunk, False)
         n_bytes += len(chunk)
         if n_bytes - parser.CurrentByteIndex > _LONGEST_TAG:
-            return
-    parser.Parse(b"", True)
+            return False
+    try:
+        parser.Parse(b"", True)
+    except expat.ExpatError:
+        return handlers.is_open
+    return False
 
 
 def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
@@ -173,7 +192,9 @@ def _utc_seconds(told: str) -> float | None:
         text += "-01-01" if len(text) == 4 else "-01"
     try:
         time = datetime.fromisoformat(text)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        # In UTC it may lie before the year 1 or after 9999, which cannot be shown.
+        return time.astimezone(UTC).timestamp()
     except (ValueError, OverflowError):
         return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.sources import feeds, pdf
+from pollwise.sources import feeds, pdf, reading
 from pollwise.sources.reading import read
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import Parts, UnreadableError, View
@@ -118,6 +118,20 @@ def test_selectors_of_xhtml_are_those_of_pages():
         (PAGE, HTML, None, "html", "ignore html leaves nothing"),
         (PAGE, HTML, None, "re:.+", "ignore re:.+ leaves nothing"),
         (PAGE, HTML, "json:$.a", None, "json:$.a names no part of HTML"),
+        (
+            PAGE,
+            HTML,
+            "xpath://p[contains(.)]",
+            None,
+            "xpath://p[contains(.)] cannot be evaluated: ",
+        ),
+        (
+            PAGE,
+            HTML,
+            None,
+            "xpath://p/namespace::*",
+            "xpath://p/namespace::* finds namespaces, not",
+        ),
         (b"{}", JSON, "main", None, "main names no part of JSON"),
         (b"[1, ", JSON, "json:$[0]", None, "selectors of JSON, but the answer is none: Expecting"),
         (b"[" * 100_000, JSON, "json:$[0]", None, "the JSON nests too deeply for selectors"),
@@ -131,6 +145,72 @@ def test_parts_that_cannot_be_had(body, content_type, select, ignore, why):
         read(body, content_type, parts)
     assert str(error.value).startswith(why)
     assert "\n" not in str(error.value)
+
+
+def test_what_nobody_thought_of_is_a_body_that_cannot_be_read(monkeypatch):
+    def trip(html: str) -> None:
+        raise KeyError(f"{html}\n odd")
+
+    monkeypatch.setattr(reading, "head_of", trip)
+    with pytest.raises(UnreadableError) as error:
+        read(b"<p>News", HTML)
+    assert str(error.value) == r"it cannot be read: KeyError: '<p>News\n odd'"
+
+
+def test_ids_are_no_times_of_items():
+    told = "Mon, 15 Jan 2024 10:00:00 GMT"
+    items = [
+        *(
+            "<guid>1</guid>",
+            "<guid> 4711 </guid>",
+            "<guid>20240115</guid>",
+            "<guid>2024-01-15</guid>",
+        ),
+        f"<guid>20240116</guid><pubDate>{told}</pubDate>",
+        f"<guid>20240116</guid><lastBuildDate>{told}</lastBuildDate>",
+        f"<guid>&lt;a&amp;b></guid><pubDate>{told}</pubDate>",
+    ]
+    body = "<rss><channel>{}</channel></rss>".format("".join(map("<item>{}</item>".format, items)))
+    found = [item.found.published_at for item in read(body.encode(), XML).items]
+    assert found == [None] * 4 + [1705312800.0] * 3
+
+
+def test_one_odd_item_does_not_spoil_a_json_feed():
+    told = {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": ["odd"],
+        "authors": {},
+        "items": [
+            {
+                "id": "1",
+                "title": "One",
+                "date_published": 5,
+                "authors": "Anna",
+                "summary": "\ud800",
+            },
+            "odd",
+            {"id": 2, "title": 7, "content_text": "Two", "attachments": [1]},
+            {"id": "20240115", "date_published": "2024-01-15T10:00:00Z"},
+        ],
+    }
+    view = read(json.dumps(told).encode(), JSON)
+    found = [item.found for item in view.items]
+    assert [(item.key, item.title, item.published_at) for item in found] == [
+        ("1", "One", None),
+        ("2", "Two", None),
+        ("20240115", "", 1705312800.0),
+    ]
+    assert view.title == ""
+
+
+def test_times_that_a_calendar_in_utc_cannot_show():
+    body = json.dumps(
+        {
+            "version": "https://jsonfeed.org/version/1.1",
+            "items": [{"id": "1", "date_published": "0001-01-01T00:00:00+14:00"}],
+        }
+    )
+    assert read(body.encode(), JSON).items[0].found.published_at is None
 
 
 def test_a_feed_of_which_parts_are_selected_is_a_document():

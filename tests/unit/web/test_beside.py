@@ -35,6 +35,31 @@ async def test_what_a_function_raises_is_raised():
         assert await beside.call(len, b"abc") == 3
 
 
+def raise_what_cannot_be_sent() -> None:
+    raise OSError(lambda: "unfit")
+
+
+class OfTwoError(Exception):
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(one + other)
+
+
+def raise_what_cannot_be_received() -> None:
+    raise OfTwoError(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [(raise_what_cannot_be_sent, "OSError: .*lambda"), (raise_what_cannot_be_received, "Two.*: 3")],
+)
+async def test_errors_unfit_for_pickling_are_raised_too(function, why: str):
+    async with Beside() as beside:
+        process = await beside.call(os.getpid)
+        with pytest.raises(RuntimeError, match=why):
+            await beside.call(function)
+        assert await beside.call(os.getpid) == process
+
+
 async def test_a_process_that_dies_postpones_and_the_next_call_begins_another():
     async with Beside() as beside:
         process = await beside.call(os.getpid)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.web import sitemaps
-from pollwise.web.sitemaps import MAX_ENTRIES, SitemapEntry, parse_sitemap
+from pollwise.web.sitemaps import MAX_ENTRIES, CutOffError, SitemapEntry, parse_sitemap
 
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -79,6 +79,8 @@ def test_text():
         ("1970-13", None),
         ("1970-01-01T25:00", None),
         ("9" * 100, None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-14:00", None),
     ],
 )
 def test_last_modified(told, seconds):
@@ -105,6 +107,15 @@ def entries(n: int) -> str:
 def test_what_stands_before_the_break_is_read(end):
     body = f"<urlset>{entries(3)}{end}".encode()
     assert urls(body) == ["http://h/0", "http://h/1", "http://h/2"]
+
+
+def test_what_is_cut_off_is_not_whole():
+    body = f"<urlset>{entries(3)}</urlset><!-- made ".encode()
+    assert len(parse_sitemap(body, whole=True)) == 3
+    assert len(parse_sitemap(body[:80] + b"</b>" + body[80:], whole=True)) == 2
+    for cut in (body[:80], gzip.compress(body[:80])[:-9]):
+        with pytest.raises(CutOffError, match="does not end: cut off after 2 entries"):
+            parse_sitemap(cut, whole=True)
 
 
 def test_truncated_gzip():
