@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from pollwise.errors import InputError, StoreError, StoreInUseError
+from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Added, Budgeted, Event, Removed, Updated
 from pollwise.live.opening import opened, opened_again
 from pollwise.live.requests import (
@@ -124,12 +124,12 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
                     requester = undo.enter_context(Requester.open(db))
                     _require_watched(db)
                     request_id = requester.put_request(text, time.time())
-                    undo.callback(requester.withdraw_request, request_id, time.time())
+                    undo.callback(_withdrawn, requester, request_id)
                 answer = requester.answer(request_id)
                 if answer is not None:
                     break
                 is_over = time.monotonic() > give_up_at
-                if is_over and requester.withdraw_request(request_id, time.time()):
+                if is_over and _withdrawn(requester, request_id):
                     raise StoreError(
                         f"{error.args[0].partition(',')[0]}, which does not answer: nothing was"
                         " changed; try again, or stop that process"
@@ -137,6 +137,14 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
                 time.sleep(_LOOK_EVERY)
     if answer:
         raise InputError(answer)
+
+
+def _withdrawn(requester: Requester, request_id: int) -> bool:
+    """Whether a request will not be carried out any more; not while the owner is writing."""
+    try:
+        return requester.withdraw_request(request_id, time.time())
+    except StoreBusyError:
+        return False
 
 
 def require_watch(store: StoreReader) -> None:

@@ -1,6 +1,7 @@
 """A list of pages in a file that is followed: what is changed in it, is changed in the watch."""
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,8 @@ class FollowedList:
             self._seen = stamp
             return []
         try:
+            if self._path.exists() and not self._path.is_file():  # a pipe would never end
+                raise InputError(f"{self._path} is no file any more")
             pages = self._read()
             if not pages:
                 raise InputError(f"{self._path} names no page")
@@ -111,10 +114,12 @@ class FollowedList:
         return [replace(page, listed_in=self._mark) for page in self._read_file(self._path)]
 
     def _stamp(self) -> _Stamp:
-        """What differs when the file was written; None: there is none."""
+        """What differs when the file was written; None: there is none, or what never ends."""
         try:
             status = os.stat(self._path)
         except OSError:  # reading it says why
+            return None
+        if not stat.S_ISREG(status.st_mode):
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 

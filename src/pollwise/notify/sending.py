@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import smtplib
 import subprocess
 import tempfile
@@ -87,18 +88,19 @@ def _call(receiver: Receiver, notice: Notice) -> None:
         "POLLWISE_TEXT": notice.text[:_MOST_TEXT],
     }
     with tempfile.TemporaryFile() as complaints:
-        try:
-            done = subprocess.run(
-                shlex.split(receiver.target),
-                input=json.dumps(document(notice)).encode(),
-                stdout=subprocess.DEVNULL,
-                stderr=complaints,
-                env={**os.environ, **environment},
-                timeout=_PATIENCE,
-                start_new_session=True,  # Ctrl-C is not for it
-            )
-        except subprocess.TimeoutExpired:
-            raise NotSentError(f"the command took more than {_PATIENCE:g} s") from None
+        with subprocess.Popen(
+            shlex.split(receiver.target),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            env={**os.environ, **environment},
+            start_new_session=True,  # Ctrl-C is not for it
+        ) as done:
+            try:
+                done.communicate(json.dumps(document(notice)).encode(), timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(done.pid, signal.SIGKILL)  # with all that it began
+                raise NotSentError(f"the command took more than {_PATIENCE:g} s") from None
         if done.returncode:
             complaints.seek(max(complaints.tell() - _TOLD, 0))
             said = printable(complaints.read().decode(errors="replace"))

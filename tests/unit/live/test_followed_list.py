@@ -64,6 +64,16 @@ def test_lines_that_come_change_and_go(path, write, store):
     assert watched(store) == {B: 3.0, C: 1.0}
 
 
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    path.unlink()
+    os.mkfifo(path)
+    [told] = looked_twice(followed, store)
+    assert told == f"{path} is no file any more; its pages are watched as before"
+
+
 def test_what_else_was_told_of_a_page_stays_when_another_line_changes(path, write, store):
     write(f"{A} weight=2", B)
     followed = FollowedList(path)
