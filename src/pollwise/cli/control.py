@@ -67,7 +67,8 @@ def add(
     pages += [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
     if not pages:
         raise InputError("no page is named: give URLs, or a list of them with --file")
-    _ask(db, AddPages(tuple(pages)), make=True)
+    each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
+    _ask(db, AddPages(tuple(reversed(each.values()))), make=True)
 
 
 def remove(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
