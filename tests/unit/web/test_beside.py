@@ -35,28 +35,27 @@ async def test_what_a_function_raises_is_raised():
         assert await beside.call(len, b"abc") == 3
 
 
-def raise_what_cannot_be_sent() -> None:
-    raise OSError(lambda: "unfit")
-
-
-class OfTwoError(Exception):
-    def __init__(self, one: int, other: int) -> None:
-        super().__init__(one + other)
-
-
-def raise_what_cannot_be_received() -> None:
-    raise OfTwoError(1, 2)
+# Code, as the other process need not be able to import this module.
+NOT_SENT = "raise OSError(lambda: 'unfit')"
+NOT_RECEIVED = """
+import builtins
+def init(self, one, other): Exception.__init__(self, one + other)
+parts = {"__init__": init, "__module__": "builtins"}
+builtins.OfTwoError = type("OfTwoError", (Exception,), parts)
+raise builtins.OfTwoError(1, 2)
+"""
 
 
 @pytest.mark.parametrize(
-    ("function", "why"),
-    [(raise_what_cannot_be_sent, "OSError: .*lambda"), (raise_what_cannot_be_received, "Two.*: 3")],
+    ("code", "why"),
+    [(NOT_SENT, "OSError: .*lambda"), (NOT_RECEIVED, "OfTwoError: 3")],
+    ids=["not sent", "not received"],
 )
-async def test_errors_unfit_for_pickling_are_raised_too(function, why: str):
+async def test_errors_unfit_for_pickling_are_raised_too(code: str, why: str):
     async with Beside() as beside:
         process = await beside.call(os.getpid)
         with pytest.raises(RuntimeError, match=why):
-            await beside.call(function)
+            await beside.call(exec, code)
         assert await beside.call(os.getpid) == process
 
 
