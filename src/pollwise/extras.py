@@ -14,7 +14,7 @@ _LIBRARIES = {
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("starlette", "uvicorn"),
-    "text": ("re2", "lxml", "pypdf", "jsonpath"),
+    "text": ("re2", "lxml", "pypdf", "jsonpath", "selectolax"),
     "warc": ("warcio",),
     "yaml": ("yaml",),
 }

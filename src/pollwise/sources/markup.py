@@ -7,10 +7,12 @@ quadratic time, so they are counted first.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from pollwise.sources.selectors import Selector, compiled
 from pollwise.sources.view import UnreadableError, printable
+from pollwise.web.reading.page_parser import parse_page
 
 __all__ = ["head_of", "markup_parts"]
 
@@ -64,12 +66,16 @@ def _nests_deeply(html: str) -> bool:
 def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     """The title of a page, and the addresses of the feeds that it names as its own.
 
+    Of feeds it knows with the extra `text` alone.
+
     >>> head_of("<title>News</title><link rel=alternate type=application/rss+xml href=/feed>")
     ('News', ('/feed',))
     """
+    head = html[:_HEAD]
+    if find_spec("selectolax") is None:  # it comes with the extra `text`
+        return printable(parse_page(head.encode(), "text/html", "http://_/").title), ()
     from selectolax.lexbor import LexborHTMLParser
 
-    head = html[:_HEAD]
     if _nests_deeply(head):
         return "", ()
     tree = LexborHTMLParser(head)

@@ -54,8 +54,7 @@ def _read(text: str, where: str) -> Selector:
         raise InputError(f"{where}: an empty selector; name a part, such as 'main'")
     if not text.isprintable():
         raise InputError(f"{where}: {text!r} has characters that cannot be seen; leave them out")
-    if selector.language != "css":
-        require_extra("text", f"{where} {text!r}", "use a CSS selector")
+    require_extra("text", f"{where} {text!r}", "let all of the page count")
     try:
         compiled(selector)
     except ValueError as error:

@@ -62,8 +62,8 @@ def test_what_is_not(text, why, capfd):
     assert capfd.readouterr() == ("", "")  # a library that logs by itself
 
 
-def test_without_the_extra_css_is_left(monkeypatch):
+@pytest.mark.parametrize("text", ["main", "xpath://a"])
+def test_without_the_extra_there_are_no_selectors(monkeypatch, text):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    read_selectors(["main"], "--select")
-    with pytest.raises(InputError, match=r"pollwise\[text\]'`, or use a CSS selector"):
-        read_selectors(["xpath://a"], "--select")
+    with pytest.raises(InputError, match=r"pollwise\[text\]'`, or let all of the page count"):
+        read_selectors([text], "--select")
