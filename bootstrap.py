@@ -6,11 +6,13 @@
 
 Makes `.venv` next to this file, installs the locked requirements and pollwise itself (editable)
 into it, and runs the command with the further arguments. The installation is skipped while
-`requirements.lock` and `pyproject.toml` are those of the last one.
+`requirements.lock` and `pyproject.toml` are those of the last one. `test` also looks for a browser,
+once: tests of rendered pages are skipped without one.
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "pollwise-installed"
+LOOKED_FOR_BROWSER = VENV / "looked-for-browser"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
@@ -46,6 +49,8 @@ def main(arguments: "list[str]") -> int:
     except InstallError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
+    if command == "test":
+        get_browser()
     if command == "demo":
         programs = [["pollwise", "demo", *rest]]
     elif rest:
@@ -89,6 +94,38 @@ def install() -> None:
     pip("install", "--no-compile", "--require-hashes", "-r", str(ROOT / "requirements.lock"))
     pip("install", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
     STAMP.write_text(stamp, encoding="utf-8")
+
+
+def get_browser() -> None:
+    """Try to get a browser if there is none: from Debian's packages or, else, from playwright."""
+    needs_none = "from pollwise.web.rendering.browser import require_browser; require_browser()"
+    if LOOKED_FOR_BROWSER.exists() or quietly(str(PYTHON), "-c", needs_none):
+        return
+    print("bootstrap: getting a browser (once)", file=sys.stderr)
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        quietly("apt-get", "update")
+        got = quietly("apt-get", "install", "-y", "--no-install-recommends", "chromium")
+    else:
+        got = quietly(str(PYTHON), "-m", "playwright", "install", "chromium")
+    if not got:
+        print(
+            "bootstrap: there is none to be had, so tests of rendered pages are skipped;"
+            " install Chromium for them",
+            file=sys.stderr,
+        )
+    LOOKED_FOR_BROWSER.touch()
+
+
+def quietly(*words: str) -> bool:
+    """Whether a program ended well, within ten minutes; what it prints is not shown."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        ended = subprocess.run(
+            words, capture_output=True, stdin=subprocess.DEVNULL, env=environment, timeout=600
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ended.returncode == 0
 
 
 def fingerprint() -> str:

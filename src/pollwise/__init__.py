@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pollwise.events import Removed as Removed
     from pollwise.events import Rescored as Rescored
     from pollwise.events import SavedUp as SavedUp
+    from pollwise.events import Signalled as Signalled
     from pollwise.events import Staffed as Staffed
     from pollwise.events import Tick as Tick
     from pollwise.events import Together as Together
@@ -121,7 +122,7 @@ _NAMES = {
     ),
     "pollwise.events": (
         "Added Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed"
-        " Rescored SavedUp Staffed Tick Together Updated WakeAt"
+        " Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
     "pollwise.metrics": "Changes Polls Score score",

@@ -4,9 +4,10 @@ Besides, `read_json`: of what was stored, anything may be damaged.
 """
 
 import json
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
@@ -18,6 +19,7 @@ from pollwise.errors import InputError
 from pollwise.extras import require_extra
 
 __all__ = [
+    "MOST_SHARES",
     "is_finite",
     "is_real",
     "is_whole",
@@ -29,10 +31,14 @@ __all__ = [
     "require_object",
     "require_positive",
     "require_share",
+    "require_shares",
     "require_whole",
     "shown",
     "shown_text",
 ]
+
+MOST_SHARES = 32
+"""Tags that may have a share of the budget."""
 
 _LONGEST_SHOWN = 200
 _LARGEST = sys.float_info.max
@@ -115,6 +121,24 @@ def require_object(name: str, value: object, kind: type | UnionType, demand: str
             f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
         )
     require(name, value, isinstance(value, kind), demand)
+
+
+def require_shares(owner: str, shares: Mapping[str, float]) -> None:
+    """`InputError` unless shares can all be given: each above 0, together at most 1, at most 32.
+
+    >>> require_shares("--share", {"shop": 0.7, "news": 0.6})
+    Traceback (most recent call last):
+    pollwise.errors.InputError: --share: together that is 130 % of the budget; make some smaller
+    """
+    for tag, share in shares.items():
+        require(f"{owner}: {tag}", share, 0 < share <= 1, "above 0 and at most 1")
+    total = math.fsum(shares.values())
+    if total > 1.0 + 1e-9:
+        raise InputError(
+            f"{owner}: together that is {100 * total:g} % of the budget; make some smaller"
+        )
+    if len(shares) > MOST_SHARES:
+        raise InputError(f"{owner}: {len(shares)} tags have a share; give {MOST_SHARES} at most")
 
 
 def require_whole(

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from pollwise.errors import InputError
 from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
+from pollwise.objectives import OBJECTIVES
 from pollwise.store.records import NewPage
+from pollwise.texts import one_line
 from pollwise.web.wishes import wished_page
 
 __all__ = ["Configuration", "configuration_schema", "read_configuration", "read_secret"]
 
-_OBJECTIVES = ("detection", "freshness", "delay", "age", "ephemeral")
 _JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -43,7 +44,8 @@ class _Key(NamedTuple):
 
 _WATCH = (
     _Key("budget", "text", "polls a time, such as 500/hour or 4/day/page"),
-    _Key("objective", "text", "what a poll is worth", _OBJECTIVES),
+    _Key("share", "texts", "shares of the budget: TAG=PERCENT%, for all pages with a tag together"),
+    _Key("objective", "text", "what a poll is worth", tuple(OBJECTIVES)),
     _Key("half-life", "number", "hours in which an item loses half its value"),
     _Key("revert-worth", "number", "what a change back to an earlier version counts for, 0 to 1"),
     _Key("not-modified-cost", "number", "what a poll costs that is answered 304, 0 to 1"),
@@ -53,6 +55,9 @@ _WATCH = (
     _Key("at-most", "text", "polls of each page, such as 1/minute, or none"),
     _Key("quiet", "texts", "times of the day without polls, such as 22:00-06:30"),
     _Key("notify", "texts", "receivers of notices, without secrets: as --notify names them"),
+    _Key("listen", "text", "where others may signal changes: HOST:PORT"),
+    _Key("listen-token", "secret", "the token of programs that signal changes"),
+    _Key("public-url", "text", "the URL by which hubs of feeds reach the listener"),
     _Key("allow-private", "flag", "whether redirects may lead to private addresses"),
     _Key("crawl-delay", "number", "seconds between requests to one host"),
     _Key("user-agent", "text", "the User-Agent that is sent"),
@@ -78,6 +83,8 @@ _PAGE = (
     _Key("tags", "texts", "words to group pages by"),
     _Key("select", "texts", "selectors of the parts that count"),
     _Key("ignore", "texts", "selectors of parts that do not count"),
+    _Key("render", "flag", "whether a browser runs its scripts before it is read"),
+    _Key("name", "text", "what you call it; empty: nothing"),
     _Key("paused", "flag", "whether it is not polled"),
 )
 _HEADER = (
@@ -97,7 +104,7 @@ _TABLES = {"page": _PAGE, "header": _HEADER, "notify": _NOTIFY}
 """Tables that may be there several times."""
 _REQUIRED = {"page": ("url",), "header": ("host", "name", "value"), "notify": ("name", "to")}
 _SECRET_KEYS = ("env", "file")
-_FIELDS = {"header": "headers", "group": "groups", "host_limit": "host_limits"}
+_FIELDS = {"header": "headers", "group": "groups", "host_limit": "host_limits", "share": "shares"}
 """Keys that are not named as the fields of the settings."""
 
 
@@ -185,8 +192,7 @@ def _document(path: Path) -> dict[str, Any]:
             f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from error
     except tomllib.TOMLDecodeError as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{path}: not TOML: {told}; mend it there") from error
+        raise InputError(f"{path}: not TOML: {one_line(error)}; mend it there") from error
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be read ({why}); name a configuration file") from error
@@ -349,7 +355,7 @@ _KINDS = {
     "path": _Kind(_path, "the path of a file, as a text", _STRING),
     "number": _Kind(_number, "a number", {"type": "number"}),
     "flag": _Kind(_flag, "true or false", {"type": "boolean"}),
-    "texts": _Kind(_texts, "a text or a list of texts", {"anyOf": [_STRING, {**_array(_STRING)}]}),
+    "texts": _Kind(_texts, "a text or a list of texts", {"anyOf": [_STRING, _array(_STRING)]}),
     "secret": _Kind(
         _secret_source,
         f"a secret by where it is: {_SECRETS}",

@@ -29,6 +29,7 @@ __all__ = [
     "Removed",
     "Rescored",
     "SavedUp",
+    "Signalled",
     "Staffed",
     "Tick",
     "Together",
@@ -81,11 +82,21 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Budgeted:
-    """The budget from now on, as the fields of a `Budget`."""
+    """The budget from now on, as the fields of a `Budget`, and the shares of tags in it."""
 
     now: float
     rate: float
     burst: float
+    shares: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Somebody knew at the time `at` that pages had changed: a sitemap, a webhook, a user."""
+
+    now: float
+    page_ids: tuple[int, ...]
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +173,7 @@ Event = (
     | Removed
     | Updated
     | Budgeted
+    | Signalled
     | SavedUp
     | HostBlocked
     | HostPaced
@@ -208,6 +220,8 @@ def _row(event: Event) -> list[Any]:
         return [kind, event.now, event.page_id, links.targets.tolist(), links.anchors, links.places]
     if isinstance(event, Added | Updated):
         return [kind, event.now, [_page_row(page) for page in event.pages]]
+    if isinstance(event, Budgeted) and not event.shares:
+        return [kind, event.now, event.rate, event.burst]
     return [kind, *astuple(event)]
 
 
@@ -240,8 +254,12 @@ def _event(row: list[Any]) -> Event:
             return Added(now, tuple(map(page_of_row, rows)))
         case ["Updated", now, rows]:
             return Updated(now, tuple(map(page_of_row, rows)))
+        case ["Budgeted", now, rate, burst, *shares]:
+            return Budgeted(now, rate, burst, *(tuple(map(tuple, pairs)) for pairs in shares))
         case ["Removed", now, page_ids]:
             return Removed(now, tuple(page_ids))
+        case ["Signalled", now, page_ids, at]:
+            return Signalled(now, tuple(page_ids), at)
         case ["Linked", now, page_id, targets, *texts]:
             return Linked(now, page_id, Links(np.array(targets, np.int64), *map(tuple, texts)))
         case ["Rescored", now, page_ids, relevances]:

@@ -9,11 +9,12 @@ from pollwise.errors import InputError
 __all__ = ["require_extra"]
 
 _LIBRARIES = {
+    "browser": ("playwright",),
     "feeds": ("fastfeedparser",),
     "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
-    "serve": ("starlette", "uvicorn"),
+    "serve": ("jinja2", "prometheus_client", "starlette", "uvicorn"),
     "text": ("re2", "lxml", "pypdf", "jsonpath", "selectolax"),
     "warc": ("warcio",),
     "yaml": ("yaml",),
@@ -29,8 +30,10 @@ def require_extra(extra: str, purpose: str, otherwise: str = "") -> None:
     missing = [name for name in _LIBRARIES[extra] if find_spec(name) is None]
     if missing:
         alternative = f", or {otherwise}" if otherwise else ""
+        *more, last = missing
+        named = f"{', '.join(more)} and {last}" if more else last
         raise InputError(
-            f"{purpose} needs {' and '.join(missing)}: install it with"
+            f"{purpose} needs {named}: install it with"
             f" `{_python()} -m pip install 'pollwise[{extra}]'`{alternative}"
         )
 

@@ -41,7 +41,7 @@ def _masked_folder(part: str) -> str:
 def _masked(part: str) -> str:
     """A part of a path with `#` for a number at its end, `*` for a mixture such as p2ie-br32."""
     stem = _EXTENSION.sub("", part)
-    if not any(letter.isdigit() for letter in stem):
+    if stem.isalpha() or not any(map(str.isdigit, stem)):
         return part
     ending = part[len(stem) :]
     numbered = _NUMBERED.fullmatch(stem)

@@ -41,6 +41,7 @@ from pollwise.errors import InputError
 from pollwise.numerics import as_floats, two_or_more, two_or_more_inverse, two_or_more_steps
 
 __all__ = [
+    "OBJECTIVES",
     "Age",
     "Delay",
     "Detection",
@@ -307,9 +308,9 @@ def objective(name: str | Objective, **parameters: float) -> Objective:
         )
     if isinstance(name, Objective) and not parameters:
         return name
-    if not isinstance(name, str) or name not in _OBJECTIVES:
-        raise InputError(f"no such objective: {name!r}; choose one of {', '.join(_OBJECTIVES)}")
-    kind = _OBJECTIVES[name]
+    if not isinstance(name, str) or name not in OBJECTIVES:
+        raise InputError(f"no such objective: {name!r}; choose one of {', '.join(OBJECTIVES)}")
+    kind = OBJECTIVES[name]
     try:
         inspect.signature(kind).bind(**parameters)
     except TypeError as error:
@@ -367,9 +368,10 @@ def discrete_detection_index(
     return as_floats(np.divide(weight, cost) * two_or_more_steps(steps, change_probability))
 
 
-_OBJECTIVES: dict[str, type[Objective]] = {
+OBJECTIVES: dict[str, type[Objective]] = {
     kind.name: kind for kind in (Detection, Freshness, Delay, Age, Ephemeral)
 }
+"""Every objective by the name that people say."""
 
 # Both without the factor a³: the cost a²/2 - a + 1 - e^-a and the shape a²/2 + a e^-a - 1 + e^-a.
 _AGE_COST_SERIES = [(-1) ** (k + 1) / math.factorial(k) for k in range(3, 18)]

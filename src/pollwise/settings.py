@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Self
 from pollwise.checks import require_share, require_whole
 from pollwise.errors import InputError, StoreError
 from pollwise.fetch_settings import FetchSettings
+from pollwise.listen_settings import check_listening
 from pollwise.objectives import Ephemeral, objective
-from pollwise.policies.base import Policy
+from pollwise.policies.base import Policy, Sharing
 from pollwise.policies.catalogue import COLLECTING, WATCHING, CollectingSetting, Setting
 from pollwise.quiet_hours import QuietHours
 from pollwise.relevance.topic import Topic
 from pollwise.scheduler.bounds import Bounds, read_bounds
-from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreReader
 from pollwise.store.retention import parse_retention
@@ -50,7 +51,10 @@ by what it has learned."""
 _NO_TOPIC = Topic()
 _NONE = "none"
 """No bound."""
-_CHECKED_TOGETHER = ("groups", "host_limits", "objective", "parameters")
+_CHECKED_TOGETHER = (
+    *("groups", "host_limits", "objective", "parameters"),
+    *("listen", "listen_token", "public_url"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +65,12 @@ class WatchSettings(FetchSettings):
     ephemeral). `revert_worth` (0 to 1): see `BayesianIndex`; `not_modified_cost` (0 to 1): see
     `WebPoller`. `at_least` and `at_most` say how often each page is polled that says nothing else
     itself: frequencies such as 1/week, or none. `notify` are targets of notices, without secrets:
-    see `pollwise.notify.receivers`. `first_copies` is a budget too, for pages never
-    polled: see `Scheduler`. `keep` says which versions of pages are kept, as `parse_retention`
-    reads it; `allow_private`: redirects may lead to any address, see `HttpFetcher`. `quiet` are
-    times of the day in which nothing is polled, see `QuietHours`. `InputError` for values out of
-    range.
+    see `pollwise.notify.receivers`. `first_copies` is a budget too, for pages never polled: see
+    `Scheduler`. `keep` says which versions of pages are kept, as `parse_retention` reads it;
+    `allow_private`: redirects may lead to any address, see `HttpFetcher`. `quiet` are times of the
+    day in which nothing is polled, see `QuietHours`. `shares` are those of tags in the budget, such
+    as shop=30%. `listen`, `listen_token` (where it is) and `public_url` say where others may tell
+    of changes: see `check_listening`. `InputError` for values out of range.
     """
 
     budget: str = "60/hour"
@@ -80,11 +85,17 @@ class WatchSettings(FetchSettings):
     at_most: str = _NONE
     notify: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
+    listen: str = ""
+    listen_token: str = ""
+    public_url: str = ""
 
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)
         parse_budget(self.budget)
         parse_budget(self.first_copies, "first-copies")
+        parse_shares(self.shares)
+        check_listening(self.listen, self.listen_token, self.public_url)
         self._bounds()
         self.quiet_hours()
         parse_retention(self.keep)
@@ -101,8 +112,10 @@ class WatchSettings(FetchSettings):
         """A new policy for about so many pages."""
         aim = objective(self.objective, **self.parameters)
         setting = Setting(aim, budget=parse_budget(self.budget).total(pages), pages=pages)
-        choice = WATCHING.choose(WATCHING.default, revert_worth=self.revert_worth)
-        return choice.make(setting)
+        policy = WATCHING.choose(WATCHING.default, revert_worth=self.revert_worth).make(setting)
+        assert isinstance(policy, Sharing)  # the default
+        policy.share_out(parse_shares(self.shares), {})
+        return policy
 
     def scheduler(self, pages: int, policy: Policy | None = None) -> Scheduler:
         """A new scheduler for so many pages, with this policy; None: a new one."""

@@ -60,7 +60,9 @@ class Page:
     from the budget. `longest_interval` and `shortest_interval` are the most and the least seconds
     between two polls of it; None: as for all pages. While it is `paused` it is not polled. `tags`
     are words by which pages are grouped. `select` names the parts of the page that count (none:
-    the whole page), `ignore` parts of these that do not: see `pollwise.sources`.
+    the whole page), `ignore` parts of these that do not: see `pollwise.sources`. `name` is what
+    somebody calls the page (empty: nobody does); it is shown where its title would be. With
+    `render` a browser runs the scripts of the page before it is read.
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
     so the first poll tells nothing of change. `changes_in_a_row` is that of its `Noise`. The
@@ -83,11 +85,18 @@ class Page:
     tags: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    name: str = ""
+    render: bool = False
 
 
 def has_same_parts(page: Page, other: Page) -> bool:
-    """Whether the same parts of a page count; else copies of the two cannot be compared."""
-    return (page.select, page.ignore) == (other.select, other.ignore)
+    """Whether the same parts of a page count, rendered or not; else copies of the two cannot be
+    compared."""
+    return _parts(page) == _parts(other)
+
+
+def _parts(page: Page) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    return page.select, page.ignore, page.render
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +188,9 @@ class MaskState(enum.IntEnum):
     more from then on."""
     REFUSED = 2
     """It hides nothing, and what it covers is not masked again."""
+    BEGINNING = 3
+    """Somebody wants it hidden: it is not yet in the comparison with the latest copy, and hides it
+    from then on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +202,8 @@ class Mask:
     exactly `most`, which differ in nothing but numbers, dates and the like, and of these only those
     with the numbers `varying`, from 0, are left out. `sample` is what
     stood there when it was found, `value` the hash of what stood there last, `quiet` the number of
-    polls in a row that found it the same. See `pollwise.web.noise.masks`.
+    polls in a row that found it the same. One that somebody set `by_hand` does not end by itself.
+    See `pollwise.web.noise.masks`.
     """
 
     before: tuple[str, str]
@@ -204,6 +217,7 @@ class Mask:
     quiet: int = 0
     state: MaskState = MaskState.SET
     varying: tuple[int, ...] = ()
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +256,15 @@ class PageMemory:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A new version of a page, as fetched at `seen_at` (body decompressed)."""
+    """A new version of a page, as fetched at `seen_at` (body decompressed).
+
+    `head` has the status line and headers of the answer, with CRLF between them and without what is
+    private; empty: not known.
+    """
 
     page_id: int
     seen_at: float
     content_type: str
     body: bytes
     body_hash: str
+    head: bytes = b""

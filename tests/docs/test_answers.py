@@ -9,17 +9,25 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from pollwise.collecting.response_processor import ProcessorLoad
+from pollwise.dashboard.api.change_operations import Signalled
 from pollwise.experiments.demonstration import Demonstration
+from pollwise.export.backup import Backup
 from pollwise.insight.changes import Changes, History, VersionDiff
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.explanation import Explanation
+from pollwise.insight.hosts import HostList
+from pollwise.insight.measured import Measured
 from pollwise.insight.page_list import PageList
+from pollwise.insight.page_table import PageRows
 from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
+from pollwise.insight.present_settings import PresentSettings
 from pollwise.insight.status import Status
+from pollwise.insight.timeline import TimeLine
 from pollwise.live.checking import PageCheck
 from pollwise.live.importing import ImportReport
+from pollwise.live.requests import Effect
 from pollwise.notify.notice import Notice
 from pollwise.store.records import Hit
 
@@ -27,7 +35,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
     *(Changes, History, VersionDiff, Notice),
     *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
-    *(ImportReport, Hit, ProcessorLoad, Demonstration),
+    *(PageRows, HostList, TimeLine, Measured),
+    *(PresentSettings, Signalled),
+    *(Effect, ImportReport, Backup, Hit, ProcessorLoad, Demonstration),
 )
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)

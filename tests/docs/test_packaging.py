@@ -47,6 +47,15 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
+def test_the_service_manager_hears_of_the_unit() -> None:
+    text = (PACKAGING / "pollwise.service").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
+    assert told["Type"] == "notify"
+    assert told["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert int(told["WatchdogSec"]) > 60
+    assert "NotifyAccess" not in told, "the default is what is started itself"
+
+
 def test_the_image_is_made_of_what_is_there() -> None:
     text = (PACKAGING / "Containerfile").read_text(encoding="utf-8")
     lines = re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE)

@@ -16,10 +16,12 @@ import pollwise
 from pollwise.errors import InputError, StoreError
 from pollwise.events import HostBlocked, Tick
 from pollwise.insight.noise import masked_parts
+from pollwise.live import checking, control
 from pollwise.live.checking import PageCheck, check_page
+from pollwise.live.control import ask, carry_out_waiting
 from pollwise.live.recalling import recalling
+from pollwise.live.requests import UnmaskPart
 from pollwise.live.session import web_poller
-from pollwise.live.unmasking import unmask
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
@@ -37,6 +39,10 @@ def serve(site) -> None:
         return web.Response(text=text, content_type="text/html", headers={"ETag": f'"{number}"'})
 
     site.answers["/"] = answer
+
+
+def unmask(db: Path, url: str, number: int | None) -> tuple[str, ...]:
+    return ask(db, UnmaskPart(url, number), make=False, say=print).parts
 
 
 async def check(url: str, db=None) -> PageCheck:
@@ -130,7 +136,69 @@ async def test_check_of_pages_that_cannot_be_had(site):
     assert "/secret" not in site.paths
 
 
-async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path):
+async def test_check_beside_a_watch_has_the_host_left_alone(site, tmp_path, clock):
+    serve(site)
+    db = tmp_path / "pages.db"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+    await poll(db, site, clock, times=1)
+    with Store.open(db) as store:
+        checked = asyncio.ensure_future(check(site.url("/"), db))
+        while not (done := carry_out_waiting(store, 100.0)):
+            assert not checked.done()
+            assert len(site.asked) == 2, "robots.txt and the page, by the poll before"
+            await asyncio.sleep(0.01)
+        answer = await checked
+    [carried] = done
+    assert carried.events == (HostBlocked(100.0, site.host, 110.0),)
+    assert (answer.error, answer.changed) == (None, True)
+
+
+async def test_check_has_the_host_left_alone_for_as_long_as_it_takes(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "_ASKED_EVERY", 0.05)
+    db, answers = tmp_path / "pages.db", asyncio.Event()
+
+    async def answer(request: web.Request) -> web.Response:
+        await answers.wait()
+        return web.Response(text="<p>News", content_type="text/html")
+
+    site.answers["/"] = answer
+    carried = []
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+        checked = asyncio.ensure_future(check(site.url("/"), db))
+        while not checked.done():
+            carried += carry_out_waiting(store, 100.0 + len(carried))
+            if len(carried) >= 3:
+                answers.set()
+            await asyncio.sleep(0.01)
+    assert checked.result().kept == ("News",)
+    for number, one in enumerate(carried):
+        assert one.events == (HostBlocked(100.0 + number, site.host, 110.0 + number),)
+
+
+async def test_a_check_ends_if_the_watch_answers_no_more(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "_ASKED_EVERY", 0.05)
+    monkeypatch.setattr(control, "_PATIENCE", 0.5)
+    db, never = tmp_path / "pages.db", asyncio.Event()
+
+    async def answer(request: web.Request) -> web.Response:
+        await never.wait()
+        return web.Response()
+
+    site.answers["/"] = answer
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+        checked = asyncio.ensure_future(check(site.url("/"), db))
+        while not carry_out_waiting(store, 100.0):
+            await asyncio.sleep(0.01)
+        with pytest.raises(StoreError, match="does not answer"):
+            await checked
+    never.set()
+
+
+async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(control, "_PATIENCE", 0.2)
     serve(site)
     db, now = tmp_path / "pages.db", time.time()
     with pytest.raises(InputError, match="there is no database"):
@@ -155,11 +223,11 @@ async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tm
     serve(site)
     db = tmp_path / "pages.db"
     with pytest.raises(InputError, match="there is no database"):
-        unmask(db, site.url("/"), None, print)
+        unmask(db, site.url("/"), None)
     with Store.open(db) as store:
         store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
     with pytest.raises(InputError, match=r"nothing of .* is masked"):
-        unmask(db, site.url("/"), None, print)
+        unmask(db, site.url("/"), None)
     first, *others = await poll(db, site, clock, 5)
     assert first is Outcome.CHANGED
     assert set(others) == {Outcome.UNCHANGED}
@@ -168,10 +236,8 @@ async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tm
     assert [part.number for part in page.masked] == [1, 2]
     assert page.noise == ()
     with pytest.raises(InputError, match="no masked part 3: expected 1 to 2"):
-        unmask(db, site.url("/"), 3, print)
-    with Store.open(db), pytest.raises(StoreError, match="stop that process"):
-        unmask(db, site.url("/"), 1, print)
-    [text] = unmask(db, site.url("/"), 1, print)
+        unmask(db, site.url("/"), 3)
+    [text] = unmask(db, site.url("/"), 1)
     assert text.startswith("Visitor")
     with Store.open_readonly(db) as store:
         [record] = store.pages()

@@ -6,6 +6,7 @@ import resource
 import socket
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -50,7 +51,8 @@ async def test_a_plain_answer(site, fetcher):
         Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT",
         Date="Sun, 06 Nov 1994 08:49:38 GMT",
     )
-    assert await fetcher.fetch(site.url("/a"), NOTHING) == FetchResult(
+    result = await fetcher.fetch(site.url("/a"), NOTHING)
+    assert replace(result, head=b"") == FetchResult(
         url=site.url("/a"),
         final_url=site.url("/a"),
         status=200,
@@ -66,6 +68,18 @@ async def test_a_plain_answer(site, fetcher):
     assert sent["Accept-Encoding"] == "gzip, deflate"
     assert "If-None-Match" not in sent
     assert "If-Modified-Since" not in sent
+    status_line, *headers = result.head.split(b"\r\n")
+    assert status_line == b"HTTP/1.1 200 OK"
+    assert {b'ETag: "1"', b"Content-Type: text/plain", b"Content-Length: 5"} <= set(headers)
+
+
+async def test_the_head_of_a_success_is_told_without_what_is_private(site, fetcher):
+    site.says("/a", "hello", Set_Cookie="session=secret", X_Odd="caf\xe9")
+    head = (await fetcher.fetch(site.url("/a"), NOTHING)).head
+    assert "X-Odd: caf\xe9".encode() in head.split(b"\r\n")
+    assert b"secret" not in head
+    site.says("/b", status=404)
+    assert (await fetcher.fetch(site.url("/b"), NOTHING)).head == b""
 
 
 async def test_the_url_goes_out_in_its_canonical_spelling(site, fetcher):

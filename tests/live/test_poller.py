@@ -7,6 +7,7 @@ import pytest
 from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.sources.reading import read
+from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import fingerprint
@@ -400,3 +401,34 @@ async def test_large_pages_are_compared_by_another_process(site, clock, followin
             assert report.result.observation.outcome is Outcome.CHANGED
             found = fingerprint(read(body, HTML))
             assert report.result.memory.text_hash == found.text_hash
+
+
+ATOM = (
+    '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><link rel="hub" href="/hub"/>'
+    '<link rel="self" href="{}"/><entry><id>1</id></entry></feed>'
+)
+
+
+async def test_the_hub_of_a_feed_is_told_by_its_headers_or_else_by_the_feed(site, poller, page):
+    hub, topic = site.url("/hub"), site.url("/self")
+    for told, known in (("/self", topic), ("", page.url), ("http://a.example", "http://a.example")):
+        site.says("/a", ATOM.format(told), Content_Type="application/atom+xml")
+        report = await poller.poll(page, NOTHING)
+        assert (report.hub_links, report.result.error) == (HubLinks(hub, known), None)
+    memory = report.result.memory
+    assert (await poller.poll(page, memory)).hub_links is None, "it was not read again"
+    links = '<https://h.example/>; rel="hub", </self>; rel="SELF"'
+    for link, found in (
+        (links, HubLinks("https://h.example/", topic)),
+        (f'<http://[x>; rel="other", {links}', HubLinks(hub, "http://a.example")),
+        ('<ftp://h.example/>; rel="hub"', NO_HUB),
+        ("<<<>>>;;;,,,<", HubLinks(hub, "http://a.example")),
+    ):
+        site.says("/a", ATOM.format("http://a.example"), Link=link)
+        assert (await poller.poll(page, NOTHING)).hub_links == found
+    site.says("/a", "<p>a page", Content_Type=HTML, Link=links)
+    assert (await poller.poll(page, NOTHING)).hub_links == HubLinks("https://h.example/", topic)
+    site.says("/a", "<p>another page", Content_Type=HTML)
+    assert (await poller.poll(page, NOTHING)).hub_links == NO_HUB
+    site.says("/a", status=500)
+    assert (await poller.poll(page, NOTHING)).hub_links is None

@@ -18,19 +18,21 @@ from urllib.parse import quote
 
 import aiohttp
 import pytest
-import uvicorn
 import yarl
 from aiohttp import web
 
 import pollwise
+from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.application import application
+from pollwise.dashboard.prompt_protocol import PromptProtocol
+from pollwise.dashboard.server import Protocol, serve
+from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.relevance.topic import topic
-from pollwise.search.api import Sleep, engine_api
-from pollwise.search.engine_directory import EngineDirectory
-from pollwise.search.peer_client import PeerClient
-from pollwise.search.prompt_protocol import PromptProtocol
 from pollwise.search.query_processor import OverloadedError, QueryProcessor
+from pollwise.search.topic_engine import Sleep, TopicEngine
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage
+from pollwise.web.own_servers import address_of
 
 PEER_SECONDS = 0.3
 BOTH = "https://both.example/counting"
@@ -86,54 +88,52 @@ async def running(
     *peers: str,
     at: socket.socket | None = None,
     sleep: Sleep = asyncio.sleep,
-    protocol: type[PromptProtocol] = PromptProtocol,
+    protocol: type[PromptProtocol] = Protocol,
     names: tuple[str, ...] = (),
     token: str | None = None,
     tokens: dict[str, str] | None = None,
+    proxies: tuple[str, ...] = (),
 ) -> AsyncIterator[Engine]:
     """An engine that has met its peers, as far as they run. For it, time passes when it meets them
     again.
     """
     now = 1_700_000_000.0
     listener = at or free_port()
-    address = address_of(listener)
+    known = dict.fromkeys(peers) | (tokens or {})
+    terms = AnsweringTerms(db, names, token, proxies)
     async with AsyncExitStack() as stack:
-        processor = stack.enter_context(QueryProcessor(db))
-        client = await stack.enter_async_context(PeerClient(timeout=PEER_SECONDS, tokens=tokens))
-        directory = EngineDirectory(peers, clock=lambda: now)
+        answers = await stack.enter_async_context(Answers(db))
+        engine = TopicEngine(
+            db,
+            known,
+            address=address_of(listener),
+            sleep=sleep,
+            clock=lambda: now,
+            peer_seconds=PEER_SECONDS,
+        )
+        await stack.enter_async_context(engine)
 
         async def meet() -> None:
             nonlocal now
             now += 1000.0
-            await directory.refresh(client.describe)
+            await engine.meet_peers()
 
-        api = engine_api(
-            *(processor, directory, client),
-            address=address,
-            sleep=sleep,
-            names=names,
-            token=token,
+        stop = asyncio.Event()
+        app = application(answers, terms, engine)
+        serving = asyncio.create_task(serve(app, answers, listener, stop, protocol=protocol))
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
         )
-        config = uvicorn.Config(
-            api, http=protocol, lifespan="on", ws="none", log_config=None, access_log=False
-        )
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        session = await stack.enter_async_context(aiohttp.ClientSession())
         await meet()
         try:
-            yield Engine(address, session, meet)
+            yield Engine(address_of(listener), session, meet)
         finally:
-            server.should_exit = True
+            stop.set()
             await serving
 
 
 def free_port() -> socket.socket:
     return socket.create_server(("127.0.0.1", 0))
-
-
-def address_of(listener: socket.socket) -> str:
-    return "http://{}:{}".format(*listener.getsockname())
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ async def test_what_engines_tell_of_themselves(sea: Path, numbers: Path) -> None
         assert (known["name"], known["documents"], known["failures"]) == ("numbers", 3, 0)
         assert (dead["name"], dead["failures"]) == (None, 1)
         assert dead["error"] == "no connection (Connection refused)"
-        assert await near.get("/health") == (200, {"status": "ok"})
+        assert await near.get("/healthz") == (200, {"status": "ok"})
 
 
 async def test_hits_of_several_engines_follow_one_another(sea: Path, numbers: Path) -> None:
@@ -379,7 +379,7 @@ async def test_requests_that_cannot_be_answered(sea: Path) -> None:
             assert "\n" not in document["error"]
         assert await near.get("/nothing") == (
             404,
-            {"error": "there is no /nothing: ask /search?q=WORDS, /engine or /health"},
+            {"error": "there is no /nothing here", "field": None},
         )
 
 
@@ -405,7 +405,7 @@ async def test_no_query_is_an_error_of_the_engine(sea: Path) -> None:
                 assert isinstance(await answer.json(), dict)
         async with near.session.post(f"{near.address}/search") as answer:
             assert answer.status == 405
-            assert await answer.json() == {"error": "Method Not Allowed: ask by GET"}
+            assert await answer.json() == {"error": "Method Not Allowed", "field": None}
 
 
 async def test_a_damaged_database_is_told(sea: Path) -> None:
@@ -457,8 +457,8 @@ async def test_too_many_searches_at_once_are_refused(sea: Path) -> None:
 async def test_engines_as_processes(sea: Path, numbers: Path) -> None:
     """Each says where it is, answers, and ends cleanly when it is told to."""
     async with AsyncExitStack() as stack:
-        far, address = await started(stack, numbers)
-        near, own = await started(stack, sea, "--peers", address + "/", "--peers", address)
+        far, (address, _) = await started(stack, numbers)
+        near, (own, _) = await started(stack, sea, "--peers", address + "/", "--peers", address)
         session = await stack.enter_async_context(aiohttp.ClientSession())
         async with asyncio.timeout(30):
             while len(found := await answering(session, own, "statistics")) < 2:
@@ -476,13 +476,18 @@ async def answering(session: aiohttp.ClientSession, engine: str, query: str) -> 
         return answered(await answer.json())
 
 
+class Told(NamedTuple):
+    address: str
+    more: str
+
+
 async def started(
     stack: AsyncExitStack, db: Path, *words: str
-) -> tuple[asyncio.subprocess.Process, str]:
-    """An engine as a process, and its address; at the end of `stack` it is no more."""
+) -> tuple[asyncio.subprocess.Process, Told]:
+    """An engine as a process, and what it told; at the end of `stack` it is no more."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from pollwise.cli import main; main()"),
-        *("serve", "--db", str(db), "--port", "0", *words),
+        *("serve", "--no-polling", "--db", str(db), "--port", "0", *words),
         env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -495,11 +500,9 @@ async def started(
     stack.callback(end)
     assert process.stderr is not None
     line = (await process.stderr.readline()).decode()
-    match = re.fullmatch(
-        r"pollwise: 3 documents of .*\.db at (http://[0-9.:]+), peers: [01]; Ctrl-C ends it\n", line
-    )
+    match = re.fullmatch(r"pollwise: open (http://[0-9.:]+)(/\?token=.+| .*)?\n", line)
     assert match, line
-    return process, match[1]
+    return process, Told(match[1], match[2] or "")
 
 
 @pytest.mark.parametrize(
@@ -523,37 +526,122 @@ async def started(
 )
 async def test_only_its_own_names_are_answered(sea: Path, host: str, status: int) -> None:
     async with running(sea, names=("search.example",)) as near:
-        for path in ("/", "/search?q=whale", "/engine", "/health", "/nothing"):
+        for path in ("/", "/search?q=whale", "/engine", "/healthz", "/nothing"):
             url = yarl.URL(near.address + path)
             async with near.session.get(url, headers={"Host": host}) as answer:
                 assert answer.status == (404 if (path, status) == ("/nothing", 200) else status)
                 if status == 421:
-                    assert set(await answer.json()) == {"error"}
+                    assert set(await answer.json()) == {"error", "field"}
 
 
 TOKEN = "a-token-of-16-letters"
+PEOPLE = {"Accept": "text/html"}
 
 
 async def test_without_its_token_nobody_learns_anything(sea: Path, numbers: Path) -> None:
     async with running(sea, token=TOKEN) as far:
-        for path in ("/", "/search?q=whale", "/engine", "/health", "/nothing"):
+        for path in ("/", "/search?q=whale", "/engine", "/nothing"):
             for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}):
                 async with far.session.get(far.address + path, headers=sent) as answer:
                     assert answer.status == 401
                     assert answer.headers["WWW-Authenticate"] == "Bearer"
                     assert b"whale" not in await answer.read()
-        bearer = {"Authorization": f"Bearer {TOKEN}"}
-        async with far.session.get(far.address + "/search?q=whale", headers=bearer) as answer:
-            assert answer.status == 200
-        async with far.session.get(f"{far.address}/?q=whale&token={TOKEN}") as answer:
-            assert answer.status == 200
-            assert f'name="token" value="{TOKEN}"' in await answer.text()
+        assert await far.get("/healthz") == (200, {"status": "ok"})
+        for right in (
+            {"headers": {"Authorization": f"Bearer {TOKEN}"}},
+            {"params": {"token": TOKEN}},
+        ):
+            async with far.session.get(far.address + "/search?q=whale", **right) as answer:
+                assert answer.status == 200
         # A peer needs it too.
         async with running(numbers, far.address) as near:
             _, told = await near.get("/engine")
             assert told["peers"][0]["error"] == "wants its token: give its URL with ?token=TOKEN"
-        async with running(numbers, far.address, tokens={far.address: TOKEN}) as near:
+        async with running(numbers, tokens={far.address: TOKEN}) as near:
             assert set(urls(await near.search("whale"))) == set(SEA)
+
+
+async def test_people_give_the_token_once(sea: Path) -> None:
+    async with running(sea, token=TOKEN) as near:
+        at = near.address
+        async with near.session.get(f"{at}/engine", headers=PEOPLE) as answer:
+            assert answer.status == 401
+            text = await answer.text()
+            assert 'action="/login"' in text
+            assert 'name="next" value="/engine"' in text
+        for sent, status in (("wrong", 401), (TOKEN, 303)):
+            form = {"token": sent, "next": "/engine"}
+            async with near.session.post(
+                f"{at}/login", data=form, headers=PEOPLE, allow_redirects=False
+            ) as answer:
+                assert answer.status == status
+        assert answer.headers["Location"] == "/engine"
+        cookie = answer.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        sent_back = {"Cookie": cookie.partition(";")[0]}
+        async with near.session.get(f"{at}/engine", headers=sent_back) as answer:
+            assert answer.status == 200
+        # In the address it is taken once, and goes.
+        async with near.session.get(
+            f"{at}/search?q=whale&token={TOKEN}", headers=PEOPLE, allow_redirects=False
+        ) as answer:
+            assert answer.status == 303
+            assert answer.headers["Location"] == "/search?q=whale"
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "http://evil.example", "x", "/\\evil", ""])
+async def test_the_way_in_leads_nowhere_else(sea: Path, target: str) -> None:
+    async with running(sea, token=TOKEN) as near:
+        form = {"token": TOKEN, "next": target}
+        async with near.session.post(
+            f"{near.address}/login", data=form, allow_redirects=False
+        ) as answer:
+            assert answer.headers["Location"] == "/"
+
+
+async def test_a_trusted_proxy_vouches_for_who_asks(sea: Path) -> None:
+    async with running(sea, proxies=("127.0.0.1",)) as near:
+        assert (await near.get("/engine"))[0] == 200
+    async with running(sea, proxies=("192.0.2.7",)) as near:
+        assert (await near.get("/engine"))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 405),  # a program: it is let through, to a path that takes no POST
+        ({"Sec-Fetch-Site": "same-origin"}, 405),
+        ({"Origin": "http://{host}"}, 405),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://{host}"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+async def test_pages_of_other_origins_have_nothing_done(
+    sea: Path, headers: Any, status: int
+) -> None:
+    async with running(sea) as near:
+        host = near.address.removeprefix("http://")
+        sent = {name: value.format(host=host) for name, value in headers.items()}
+        async with near.session.post(f"{near.address}/engine", headers=sent) as answer:
+            assert answer.status == status
+
+
+async def test_large_bodies_are_refused(sea: Path) -> None:
+    async with running(sea) as near:
+        async with near.session.post(f"{near.address}/engine", data=b"x" * 2_000_000) as answer:
+            assert answer.status == 413
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for _ in range(40):
+                yield b"x" * 100_000
+
+        with suppress(aiohttp.ClientError):
+            async with near.session.post(f"{near.address}/login", data=pieces()) as answer:
+                assert answer.status in (404, 405, 413)
+        assert (await near.get("/healthz"))[0] == 200
 
 
 class Impatient(PromptProtocol):
@@ -565,8 +653,8 @@ class Impatient(PromptProtocol):
     [
         b"",
         b"GET / HTTP/1.1\r\nHost: localhost\r\n",
-        b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
-        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HTTP/1.1\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HTTP/1.1\r\n",
     ],
 )
 async def test_a_client_that_says_little_is_cut_off(sea: Path, begin: bytes) -> None:
@@ -587,7 +675,7 @@ async def test_a_client_that_says_little_is_cut_off(sea: Path, begin: bytes) -> 
                     pass
         dripping.cancel()
         writer.close()
-        assert await near.get("/health") == (200, {"status": "ok"})
+        assert await near.get("/healthz") == (200, {"status": "ok"})
 
 
 async def test_a_client_that_takes_no_answer_is_cut_off(sea: Path) -> None:
@@ -615,51 +703,26 @@ async def test_connections_beyond_the_limit_are_cut_at_once(sea: Path) -> None:
         for _ in range(3):
             others.append(await asyncio.open_connection(host, int(port)))
         with pytest.raises(aiohttp.ClientError):
-            await near.get("/health")
+            await near.get("/healthz")
         for _, writer in others:
             writer.close()
         async with asyncio.timeout(20):
             while True:
                 with suppress(aiohttp.ClientError):
-                    assert await near.get("/health") == (200, {"status": "ok"})
+                    assert await near.get("/healthz") == (200, {"status": "ok"})
                     break
 
 
-async def test_the_page_for_people(sea: Path) -> None:
-    async with running(sea) as near:
-        async with near.session.get(near.address) as answer:
-            assert answer.status == 200
-            assert answer.content_type == "text/html"
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert answer.headers["Referrer-Policy"] == "no-referrer"
-            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-            assert "3 documents" in await answer.text()
-        async with near.session.get(near.address, params={"q": "whale"}) as answer:
-            text = await answer.text()
-            assert text.count("<li>") == 3
-            assert "<mark>whale</mark>" in text
-        for asked, status in (({"q": "-x"}, 400), ({"q": "a" * 1001}, 400), ({"offset": "x"}, 400)):
-            async with near.session.get(near.address, params=asked) as answer:
-                assert answer.status == status
-                assert 'role="alert"' in await answer.text()
-
-
-async def test_an_engine_that_others_can_reach_makes_a_token(sea: Path) -> None:
+async def test_where_others_can_reach_it_a_token_is_made(sea: Path) -> None:
     async with AsyncExitStack() as stack:
-        process, address = await started(stack, sea, "--host", "0.0.0.0")
-        assert process.stderr is not None
-        line = (await process.stderr.readline()).decode()
-        told = re.fullmatch(
-            r"pollwise: warning: others than this machine may reach it; every request needs the"
-            rf" token: open {address}/\?token=([\w-]{{32}})\n",
-            line,
-        )
-        assert told, line
-        reached = address.replace("0.0.0.0", "127.0.0.1")
+        process, told = await started(stack, sea, "--host", "0.0.0.0")
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        async with session.get(f"{reached}/health") as answer:
+        reached = told.address.replace("0.0.0.0", "127.0.0.1")
+        token = re.fullmatch(r"/\?token=([\w-]{32}) .*", told.more)
+        assert token, told
+        async with session.get(f"{reached}/engine") as answer:
             assert answer.status == 401
-        async with session.get(f"{reached}/?token={told[1]}") as answer:
+        async with session.get(f"{reached}/engine?token={token[1]}") as answer:
             assert answer.status == 200
         process.send_signal(signal.SIGTERM)
         await process.communicate()

@@ -34,6 +34,7 @@ at-most = ""
 
 [[page]]
 url = "https://example.org/"
+name = "Home"
 paused = true
 
 [[header]]
@@ -70,7 +71,10 @@ def test_all_of_it_is_read(path, monkeypatch):
     assert (told.db, told.file) == (path.parent / "pages.db", path.parent / "pages.txt")
     url = "https://example.org/news"
     news = NewPage(url, "example.org", 3.0, None, 86_400.0, 0.0, None, ("news", "daily"), ("main",))
-    assert told.pages == (news, NewPage("https://example.org/", "example.org", paused=True))
+    assert told.pages == (
+        news,
+        NewPage("https://example.org/", "example.org", paused=True, name="Home"),
+    )
     [header] = told.headers
     assert header == ("example.org", "Authorization", "Bearer hush", True)
     assert told.notify == (
@@ -207,7 +211,12 @@ def test_rubbish_is_refused_in_one_line(path, text):
 
 def test_every_key_of_the_watch_is_a_setting():
     keys = configuration_schema()["properties"]["watch"]["properties"].keys()
-    renamed = {"header": "headers", "group": "groups", "host-limit": "host_limits"}
+    renamed = {
+        "header": "headers",
+        "group": "groups",
+        "host-limit": "host_limits",
+        "share": "shares",
+    }
     named = {renamed.get(key, key.replace("-", "_")) for key in keys} - {"db", "file", "half_life"}
     assert named == {field.name for field in fields(WatchSettings)} - {"parameters"}
 

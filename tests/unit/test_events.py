@@ -22,6 +22,7 @@ from pollwise.events import (
     Removed,
     Rescored,
     SavedUp,
+    Signalled,
     Staffed,
     Tick,
     Together,
@@ -53,6 +54,7 @@ observations = st.builds(
     items=st.none() | st.lists(items, max_size=3).map(tuple),
     relevance=st.none() | numbers,
 )
+shares = st.lists(st.tuples(st.text(), numbers), max_size=3).map(tuple)
 pages = st.builds(
     Page,
     id=ids,
@@ -67,6 +69,7 @@ pages = st.builds(
     tags=texts,
     select=texts,
     ignore=texts,
+    render=st.booleans(),
 )
 BY_KIND = {
     Tick: st.builds(Tick, times),
@@ -74,7 +77,8 @@ BY_KIND = {
     Added: st.builds(Added, times, st.lists(pages, max_size=4).map(tuple)),
     Updated: st.builds(Updated, times, st.lists(pages, max_size=4).map(tuple)),
     SavedUp: st.builds(SavedUp, times, numbers),
-    Budgeted: st.builds(Budgeted, times, numbers, numbers),
+    Budgeted: st.builds(Budgeted, times, numbers, numbers, shares),
+    Signalled: st.builds(Signalled, times, st.lists(ids, max_size=4).map(tuple), times),
     Removed: st.builds(Removed, times, st.lists(ids, max_size=4).map(tuple)),
     HostBlocked: st.builds(HostBlocked, times, st.text(), times),
     HostPaced: st.builds(HostPaced, times, st.text(), numbers),
@@ -151,7 +155,9 @@ def test_the_format_of_the_log():
             Updated(0.0, (Page(7, "http://a.example/", paused=True, tags=("a",)),))
         ),
         '["Budgeted",3.0,0.5,1.0]': Budgeted(3.0, 0.5, 1.0),
+        '["Budgeted",3.0,0.5,1.0,[["shop",0.3]]]': Budgeted(3.0, 0.5, 1.0, (("shop", 0.3),)),
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
+        '["Signalled",3.0,[7,8],2.5]': Signalled(3.0, (7, 8), 2.5),
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
         '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(

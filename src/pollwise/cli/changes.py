@@ -5,17 +5,27 @@ from typing import Annotated
 
 import typer
 
-from pollwise.cli.answers import print_json
+from pollwise.cli.answers import notify, print_json
 from pollwise.cli.options import DB, Db, Json
 from pollwise.errors import InputError
 
 
 def changes(
     since: Annotated[
-        str, typer.Option(help="An age such as 12h, 1d or 2w, or a time such as 2026-05-01.")
-    ] = "1d",
+        str | None,
+        typer.Option(
+            help="An age such as 12h, 1d or 2w, or a time such as 2026-05-01."
+            " Default: 1d, or all that are kept with --unread."
+        ),
+    ] = None,
     tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="The newest changes, so many at most.")] = 100,
+    unread: Annotated[
+        bool, typer.Option("--unread", help="Only those that are not marked as read.")
+    ] = False,
+    mark_read: Annotated[
+        bool, typer.Option("--mark-read", help="Mark those that are listed as read.")
+    ] = False,
     db: Db = DB,
     as_json: Json = False,
     as_atom: Annotated[bool, typer.Option("--atom", help="Print an Atom feed.")] = False,
@@ -27,7 +37,8 @@ def changes(
     if as_json and as_atom:
         raise InputError("--json and --atom are two formats: give one of them")
     now = time.time()
-    answer = read_changes(db, since=since_of(since, now), tag=tag, limit=limit)
+    since = since or ("1970-01-01" if unread else "1d")
+    answer = read_changes(db, since=since_of(since, now), tag=tag, limit=limit, unread=unread)
     if as_json:
         print_json(answer)
     elif as_atom:
@@ -37,6 +48,12 @@ def changes(
         stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
     else:
         print_changes(answer)
+    if mark_read and (listed := tuple(one.seq for one in answer.changes if not one.read)):
+        from pollwise.live.control import ask
+        from pollwise.live.requests import MarkRead, described
+
+        request = MarkRead(listed)
+        notify(described(request, ask(db, request, make=False, say=notify)))
 
 
 def history(

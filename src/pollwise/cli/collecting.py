@@ -20,6 +20,8 @@ from pollwise.cli.options import (
     HostLimitsOption,
     Json,
     KeepOption,
+    LogName,
+    LogOption,
     MaxSizeOption,
     NetrcOption,
     PolitenessOption,
@@ -28,7 +30,6 @@ from pollwise.cli.options import (
     UserAgentOption,
     fetching_told,
 )
-from pollwise.extras import require_extra
 
 
 def collect(
@@ -81,6 +82,7 @@ def collect(
     politeness: PolitenessOption = None,
     groups: GroupsOption = None,
     host_limits: HostLimitsOption = None,
+    log: LogOption = LogName.text,
     as_json: Json = False,
 ) -> None:
     """Build and keep up a collection of pages about a topic, until stopped (Ctrl-C).
@@ -91,6 +93,7 @@ def collect(
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
     gc.disable()
     from pollwise.console.collecting import CollectDisplay
+    from pollwise.console.log import LogFormat, notices_in
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.live.collecting import collect_pages
 
@@ -119,7 +122,9 @@ def collect(
             host_limits=host_limits,
         ),
     }
-    with stderr_beside(notify):
+    form = LogFormat(log)
+    say = notices_in(form, notify)
+    with stderr_beside(say):
         load = collect_pages(
             topic,
             example or [],
@@ -128,9 +133,9 @@ def collect(
             {name: value for name, value in told.items() if value is not None},
             db,
             make_display=lambda settings: CollectDisplay(
-                subject=settings.subject, budget=settings.budget, db=db
+                subject=settings.subject, budget=settings.budget, db=db, log=form
             ),
-            say=notify,
+            say=say,
         )
     if as_json:
         print_json({"results": [load]})
@@ -153,12 +158,12 @@ def search(
     """Find pages of the collection by the words in them, those about its topic first."""
     from pollwise.console.searches import print_hits
     from pollwise.errors import InputError
-    from pollwise.settings import is_collection
+    from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
 
     query = " ".join(words)
     with Store.open_readonly(db) as store:
-        if store.runs() and not is_collection(store):
+        if isinstance(latest_settings(store), WatchSettings):
             raise InputError(
                 f"{db} holds a watch, whose pages are not searched: name a database that `pollwise"
                 f" collect` made; `pollwise status --db {db}` tells what is in this one"
@@ -168,47 +173,6 @@ def search(
         print_json({"query": query, "results": hits})
     else:
         print_hits(db, query, hits)
-
-
-def serve(
-    db: Db = DB,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8900,
-    peers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--peers",
-            metavar="URL",
-            help="Another engine, which gets the queries that are about its topic, with"
-            " ?token=TOKEN if it wants one; give several.",
-        ),
-    ] = None,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="A host name by which it may be asked, besides localhost and addresses."),
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="POLLWISE_TOKEN",
-            help="What every request must bring. If others can reach --host, one is made anyway.",
-        ),
-    ] = None,
-) -> None:
-    """Answer searches of the collection over HTTP, in a browser too, until stopped."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
-    require_extra("serve", "to answer over HTTP")
-    from pollwise.search.serving import serve_collection
-
-    serve_collection(
-        db,
-        host=host,
-        port=port,
-        peers=peers or [],
-        tell=notify,
-        names=name or [],
-        token=token,
-    )
 
 
 def export(
@@ -225,6 +189,10 @@ def export(
     min_relevance: Annotated[
         float | None, typer.Option(help="Only pages so much about the topic (0 to 1).")
     ] = None,
+    bodies: Annotated[
+        bool,
+        typer.Option("--bodies", help="With the latest body of each page (jsonl, parquet)."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Write the pages that were seen into a file for other programs."""
@@ -239,6 +207,24 @@ def export(
         now=time.time(),
         format_name=format_name,
         min_relevance=min_relevance,
+        bodies=bodies,
         force=force,
     )
     stderr().print(f"pages written to {file}: {count:,d}", soft_wrap=True)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The copy, such as pollwise-2026-11-23.db.")],
+    db: Db = DB,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy the whole database, of one moment, also while it is written to; only you may read it."""
+    from pollwise.console.quantities import storage
+    from pollwise.export.backup import back_up
+
+    answer = back_up(db, file, force=force)
+    if as_json:
+        print_json(answer)
+    else:
+        notify(f"{db} copied to {file}: {storage(answer.bytes)}, checked")

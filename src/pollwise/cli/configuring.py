@@ -1,5 +1,8 @@
 """The configuration file on the command line: taken in by `watch`, checked by `check-config`."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,11 +10,14 @@ import typer
 
 from pollwise.cli.answers import notify
 from pollwise.cli.notices import targets_told
-from pollwise.cli.options import DB, ObjectiveName, listed, objective_told
+from pollwise.cli.options import DB, ObjectiveName, listed, objective_told, token_place_told
 from pollwise.errors import InputError
 
 if TYPE_CHECKING:
     from pollwise.configuration import Configuration
+    from pollwise.fetch_settings import HeaderLine
+    from pollwise.live.followed_list import FollowedList
+    from pollwise.live.reloading import ReadAgain
     from pollwise.notify.receivers import Receiver
 
 CONFIG = Path("pollwise.toml")
@@ -26,6 +32,7 @@ def check_config(
     from pollwise.configuration import read_configuration
     from pollwise.console.quantities import count
     from pollwise.live.followed_list import FollowedList
+    from pollwise.live.listening.listener import read_token
     from pollwise.notify.receivers import receiver_of, require_own_names
     from pollwise.settings import WatchSettings
     from pollwise.web.own_headers import read_own_headers
@@ -33,6 +40,7 @@ def check_config(
     configuration = read_configuration(file)
     told = settings_of(configuration, configuration.db or DB)
     read_own_headers(WatchSettings(**told), configuration.headers)
+    read_token(WatchSettings(**told))
     receivers = receivers_of(configuration)
     try:
         require_own_names([*map(receiver_of, told.get("notify", ())), *receivers])
@@ -45,6 +53,45 @@ def check_config(
     secret = f", {count(headers, 'secret header')}" if headers else ""
     told_of = f", {count(len(receivers), 'receiver')} of notices" if receivers else ""
     notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}{told_of}")
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What a watch was told by command line and configuration, as `watch_pages` takes it."""
+
+    db: Path
+    followed: "Sequence[FollowedList]"
+    told: Mapping[str, Any]
+    secret: "Sequence[HeaderLine]"
+    receivers: "Sequence[Receiver]"
+    read_again: "ReadAgain | None"
+
+
+def configured(
+    config: Path | None, file: Path | None, db: Path | None, told: Mapping[str, Any]
+) -> Configured:
+    """The settings that are `told` (None: not told), before those of the file `config`, if any."""
+    from pollwise.configuration import read_configuration
+    from pollwise.live.followed_list import FollowedList
+
+    followed: list[FollowedList] = []
+    settings: dict[str, Any] = {}
+    secret: Sequence[HeaderLine] = ()
+    receivers: Sequence[Receiver] = ()
+    told = {name: value for name, value in told.items() if value is not None}
+    read_again = None
+    if config is not None:
+        configuration = read_configuration(config)
+        db = db or configuration.db
+        file = configuration.file if file is None else file
+        settings, secret = settings_of(configuration, db or DB), configuration.headers
+        receivers = receivers_of(configuration)
+        if configuration.pages:
+            followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
+        read_again = partial(told_again, config, told)
+    if file is not None:
+        followed.append(FollowedList(file))
+    return Configured(db or DB, followed, {**settings, **told}, secret, receivers, read_again)
 
 
 def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
@@ -62,12 +109,33 @@ def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
     try:
         if "notify" in told:
             told["notify"] = targets_told(told["notify"], configuration.path.parent) or ()
+        if "listen_token" in told:
+            [(kind, name)] = told["listen_token"].items()
+            told["listen_token"] = token_place_told(f"{kind}:{name}", configuration.path.parent)
         named = None if objective is None else ObjectiveName(objective)
         told |= objective_told(named, half_life)
         WatchSettings(**told_alone(told, db))
     except InputError as error:
         raise InputError(f"{configuration.path}: {error}") from error
     return told
+
+
+def told_again(config: Path, told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """All that a configuration says now, by names that people know; `told` comes before it.
+
+    `InputError` for what cannot be used.
+    """
+    from pollwise.configuration import read_configuration
+
+    configuration = read_configuration(config)
+    return {
+        "db": configuration.db,
+        "file": configuration.file,
+        "secret headers": configuration.headers,
+        "receivers": configuration.notify,
+        **settings_of(configuration, configuration.db or DB),
+        **told,
+    }
 
 
 def receivers_of(configuration: "Configuration") -> "list[Receiver]":

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, Db, Json, OrderName
+from pollwise.cli.options import DB, Db, Json, OrderName, RenderOption, SharesOption, listed
 from pollwise.errors import InputError
 
 if TYPE_CHECKING:
     from pollwise.live.requests import Request
-    from pollwise.store.records import NewPage
 
 Urls = Annotated[list[str] | None, typer.Argument(help="Pages that are watched.")]
 Tag = Annotated[
@@ -39,6 +38,10 @@ Ignore = Annotated[
     typer.Option(metavar="SELECTOR", help="A part that does not count; give several. '': none."),
 ]
 
+Name = Annotated[
+    str | None, typer.Option(help="What to call a page, before its title. '': by its title.")
+]
+
 
 def add(
     urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
@@ -52,7 +55,10 @@ def add(
     tags: Tags = None,
     select: Select = None,
     ignore: Ignore = None,
+    name: Name = None,
+    render: RenderOption = None,
     db: Db = DB,
+    as_json: Json = False,
 ) -> None:
     """Watch more pages, also while a watch runs. A database that is not there is made.
 
@@ -62,30 +68,44 @@ def add(
     from pollwise.web.url_list import read_url_list
     from pollwise.web.wishes import wished_page
 
-    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore)
+    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     pages = [] if file is None else read_url_list(file)
     pages += [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
     if not pages:
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
-    _ask(db, AddPages(tuple(reversed(each.values()))), make=True)
+    _require_one_to_name(name, len(urls or ()))
+    _ask(db, AddPages(tuple(reversed(each.values()))), make=True, as_json=as_json)
 
 
-def remove(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+def remove(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
     """Watch pages no longer, also while a watch runs; their versions and changes stay."""
     from pollwise.live.requests import RemovePages
 
-    _ask(db, RemovePages(tuple(_chosen(urls, tag, db))))
+    _ask(db, RemovePages(tuple(_chosen(urls, tag, db))), as_json=as_json)
 
 
-def pause(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+def pause(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
     """Do not poll pages until they are resumed, also while a watch runs."""
-    _change(urls, tag, db, {"paused": True})
+    _change(urls, tag, db, {"paused": True}, as_json)
 
 
-def resume(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+def resume(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
     """Poll pages again that were paused; what was learned of them was kept."""
-    _change(urls, tag, db, {"paused": False})
+    _change(urls, tag, db, {"paused": False}, as_json)
+
+
+def signal(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
+    """Say that pages have changed, as far as you know: a running watch polls them sooner.
+
+    How much sooner is learned: from what polls found after earlier signals.
+    """
+    from pollwise.live.control import signal_pages
+    from pollwise.live.requests import Effect, SignalPages, described
+
+    signalled = _chosen(urls, tag, db)
+    signal_pages(db, signalled)
+    notify(described(SignalPages(tuple(signalled)), Effect()))
 
 
 def set_wishes(
@@ -98,13 +118,16 @@ def set_wishes(
     tags: Tags = None,
     select: Select = None,
     ignore: Ignore = None,
+    name: Name = None,
+    render: RenderOption = None,
     db: Db = DB,
+    as_json: Json = False,
 ) -> None:
     """Change what is wanted of pages, also while a watch runs. What is not told stays."""
-    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore)
+    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     if not wishes:
         raise InputError("nothing to set: give an option, such as --weight 2")
-    _change(urls, tag, db, wishes)
+    _change(urls, tag, db, wishes, as_json)
 
 
 def budget(
@@ -114,29 +137,39 @@ def budget(
             metavar="[N/TIME]", help="Such as 500/hour or 4/day/page; none: show the present one."
         ),
     ] = None,
+    shares: SharesOption = None,
     db: Db = DB,
 ) -> None:
     """Show the budget, or change it for good, also while a watch runs."""
-    from pollwise.live.requests import ChangeBudget
-    from pollwise.scheduler.budgets import parse_budget
-
-    if text is not None:
-        parse_budget(text)
-        _ask(db, ChangeBudget(text), make=True)
-        return
     from pollwise.console.streams import stdout
-    from pollwise.settings import WatchSettings, latest_settings
+    from pollwise.live.control import unused_shares, watch_settings
+    from pollwise.live.requests import ChangeSettings
+    from pollwise.scheduler.budgets import parse_budget, parse_shares
     from pollwise.store import Store
 
+    if text is not None or shares:
+        if text is not None:
+            parse_budget(text)
+        told = listed(shares)
+        parse_shares(told or ())
+        _ask(db, ChangeSettings(text, told), make=True)
+        with Store.open_readonly(db) as store:
+            for line in unused_shares(store):
+                notify(line)
+        return
     with Store.open_readonly(db) as store:
-        stdout().print((latest_settings(store) or WatchSettings()).budget)
+        settings = watch_settings(store)
+    for line in (settings.budget, *settings.shares):
+        stdout().print(line)
 
 
 def list_pages(
     tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
     text: Annotated[
         str | None,
-        typer.Option("--filter", metavar="TEXT", help="Only pages with it in URL, title or state."),
+        typer.Option(
+            "--filter", metavar="TEXT", help="Only pages with it in URL, name, title or state."
+        ),
     ] = None,
     order: Annotated[
         OrderName, typer.Option("--sort", help="By URL, or the latest or the most first.")
@@ -164,8 +197,10 @@ def _wishes(
     tags: str | None,
     select: Sequence[str] | None,
     ignore: Sequence[str] | None,
+    name: str | None,
+    render: bool | None,
 ) -> dict[str, Any]:
-    """The arguments of `wished_page` that were told."""
+    """The arguments of `read_wishes` that were told."""
     told = {
         "weight": weight,
         "cost": cost,
@@ -175,16 +210,30 @@ def _wishes(
         # An option that may be given several times comes as an empty list if it is not given.
         "select": select or None,
         "ignore": ignore or None,
+        "name": name,
+        "render": render,
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _change(urls: Sequence[str] | None, tag: str | None, db: Path, wishes: dict[str, Any]) -> None:
+def _change(
+    urls: Sequence[str] | None, tag: str | None, db: Path, wishes: dict[str, Any], as_json: bool
+) -> None:
     from pollwise.live.requests import ChangePages
-    from pollwise.web.wishes import wished_page
+    from pollwise.store.records import NewPage
+    from pollwise.web.urls import scope_of
+    from pollwise.web.wishes import read_wishes
 
-    pages: list[NewPage] = [wished_page(url, **wishes) for url in _chosen(urls, tag, db)]
-    _ask(db, ChangePages(tuple(pages)))
+    wanted = read_wishes(**wishes)  # before the database is looked at
+    chosen = _chosen(urls, tag, db)
+    _require_one_to_name(wishes.get("name"), len(chosen))
+    pages = tuple(NewPage(url, scope_of(url), **wanted) for url in chosen)
+    _ask(db, ChangePages(pages), as_json=as_json)
+
+
+def _require_one_to_name(name: str | None, pages: int) -> None:
+    if name and pages > 1:
+        raise InputError(f"a name is for one page, and these are {pages}: name them one by one")
 
 
 def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
@@ -203,9 +252,12 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
     return tagged
 
 
-def _ask(db: Path, request: "Request", *, make: bool = False) -> None:
+def _ask(db: Path, request: "Request", *, make: bool = False, as_json: bool = False) -> None:
     from pollwise.live.control import ask
     from pollwise.live.requests import described
 
-    ask(db, request, make=make, say=notify)
-    notify(described(request))
+    effect = ask(db, request, make=make, say=notify)
+    if as_json:
+        print_json(effect)
+    else:
+        notify(described(request, effect))

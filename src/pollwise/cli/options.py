@@ -43,6 +43,14 @@ class PolitenessName(StrEnum):
     address = "address"
 
 
+class LogName(StrEnum):
+    """How lines on stderr are written."""
+
+    text = "text"
+    json = "json"
+    systemd = "systemd"
+
+
 class RevertsName(StrEnum):
     """What changes back to an earlier version count for."""
 
@@ -52,11 +60,26 @@ class RevertsName(StrEnum):
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Db = Annotated[Path, typer.Option("--db", help="The database file.")]
+LogOption = Annotated[
+    LogName,
+    typer.Option(
+        "--log",
+        help="How stderr is written: text, json (an object a line; of a watch every poll), or"
+        " systemd (with priorities, without times, as journald wants it).",
+    ),
+]
 AllowPrivateOption = Annotated[
     bool | None,
     typer.Option(
         "--allow-private/--no-allow-private",
         help="Redirects and links may lead to private addresses; else only URLs that you give.",
+    ),
+]
+RenderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--render/--no-render",
+        help="Let a browser run the scripts of the page first; costs a unit a request.",
     ),
 ]
 CrawlDelayOption = Annotated[
@@ -160,6 +183,15 @@ HostLimitsOption = Annotated[
         " *.example.org=... for a domain; give several. '': none.",
     ),
 ]
+SharesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--share",
+        metavar="TAG=PERCENT%",
+        help="The share of the budget of all pages with a tag, such as shop=30%; give all of them,"
+        " as they replace those before. What they do not need goes to others. '': none.",
+    ),
+]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]
 HalfLifeOption = Annotated[
     float | None,
@@ -252,3 +284,11 @@ def listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _absolute(path: str | None) -> str | None:
     return str(Path(path).expanduser().absolute()) if path else path
+
+
+def token_place_told(text: str, folder: Path = Path()) -> str:
+    """`--listen-token` as it is stored: a path, which is beside `folder`, holds anywhere."""
+    kind, _, name = text.partition(":")
+    if kind != "file" or not name:
+        return text
+    return f"file:{folder.absolute() / Path(name).expanduser()}"

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -12,15 +13,16 @@ from typer.exceptions import TyperException
 
 from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
-from pollwise.cli.collecting import collect, export, search, serve
+from pollwise.cli.collecting import backup, collect, export, search
 from pollwise.cli.configuring import check_config
-from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes
+from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes, signal
 from pollwise.cli.importing import import_pages
 from pollwise.cli.notices import notify as notify_receiver
+from pollwise.cli.serving import serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
-from pollwise.cli.watching import check, explain, plan, status, unmask, watch
-from pollwise.errors import PollwiseError
+from pollwise.cli.watching import check, explain, mask, plan, status, unmask, watch
+from pollwise.errors import InputError, PollwiseError
 from pollwise.version import __version__
 
 app = typer.Typer(
@@ -34,12 +36,14 @@ _COMMANDS: dict[Callable[..., object], str] = {
     demo: "Watch a year of real pages, offline, next to other schedules.",
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
+    serve: "Watch or collect, with a dashboard and an API.",
     add: "Watch more pages, also while a watch runs.",
     remove: "Watch pages no longer, also while a watch runs.",
     pause: "Do not poll pages until they are resumed.",
     resume: "Poll pages again that were paused.",
     set_wishes: "Change weight, bounds, tags or parts of pages.",
     budget: "Show the budget, or change it for good.",
+    signal: "Say that pages have changed.",
     list_pages: "The pages that are watched, and how they stand.",
     status: "What is watched and what was found.",
     changes: "What changed lately.",
@@ -49,12 +53,13 @@ _COMMANDS: dict[Callable[..., object], str] = {
     explain: "What is known of a page, and why it is polled next or not.",
     check: "What a poll sees of a page, and what of it is noise.",
     check_config: "Whether a configuration can be used, and what is in it.",
+    mask: "Let a part of a page count for no change.",
     unmask: "Let parts of a page count that were masked as noise.",
     plan: "What a smaller or a larger budget would bring.",
     search: "Find pages of a collection by their words.",
-    serve: "Answer searches of a collection over HTTP.",
     import_pages: "Take over pages and past checks from other programs.",
     export: "Write the pages into a file for other programs.",
+    backup: "Copy the whole database, also while it is written to.",
     simulate: "Compare policies in simulated worlds.",
     replay: "Compare policies on a recorded history of real changes.",
     reproduce: "Run the experiment behind a published table or figure.",
@@ -103,6 +108,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _require_one_database(sys.argv[1:])
         exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
@@ -122,6 +128,18 @@ def main() -> None:
         _drop_output()
         sys.exit(_complain("the answer cannot be written, the disk is full: free some space"))
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
+
+
+def _require_one_database(words: list[str]) -> None:
+    """`InputError` if several databases are named, of which all but the last would be ignored."""
+    options = words[: words.index("--")] if "--" in words else words
+    named = [word.partition("=")[2] for word in options if word.startswith("--db=")]
+    named += [after for word, after in pairwise(options) if word == "--db"]
+    if len(named) > 1:
+        raise InputError(
+            f"--db names {len(named)} databases, and a process uses one: start another process for"
+            " each of the others"
+        )
 
 
 def _drop_output() -> None:

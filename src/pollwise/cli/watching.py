@@ -2,14 +2,13 @@
 
 import gc
 import signal
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.configuring import receivers_of, settings_of
+from pollwise.cli.configuring import configured
 from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
@@ -24,21 +23,23 @@ from pollwise.cli.options import (
     HostLimitsOption,
     Json,
     KeepOption,
+    LogName,
+    LogOption,
     MaxSizeOption,
     NetrcOption,
     ObjectiveName,
     PolitenessOption,
     ProxyOption,
+    RenderOption,
+    SharesOption,
     TimeoutOption,
     UserAgentOption,
     fetching_told,
     listed,
     objective_told,
+    token_place_told,
 )
-
-if TYPE_CHECKING:
-    from pollwise.fetch_settings import HeaderLine
-    from pollwise.notify.receivers import Receiver
+from pollwise.cli.telling import telling_of
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
@@ -64,6 +65,7 @@ def watch(
         str | None,
         typer.Option(help="Polls a time, such as 500/hour or 4/day/page. Default: 60/hour."),
     ] = None,
+    shares: SharesOption = None,
     objective: Annotated[
         ObjectiveName | None, typer.Option(help="What a poll is worth. Default: freshness.")
     ] = None,
@@ -114,6 +116,33 @@ def watch(
             help="Times of the day (local) in which nothing is polled; give several. '': none.",
         ),
     ] = None,
+    render: RenderOption = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="HOST:PORT",
+            help="Where others may say that pages have changed, while the watch runs. '': nowhere.",
+        ),
+    ] = None,
+    listen_token: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="PLACE",
+            help="Where the token is that programs of yours send: env:NAME or file:PATH. '': they"
+            " cannot signal anything.",
+        ),
+    ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="URL",
+            help="By which hubs reach the listener: feeds that name a hub are subscribed to"
+            " (WebSub). '': none are.",
+        ),
+    ] = None,
     once: Annotated[
         bool,
         typer.Option(
@@ -123,10 +152,8 @@ def watch(
         ),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
-    log_json: Annotated[
-        bool,
-        typer.Option("--log-json", help="Tell of every poll on stderr as a line of JSON."),
-    ] = False,
+    log: LogOption = LogName.text,
+    log_json: Annotated[bool, typer.Option("--log-json", help="As --log json.")] = False,
     crawl_delay: CrawlDelayOption = None,
     user_agent: UserAgentOption = None,
     headers: HeadersOption = None,
@@ -150,15 +177,14 @@ def watch(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
-    from pollwise.configuration import read_configuration
     from pollwise.console.slow_readers import stderr_beside
-    from pollwise.console.watching import Detail, WatchDisplay, log_notice
-    from pollwise.errors import InputError
-    from pollwise.live.followed_list import FollowedList
+    from pollwise.console.watching import WatchDisplay
     from pollwise.live.watching import named_pages, watch_pages
 
+    telling = telling_of(LogName.json if log_json else log, verbose=verbose)
     told = {
         "budget": budget,
+        "shares": listed(shares),
         **objective_told(objective, half_life),
         "revert_worth": revert_worth,
         "not_modified_cost": not_modified_cost,
@@ -169,6 +195,9 @@ def watch(
         "at_least": at_least,
         "at_most": at_most,
         "quiet": listed(quiet),
+        "listen": listen,
+        "listen_token": None if listen_token is None else token_place_told(listen_token),
+        "public_url": public_url,
         **fetching_told(
             crawl_delay=crawl_delay,
             user_agent=user_agent,
@@ -184,38 +213,21 @@ def watch(
             host_limits=host_limits,
         ),
     }
-    configured: dict[str, Any] = {}
-    secret: Sequence[HeaderLine] = ()
-    receivers: Sequence[Receiver] = ()
-    followed: list[FollowedList] = []
-    if config is not None:
-        configuration = read_configuration(config)
-        db = db or configuration.db
-        file = configuration.file if file is None else file
-        configured, secret = settings_of(configuration, db or DB), configuration.headers
-        receivers = receivers_of(configuration)
-        if configuration.pages:
-            followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
-    db = db or DB
-    if file is not None:
-        followed.append(FollowedList(file))
-    if verbose and log_json:
-        raise InputError("--verbose and --log-json both tell of every poll: give one of them")
-    detail = Detail.log if log_json else Detail.polls if verbose else Detail.news
-    say = log_notice if log_json else notify
-    with stderr_beside(say):
+    terms = configured(config, file, db, told)
+    with stderr_beside(telling.say):
         changes = watch_pages(
-            named_pages(urls or []),
-            followed,
-            {**configured, **{name: value for name, value in told.items() if value is not None}},
-            db,
+            named_pages(urls or [], render=render),
+            terms.followed,
+            terms.told,
+            terms.db,
             make_display=lambda settings, pages: WatchDisplay(
-                settings, pages=pages, db=db, detail=detail
+                settings, pages=pages, db=terms.db, detail=telling.detail, log=telling.form
             ),
-            say=say,
+            say=telling.say,
             once=once,
-            secret=secret,
-            receivers=receivers,
+            secret=terms.secret,
+            receivers=terms.receivers,
+            read_again=terms.read_again,
         )
     if once and changes:
         raise typer.Exit(_CHANGED)
@@ -256,7 +268,8 @@ def check(
         typer.Option(
             "--db",
             help="A database that watches the page: its settings, masks and latest copy are used."
-            " Not while its watch runs. If not given, no database is looked at.",
+            " A watch of it that runs leaves the host alone meanwhile. If not given, no database is"
+            " looked at.",
         ),
     ] = None,
     select: Annotated[
@@ -274,6 +287,7 @@ def check(
             "--ignore", metavar="SELECTOR", help="A part that does not count, in the same way."
         ),
     ] = None,
+    render: RenderOption = None,
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
@@ -286,6 +300,7 @@ def check(
         db,
         select=select or (),
         ignore=ignore or (),
+        render=render,
         allow_private=bool(allow_private),
         say=notify,
     )
@@ -303,10 +318,28 @@ def unmask(
     db: Db = DB,
 ) -> None:
     """Let parts of a page count that were masked as noise; they are not masked again."""
-    from pollwise.live.unmasking import unmask as unmask_parts
+    from pollwise.live.control import ask
+    from pollwise.live.requests import UnmaskPart
+    from pollwise.web.urls import canonical
 
-    for text in unmask_parts(db, url, number, notify):
+    for text in ask(db, UnmaskPart(canonical(url), number), make=False, say=notify).parts:
         notify(f"counts again from the next poll on: {text}")
+
+
+def mask(
+    url: Annotated[str, typer.Argument(help="A page that is watched.")],
+    text: Annotated[
+        str, typer.Argument(help="A block of text of its latest copy, as diff shows it.")
+    ],
+    db: Db = DB,
+) -> None:
+    """Let whatever stands where a page has this text count for no change."""
+    from pollwise.live.control import ask
+    from pollwise.live.requests import MaskPart, described
+    from pollwise.web.urls import canonical
+
+    request = MaskPart(canonical(url), text)
+    notify(described(request, ask(db, request, make=False, say=notify)))
 
 
 def plan(

@@ -17,14 +17,14 @@ from pollwise.insight.changes import (
     VersionDiff,
 )
 from pollwise.insight.difference import Difference
-from pollwise.insight.word_diff import BlockDiff, Kind
-from pollwise.sources.view import printable
+from pollwise.insight.word_diff import BlockDiff, Edit
+from pollwise.texts import printable
 
 __all__ = ["print_changes", "print_diff", "print_history"]
 
-_SIGNS = {Kind.SAME: " ", Kind.REMOVED: "-", Kind.ADDED: "+"}
-_STYLES = {Kind.SAME: "", Kind.REMOVED: "red", Kind.ADDED: "green"}
-_STRUCK = {Kind.SAME: "", Kind.REMOVED: "red strike", Kind.ADDED: "green"}
+_SIGNS = {Edit.SAME: " ", Edit.REMOVED: "-", Edit.ADDED: "+"}
+_STYLES = {Edit.SAME: "", Edit.REMOVED: "red", Edit.ADDED: "green"}
+_STRUCK = {Edit.SAME: "", Edit.REMOVED: "red strike", Edit.ADDED: "green"}
 """Of words within a line."""
 
 
@@ -37,7 +37,7 @@ def print_changes(answer: Changes) -> None:
             soft_wrap=True,
         )
     for change in answer.changes:
-        found = Difference(change.title, change.removed, change.added, change.items)
+        found = Difference(change.called, change.removed, change.added, change.items)
         print_change(console, change.seen_at, change.url, found, _changed(change))
     if not answer.changes:
         notes.print(
@@ -77,14 +77,14 @@ def print_diff(answer: VersionDiff) -> None:
     for hunk in answer.hunks:
         _print(console, f"@@ -{hunk.before_block} +{hunk.after_block} @@", "cyan")
         for block in hunk.blocks:
-            if block.kind is not Kind.CHANGED:
+            if block.kind is not Edit.CHANGED:
                 line = f"{_SIGNS[block.kind]}{block.words[0].text if block.words else ''}"
                 _print(console, line, _STYLES[block.kind])
             elif by_words:
                 words = (Text(some.text, _STRUCK[some.kind]) for some in block.words)
                 console.print(Text("~") + Text(" ").join(words), soft_wrap=True)
             else:
-                for kind in (Kind.REMOVED, Kind.ADDED):
+                for kind in (Edit.REMOVED, Edit.ADDED):
                     _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
     if not answer.hunks:
         stderr().print("what counts of them is the same", soft_wrap=True)
@@ -94,9 +94,9 @@ def _print(console: Console, line: str, style: str) -> None:
     console.print(Text(line, style), soft_wrap=True)
 
 
-def _side(block: BlockDiff, kind: Kind) -> str:
+def _side(block: BlockDiff, kind: Edit) -> str:
     """A block as it was, or as it became."""
-    return " ".join(some.text for some in block.words if some.kind in (Kind.SAME, kind))
+    return " ".join(some.text for some in block.words if some.kind in (Edit.SAME, kind))
 
 
 def _named(url: str, version: ListedVersion) -> str:

@@ -18,7 +18,7 @@ from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
-from pollwise.sources.view import printable
+from pollwise.texts import printable
 
 __all__ = ["Change", "ChangeLines", "LineLimit", "coloured_lines", "print_change"]
 

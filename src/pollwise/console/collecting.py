@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pollwise.collecting.link_filter import Rejected
 from pollwise.console.display import RunDisplay
+from pollwise.console.log import LogFormat
 from pollwise.console.quantities import count
 from pollwise.console.watching import trouble_of
 from pollwise.live.loop import Progress, Watched
@@ -18,12 +19,14 @@ _WORTH_A_LINE = 0.3
 class CollectDisplay(RunDisplay):
     """The relevant documents that are found, a line each, and a summary."""
 
-    def __init__(self, *, subject: str, budget: str, db: Path) -> None:
+    def __init__(
+        self, *, subject: str, budget: str, db: Path, log: LogFormat = LogFormat.text
+    ) -> None:
         self._polls = self._documents = self._relevant = self._troubles = 0
         self._relevance = 0.0
         self._seen: int | None = None
         self._fringe = self._under_way = self._queued = 0
-        super().__init__(f"collecting pages about {subject} at {budget}, database {db}")
+        super().__init__(f"collecting pages about {subject} at {budget}, database {db}", log=log)
 
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
@@ -36,7 +39,9 @@ class CollectDisplay(RunDisplay):
             if trouble is not None:
                 self._troubles += 1
                 if page.seen_at is None and self._documents == 0:
-                    self._tell(report.result.observation.polled_at, trouble, page.url)
+                    self._tell(
+                        report.result.observation.polled_at, trouble, page.url, level="warning"
+                    )
             collected = None if report.discovered is None else report.discovered.collected
             if page.id in progress.first_copies and collected is not None:
                 self._documents += 1
@@ -58,7 +63,7 @@ class CollectDisplay(RunDisplay):
         """See `CollectingDisplay.rejected`."""
         told = ", ".join(f"{reason.value} {number:,}" for reason, number in reasons.items())
         if told:
-            self._console.print(f"links left aside: {told}", soft_wrap=True)
+            self._print(f"links left aside: {told}")
 
     def _line(self) -> str:
         return (

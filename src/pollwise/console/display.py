@@ -11,9 +11,9 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from pollwise.console.log import LogFormat, page_line, plain_line
 from pollwise.console.slow_readers import wait_until_written
 from pollwise.console.streams import stderr
-from pollwise.console.tables import moment
 
 __all__ = ["Display", "RunDisplay"]
 
@@ -73,39 +73,50 @@ class Display:
         now = time.monotonic()
         if not self._console.is_terminal and now - self._told_at >= self.line_interval:
             self._told_at = now
-            self._console.print(self._line(), soft_wrap=True)
+            self._print(self._line())
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True)
 
 
 class RunDisplay(Display):
     """Shows a run that goes on until it is stopped: its news, a line each, and a line of counts.
 
     `doing` says what the run does, such as `watching 3 pages at 5/hour, database pages.db`. If it
-    is `quiet`, nothing but the subclass writes.
+    is `quiet`, nothing but the subclass writes. Lines have the format `log`; nothing is live but
+    with text.
     """
 
     line_interval = 60.0
 
-    def __init__(self, doing: str, *, quiet: bool = False) -> None:
+    def __init__(self, doing: str, *, quiet: bool = False, log: LogFormat = LogFormat.text) -> None:
         self._spinner = Spinner("dots")
         self._quiet = quiet
+        self._log = log
         super().__init__()
         if not quiet:
-            self._print(f"{doing}; times are UTC; Ctrl-C ends it")
+            words = "; times are UTC; Ctrl-C ends it" if log is LogFormat.text else ""
+            self._print(f"{doing}{words}")
 
     def __enter__(self) -> Self:
-        return self if self._quiet else super().__enter__()
+        is_live = not self._quiet and self._log is LogFormat.text
+        return super().__enter__() if is_live else self
 
     def __exit__(self, *error: object) -> None:
         if not self._quiet:
-            super().__exit__(*error)
+            if self._log is LogFormat.text:
+                super().__exit__(*error)
             self._print(f"stopped: {self._line()}")
 
-    def _tell(self, polled_at: float, news: str, url: str) -> None:
+    def _tell(self, polled_at: float, news: str, url: str, *, level: str = "info") -> None:
         """A line of news of a page, from a poll of it at `polled_at` (UTC seconds)."""
         if not self._quiet:
-            self._print(f"{moment(polled_at)}  {news}  {url}".replace("\n", " "))
+            self._write(page_line(self._log, polled_at, news, url, level=level))
 
-    def _print(self, line: str) -> None:
+    def _print(self, text: str) -> None:
+        self._write(plain_line(self._log, text))
+
+    def _write(self, line: str) -> None:
         self._console.print(line, soft_wrap=True)
 
     def _tell_at_times(self) -> None:

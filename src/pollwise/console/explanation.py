@@ -1,6 +1,7 @@
 """What people see of `pollwise explain`."""
 
 import math
+from collections.abc import Callable
 
 from rich.table import Table
 
@@ -14,7 +15,7 @@ from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.types import Outcome
 
-__all__ = ["print_explanation"]
+__all__ = ["print_explanation", "reason_told", "sources_told"]
 
 
 def print_explanation(page: Explanation | CollectedExplanation) -> None:
@@ -63,7 +64,7 @@ def _print_watched(page: Explanation) -> None:
     rows = [
         *_polls(page),
         ("change rate", _rate(page)),
-        ("learned from", _sources(page.learned_from)),
+        ("learned from", sources_told(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{page.weight:g}, {page.cost:g}"),
         ("index now", number(page.index) if math.isfinite(page.index) else "infinite"),
@@ -71,14 +72,21 @@ def _print_watched(page: Explanation) -> None:
         ("due (UTC)", moment(page.due_at)),
         ("next poll (UTC)", _next_poll(page)),
         ("at the latest (UTC)", moment(page.latest_poll_at)),
-        ("why", _reason(page)),
+        ("why", reason_told(page)),
     ]
     if page.tags:
         rows.append(("tags", " ".join(page.tags)))
+    if page.share_of is not None:
+        rows.append(("share of the budget", f"that of {page.share_of}"))
+    if page.signal is not None:
+        told = f"{moment(page.signalled_at)}, true with probability {page.signal:.2f}"
+        rows.append(("signalled (UTC)", told))
     if page.select:
         rows.append(("what counts", "\n".join(page.select)))
     if page.ignore:
         rows.append(("what does not", "\n".join(page.ignore)))
+    if page.render:
+        rows.append(("rendered", "a browser runs its scripts before it is read"))
     if page.host_free_at is not None:
         rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
     if page.host_limit is not None:
@@ -120,7 +128,8 @@ def _rate(page: Explanation) -> str:
     return rate_between(page.changes_per_day, low, high, "90 %")
 
 
-def _sources(learned: RateSources) -> str:
+def sources_told(learned: RateSources) -> str:
+    """What a change rate was learned from, in words."""
     own = f"{count(learned.polls, 'poll')} of its own"
     if learned.dates:
         own += f" ({learned.dates} of the latest told the time of a change)"
@@ -132,10 +141,16 @@ def _sources(learned: RateSources) -> str:
     )
 
 
-def _reason(page: Explanation) -> str:
-    until = "" if page.rests_until is None else f" until {moment(page.rests_until)}"
+def reason_told(
+    page: Explanation,
+    at: Callable[[float | None], str] = moment,
+    *,
+    resume: str = "`pollwise resume` lets it be polled again",
+) -> str:
+    """Why a page is polled next or not, in words; `at` says times, `resume` how to go on."""
+    until = "" if page.rests_until is None else f" until {at(page.rests_until)}"
     if page.paused:
-        return "it is paused: `pollwise resume` lets it be polled again"
+        return f"it is paused: {resume}"
     if page.quiet_until is not None:
         return f"these are quiet hours: no poll begins until {page.quiet_until}"
     if page.failures:
@@ -148,10 +163,10 @@ def _reason(page: Explanation) -> str:
     elif page.earliest_poll_at is not None and page.slowed:
         reason = (
             "it differs at every poll: it gets its share of the budget and no more, until"
-            f" {moment(page.earliest_poll_at)}"
+            f" {at(page.earliest_poll_at)}"
         )
     elif page.earliest_poll_at is not None and page.index >= page.price:
-        reason = f"it is polled as often as it may be: not before {moment(page.earliest_poll_at)}"
+        reason = f"it is polled as often as it may be: not before {at(page.earliest_poll_at)}"
     elif page.due_at is not None and page.due_at == page.latest_poll_at:
         why = "at-least asks for it" if page.demanded else "no page may wait for longer"
         reason = (
@@ -166,7 +181,7 @@ def _reason(page: Explanation) -> str:
             " polled ahead of time if none of them can be, as the budget is not used up"
         )
     if page.host_free_at is not None:
-        reason += f"; its host is left alone until {moment(page.host_free_at)}"
+        reason += f"; its host is left alone until {at(page.host_free_at)}"
         if page.host_limited_until == page.host_free_at:
             reason += f": its limit of {page.host_limit} is used up"
     return reason

@@ -1,37 +1,48 @@
 """What people see of `pollwise list`."""
 
-from rich.table import Table
-from rich.text import Text
+import time
+
+from rich.table import Column, Table
 
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
-from pollwise.console.tables import folded, moment
+from pollwise.console.tables import Shortened, moment, print_lines
 from pollwise.insight.page_list import PageList
 
 __all__ = ["print_page_list"]
 
-_TIME = 16
-"""Characters of a time without its seconds."""
+_WIDE = 120
+"""Columns from which there is room for names and tags beside a URL."""
+_LATELY = 180 * 86_400.0
 
 
 def print_page_list(answer: PageList) -> None:
-    """The pages as a table, and how many there are."""
+    """The pages, a line each, and how many there are."""
+    now = time.time()
     console = stdout()
+    is_wide = console.width >= _WIDE or not console.is_terminal
+    with_names = is_wide and any(page.name or page.title for page in answer.results)
+    with_tags = is_wide and any(page.tags for page in answer.results)
     if answer.results:
-        table = Table(folded("page"), "state", "last change", "last poll")
+        kept = (Column(name, no_wrap=True) for name in ("state", "last change", "last poll"))
+        names, tags = ["name"] * with_names, ["tags"] * with_tags
+        table = Table(*names, "page", *tags, *kept)
         for page in answer.results:
-            tags = f"tags: {' '.join(page.tags)}" if page.tags else None
-            table.add_row(
-                Text("\n".join(filter(None, [page.url, page.title, tags]))),
-                str(page.state),
-                moment(page.changed_at)[:_TIME],
-                moment(page.polled_at)[:_TIME],
-            )
-        console.print(table)
+            named = [Shortened(page.name or page.title or "")] if with_names else []
+            tagged = [Shortened(" ".join(page.tags))] if with_tags else []
+            times = (_when(at, now) for at in (page.changed_at, page.polled_at))
+            table.add_row(*named, Shortened(page.url), *tagged, str(page.state), *times)
+        print_lines(table)
     shown, found = len(answer.results), answer.found
     told = count(answer.pages, "page")
     if found < answer.pages:
         told += f", {found:,} of them as asked for"
     if shown < found:
         told += f", {shown:,} shown"
-    console.print(f"{told}; times are UTC")
+    stdout().print(f"{told}; times are UTC")
+
+
+def _when(at: float | None, now: float) -> str:
+    """A time as `ls` tells it: day and time lately, else the date."""
+    told = moment(at)
+    return told[5:16] if at is not None and 0.0 <= now - at < _LATELY else told[:10]

@@ -18,6 +18,8 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.forecasts import Interval
+from pollwise.insight.growth import Growth
+from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
@@ -62,13 +64,23 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("changes found", f"{status.changes:,}"),
         ("versions kept", _versions(status)),
         ("event log", f"{storage(status.event_bytes)} of at most {storage(MOST_EVENT_BYTES)}"),
-        ("size", storage(status.bytes)),
+        ("size", _size(status)),
+        *([] if status.growth is None else [("growth", _growth(status.growth))]),
         ("budget", status.budget or "-"),
+        *(
+            (f"share of {share.tag}", f"{100 * share.share:g} %, for {count(share.pages, 'page')}")
+            for share in status.shares
+        ),
         ("objective", status.objective or "-"),
-        ("last start (UTC)", moment(status.started_at)),
+        ("last start (UTC)", "never" if status.started_at is None else moment(status.started_at)),
     ]
+    if status.with_hub:
+        trouble = f"; one is not: {status.hub_error}" if status.hub_error else ""
+        told = f"{status.subscribed:,} of {count(status.with_hub, 'page')} with a hub{trouble}"
+        rows.insert(1, ("subscribed", told))
     if status.always_changing:
         rows.insert(1, ("differ at every poll", count(status.always_changing, "page")))
+    rows += [("notices", _receiver(failing)) for failing in status.failing_receivers]
     if status.clock_ahead is not None:
         rows.append(
             ("clock", f"stored times are {duration(status.clock_ahead)} ahead of this machine's")
@@ -90,6 +102,29 @@ def _rows(status: Status) -> list[tuple[str, str]]:
 def _versions(status: Status) -> str:
     size = f"{status.versions:,} ({storage(status.version_bytes)})"
     return size if status.keep is None else f"{size}, to keep: {parse_retention(status.keep)}"
+
+
+def _size(status: Status) -> str:
+    unused = 0 if status.growth is None else status.growth.unused_bytes
+    free = f", {storage(unused)} of it free for what comes next" if unused else ""
+    return storage(status.bytes) + free
+
+
+def _growth(growth: Growth) -> str:
+    rate = f"{storage(round(growth.bytes_per_day))} a day over {duration(growth.days * _DAY)}"
+    most = "" if growth.most_bytes is None else f", up to {storage(round(growth.most_bytes))}"
+    free = storage(growth.disk_free_bytes)
+    if growth.full_in_days is None:
+        return f"{rate}{most}; {free} of the disk are free"
+    return f"{rate}{most}; the disk ({free} free) is full in {duration(growth.full_in_days * _DAY)}"
+
+
+def _receiver(failing: FailingReceiver) -> str:
+    return (
+        f"those to {failing.name} fail ({failing.error or 'for no known reason'}):"
+        f" {count(failing.waiting, 'change')} to be told since {moment(failing.waiting_since)},"
+        f" tried again at {moment(failing.next_try_at)} (UTC)"
+    )
 
 
 def _clock(told: ClockSetBack) -> str:

@@ -1,6 +1,5 @@
 """What people see of a running `pollwise watch`: changes on stdout, all else on stderr."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping, Set
@@ -12,9 +11,9 @@ from rich.text import Text
 
 from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
+from pollwise.console.log import LogFormat, object_line
 from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
-from pollwise.console.streams import stderr
 from pollwise.events import Removed
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pollwise.settings import WatchSettings
     from pollwise.web.poller import PollReport
 
-__all__ = ["Detail", "WatchDisplay", "log_notice", "trouble_of"]
+__all__ = ["Detail", "WatchDisplay", "trouble_of"]
 
 _MOST_LINES = 3
 """Of a page, a minute: some pages change at every poll."""
@@ -52,7 +51,13 @@ class WatchDisplay(RunDisplay):
     """Changes on stdout; on stderr troubles, on a terminal first copies too, and how it stands."""
 
     def __init__(
-        self, settings: "WatchSettings", *, pages: int, db: Path, detail: Detail = Detail.news
+        self,
+        settings: "WatchSettings",
+        *,
+        pages: int,
+        db: Path,
+        detail: Detail = Detail.news,
+        log: LogFormat = LogFormat.text,
     ) -> None:
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str] = {}
@@ -74,7 +79,9 @@ class WatchDisplay(RunDisplay):
         """Pages whose first copy was asked for without success."""
         doing = f"watching {count(pages, 'page')} at {settings.budget}"
         super().__init__(
-            f"{doing} for {settings.objective}, database {db}", quiet=detail is Detail.log
+            f"{doing} for {settings.objective}, database {db}",
+            quiet=detail is Detail.log,
+            log=LogFormat.json if detail is Detail.log else log,
         )
         self._lines = ChangeLines(
             db, aside=self._aside, say=self._say, on_closed=self._nobody_reads
@@ -120,7 +127,8 @@ class WatchDisplay(RunDisplay):
         at, outcome = observation.polled_at, observation.outcome
         if self._detail is Detail.log:
             polled = polled_page(url, report.result, first_copy=first_copy)
-            self._print(json.dumps(document(polled)))
+            level = "info" if trouble_of(report) is None else "warning"
+            self._write(object_line(at, "poll", level, document(polled)))
         if outcome is Outcome.POSTPONED:
             self._postponed += 1
             self._tell_postponed(report, url)
@@ -152,7 +160,7 @@ class WatchDisplay(RunDisplay):
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:
-            self._tell(at, news, url)
+            self._tell(at, news, url, level="info" if trouble is None else "warning")
 
     def _tell_postponed(self, report: "PollReport", url: str) -> None:
         """Each reason is told once, and not all of them: a busy host has one of its own."""
@@ -203,10 +211,7 @@ class WatchDisplay(RunDisplay):
             self._end()
 
     def _say(self, text: str) -> None:
-        if self._detail is Detail.log:
-            log_notice(text)
-        else:
-            self._print(text)
+        self._print(text)
 
     def _line(self) -> str:
         return (
@@ -232,11 +237,6 @@ class WatchDisplay(RunDisplay):
         return f"next: {self._next_host} " + (
             f"in {duration(math.ceil(wait))}" if wait > 0.5 else "now"
         )
-
-
-def log_notice(text: str) -> None:
-    """Write a notice on stderr for a collector of logs: one JSON object."""
-    stderr().print(json.dumps({"at": time.time(), "notice": text}), soft_wrap=True)
 
 
 def trouble_of(report: "PollReport") -> str | None:

@@ -22,6 +22,11 @@ FORMATS = ("jsonl", "opml", "parquet", "warc")
 
 _SUFFIXES = {".jsonl": "jsonl", ".opml": "opml", ".parquet": "parquet", ".warc.gz": "warc"}
 _EXTRAS = ("parquet", "warc")
+_WITHOUT_BODIES = {
+    "opml": "OPML only names feeds: choose jsonl or parquet for their bodies",
+    "warc": "a WARC file has all bodies anyway: leave out --bodies",
+}
+"""Why bodies cannot be asked for, by format."""
 
 
 def export_collection(
@@ -31,19 +36,21 @@ def export_collection(
     now: float,
     format_name: str | None = None,
     min_relevance: float | None = None,
+    bodies: bool = False,
     force: bool = False,
 ) -> int:
     """Write the pages of a database that were seen into a file; the number of pages.
 
     `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
-    pages at least that relevant. OPML has only feeds. Without `format_name`, the file's name gives
+    pages at least that relevant. OPML has only feeds. With `bodies`, JSON lines and Parquet also
+    have the body of the latest version of each page. Without `format_name`, the file's name gives
     the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
     writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
-    is a file already (unless `force`), it cannot be written, or a library is missing; `StoreError`
-    if the database cannot be read.
+    is a file already (unless `force`), it cannot be written, a library is missing, or the format
+    has no place for `bodies`; `StoreError` if the database cannot be read.
     """
     name = format_name or _format_of(path)
-    write = _writer(name, now)
+    write = _writer(name, now, bodies=bodies)
     if min_relevance is not None and not 0 <= min_relevance <= 1:
         raise InputError(f"the least relevance is {min_relevance}; expected a number from 0 to 1")
     if path.exists() and not (force and path.is_file()):
@@ -53,16 +60,18 @@ def export_collection(
         return write(file, store, min_relevance)
 
 
-def _writer(name: str, now: float) -> _Writer:
-    """The writer of a format; `InputError` if it is unknown or its library is missing."""
+def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
+    """The writer of a format; `InputError` if it is unknown, lacks a library or cannot do that."""
     if name not in FORMATS:
         raise InputError(f"the format {name!r} is unknown: give one of {', '.join(FORMATS)}")
+    if bodies and name in _WITHOUT_BODIES:
+        raise InputError(_WITHOUT_BODIES[name])
     if name in _EXTRAS:
         require_extra(name, f"the format {name}", "choose jsonl")
     writers: dict[str, _Writer] = {
-        "jsonl": write_jsonl,
+        "jsonl": partial(write_jsonl, bodies=bodies),
         "opml": write_opml,
-        "parquet": write_parquet,
+        "parquet": partial(write_parquet, bodies=bodies),
         "warc": partial(write_warc, now=now),
     }
     return writers[name]

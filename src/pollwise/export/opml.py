@@ -3,8 +3,8 @@
 from typing import BinaryIO
 from xml.etree import ElementTree
 
-from pollwise.sources.view import printable
 from pollwise.store.base import StoreReader
+from pollwise.texts import printable
 
 __all__ = ["write_opml"]
 
@@ -14,7 +14,8 @@ _FEED = "feed"
 def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) -> int:
     """Write the feeds of a store, with their tags as categories; how many there are.
 
-    Pages count as feeds by their latest copies. With `min_relevance`, as for `export_collection`.
+    A name that somebody gave goes before the title of the feed. Pages count as feeds by their
+    latest copies. With `min_relevance`, as for `export_collection`.
     """
     root = ElementTree.Element("opml", version="2.0")
     ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Watched feeds"
@@ -25,7 +26,7 @@ def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) 
             page = record.page
             told = {
                 "type": "rss",
-                "text": printable(record.title or "") or page.url,
+                "text": printable(page.name or record.title or "") or page.url,
                 "xmlUrl": page.url,
             }
             if page.tags:

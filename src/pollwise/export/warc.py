@@ -1,10 +1,16 @@
 """A collection as a WARC file (ISO 28500:2017, WARC 1.1), each record in a gzip member of its own.
 
-Each stored version is a `resource` record: a `response` record would need a status line and
-headers, of which the store keeps only Content-Type; bodies are decompressed. A poll that found the
-same body again is a `revisit` record with the profile identical-payload-digest (section 6.7.2) and
-no block, which refers to the version before. That is known of the latest polls of each page only,
-and not of polls that found other bytes with the same visible text.
+A stored version is a `response` record: the head of the answer and the body. Of the head those
+headers are missing that `kept_head` leaves out. The store has the body without its content coding
+and transfer coding, so the headers that tell of these begin with `X-Crawler-`, as in the files of
+Common Crawl, and Content-Length is that of the body in the record. A version without a head is a
+`resource` record: its body was made by a browser, or an earlier pollwise kept none. The URL is that
+of the page, also if redirects led to the answer.
+
+A poll that found the same body again is a `revisit` record with the profile
+identical-payload-digest (section 6.7.2) and no block, which refers to the version before. That is
+known of the latest polls of each page only, and not of polls that found other bytes with the same
+visible text.
 """
 
 import uuid
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["write_warc"]
 
 _PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+_ENCODINGS = (b"content-encoding", b"transfer-encoding")
 _CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 
@@ -48,19 +55,41 @@ def _write_page(writer: "WARCWriter", store: Store, document: Document) -> None:
     times = [version.seen_at for version in versions]
     url = document.url
     for number, version in enumerate(versions):
-        body = store.body(version.body_hash)
-        kind = _content_type(version)
-        digest = _write(writer, "resource", url, version.seen_at, body, kind, {})
+        kind, content_type = "resource", _content_type(version)
+        block = store.body(version.body_hash)
+        if head := store.head(document.page_id, version.seen_at):
+            kind, content_type = "response", "application/http; msgtype=response"
+            block = _head_of_decoded(head, len(block)) + block
+        digest = _write(writer, kind, url, version.seen_at, block, content_type, {})
         headers = {
             "WARC-Profile": _PROFILE,
             "WARC-Payload-Digest": digest,
-            "WARC-Refers-To": _record_id("resource", url, version.seen_at),
+            "WARC-Refers-To": _record_id(kind, url, version.seen_at),
             "WARC-Refers-To-Target-URI": url,
             "WARC-Refers-To-Date": _date(version.seen_at),
         }
         for time in revisits:
             if bisect_right(times, time) == number + 1:
                 _write(writer, "revisit", url, time, b"", None, headers)
+
+
+def _head_of_decoded(head: bytes, size: int) -> bytes:
+    r"""A head, with its end, for a body of `size` bytes without its codings.
+
+    >>> _head_of_decoded(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip", 5)
+    b'HTTP/1.1 200 OK\r\nX-Crawler-Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n'
+    """
+    length = b"%d" % size
+    status_line, *headers = head.split(b"\r\n")
+    lines = [status_line]
+    for header in headers:
+        name, _, value = header.partition(b":")
+        is_length = name.lower() == b"content-length"
+        if is_length and value.strip() == length:
+            continue
+        is_untrue = is_length or name.lower() in _ENCODINGS
+        lines.append(b"X-Crawler-" + header if is_untrue else header)
+    return b"\r\n".join([*lines, b"Content-Length: " + length, b"", b""])
 
 
 def _write(

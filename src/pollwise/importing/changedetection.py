@@ -6,7 +6,6 @@ every version that was found: the first one is the first copy, each other one a 
 between are not noted: they are taken to have been made at the interval that was set.
 """
 
-import io
 import lzma
 import math
 import re
@@ -15,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
@@ -38,18 +37,20 @@ _MOST_BETWEEN = 10
 _REGEX = re.compile(r"/(.*)/([aiLmsux]*)")
 
 
-def read_changedetection(data: bytes) -> Imported:
-    """The watches of a backup with their tags, selectors, pauses and past checks.
+def read_changedetection(file: IO[bytes]) -> Imported:
+    """The watches of a backup with their titles, tags, selectors, pauses and past checks.
 
-    `InputError` if it is no backup. What has no counterpart is left out, and said so.
+    One watch that has a file of its own is held at a time. `InputError` if it is no backup. What
+    has no counterpart is left out, and said so.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(file) as archive:
             watches, tags, default = _index(archive)
             pages: list[NewPage] = []
             left_out: list[str] = []
             checks: dict[str, tuple[Observation, ...]] = {}
-            for folder, watch in watches.items():
+            for folder, told in watches.items():
+                watch = _object(archive, told) if isinstance(told, str) else told
                 try:
                     page = _page(watch, tags, left_out)
                 except InputError as error:
@@ -70,15 +71,19 @@ def read_changedetection(data: bytes) -> Imported:
 
 def _index(
     archive: zipfile.ZipFile,
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, str], float]:
-    """The watches by their folders, the titles of tags by id, the default interval in seconds."""
+) -> tuple[dict[str, Mapping[str, Any] | str], dict[str, str], float]:
+    """The watches by their folders, the titles of tags by id, the default interval in seconds.
+
+    Of a watch with a file of its own it is the name of that file.
+    """
     names = archive.namelist()
     tags: dict[str, str] = {}
-    watches: dict[str, Mapping[str, Any]] = {}
+    watches: dict[str, Mapping[str, Any] | str] = {}
     default = _INTERVAL
     if _INDEX in names:
         index = _object(archive, _INDEX)
-        watches |= {str(name): w for name, w in _mapping(index.get("watching")).items()}
+        watching = _mapping(index.get("watching"))
+        watches |= {str(name): _mapping(watch) for name, watch in watching.items()}
         settings = _mapping(index.get("settings"))
         named = _mapping(_mapping(settings.get("application")).get("tags"))
         tags |= {str(name): str(_mapping(tag).get("title") or "") for name, tag in named.items()}
@@ -87,7 +92,7 @@ def _index(
     for name in names:
         place = PurePosixPath(name)
         if place.name == "watch.json":
-            watches[place.parent.name] = _object(archive, name)
+            watches[place.parent.name] = name
         elif place.name == "tag.json":
             tags[place.parent.name] = str(_object(archive, name).get("title") or "")
     if not watches:
@@ -115,7 +120,6 @@ def _mapping(told: object) -> Mapping[str, Any]:
 
 
 def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]) -> NewPage:
-    watch = _mapping(watch)
     url = watch.get("url")
     if not isinstance(url, str) or not url.strip():
         raise InputError("a watch without a URL")
@@ -143,6 +147,7 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
         select=tuple(select),
         ignore=tuple(ignore),
         paused=watch.get("paused") is True,
+        name=watch.get("title"),
     )
 
 

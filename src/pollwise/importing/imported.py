@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pollwise.store.records import NewPage
+from pollwise.texts import printable
 from pollwise.types import Observation
-from pollwise.web.wishes import wished_page
+from pollwise.web.wishes import LONGEST_NAME, wished_page
 
 __all__ = ["Imported", "page_of", "tag_of"]
 
@@ -32,17 +33,22 @@ def page_of(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     paused: bool = False,
+    name: object = None,
 ) -> NewPage:
     """A page by a URL as people write it; `InputError` for a URL or a selector of no use.
 
-    What is empty is not told, so that a page which is watched already keeps its own.
+    What is empty is not told, so that a page which is watched already keeps its own. A `name` that
+    is no text, or the URL again, is none; one that is too long is cut.
     """
+    url = url.strip()
+    called = printable(name)[:LONGEST_NAME] if isinstance(name, str) else ""
     return wished_page(
-        url.strip(),
+        url,
         tags=tags or None,
         select=select or None,
         ignore=ignore or None,
         paused=paused or None,
+        name=called if called not in ("", url) else None,
     )
 
 

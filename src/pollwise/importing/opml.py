@@ -15,7 +15,8 @@ _MOST_TAGS = 20
 def read_opml(data: bytes) -> Imported:
     """The feeds of an OPML file; the folders that a feed is in, and its categories, are its tags.
 
-    `InputError` if it is no OPML. Outlines without a URL of a feed are folders or left out.
+    The text of an outline, or else its title, is the name of the feed. `InputError` if it is no
+    OPML. Outlines without a URL of a feed are folders or left out.
     """
     if b"<!ENTITY" in data:
         raise InputError("OPML with entities of its own is not read: export it again")
@@ -35,7 +36,7 @@ def read_opml(data: bytes) -> Imported:
             address = element.get("xmlUrl") or element.get("xmlurl")
             if address:
                 try:
-                    pages.append(page_of(address, tags=_tags(tags, element)))
+                    pages.append(page_of(address, tags=_tags(tags, element), name=name))
                 except InputError as error:
                     left_out.append(str(error))
             elif not len(element):

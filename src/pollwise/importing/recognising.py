@@ -1,6 +1,5 @@
 """Which program a file is from, by its beginning and its name."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from pollwise.errors import InputError
@@ -23,27 +22,28 @@ def read_file(path: Path) -> Imported:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            # The others are small; a backup may be larger than the memory.
+            is_backup = file.read(2) == b"PK"
+            file.seek(0)
+            try:
+                return read_changedetection(file) if is_backup else _read(path, file.read())
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from error
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}): name a file that can"
         ) from error
-    try:
-        return _reader(path, data)(data)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
-def _reader(path: Path, data: bytes) -> Callable[[bytes], Imported]:
+def _read(path: Path, data: bytes) -> Imported:
     begin = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if data.startswith(b"PK"):
-        return read_changedetection
     if b"<opml" in begin:
-        return read_opml
+        return read_opml(data)
     if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(b"\x1f\x8b"):
-        return _read_sitemap
+        return _read_sitemap(data)
     if path.suffix.casefold() in (".yaml", ".yml"):
-        return read_urlwatch
+        return read_urlwatch(data)
     raise InputError(
         "no file that can be imported: expected OPML, a sitemap, jobs of urlwatch (.yaml) or a"
         " backup of changedetection.io (.zip); a list of URLs is for `pollwise add --file`"

@@ -8,7 +8,7 @@ from pollwise.errors import InputError
 from pollwise.extras import require_extra
 from pollwise.importing.imported import Imported, page_of, tag_of
 from pollwise.store.records import NewPage
-from pollwise.web.headers import one_line
+from pollwise.texts import one_line
 
 __all__ = ["read_urlwatch"]
 
@@ -79,6 +79,7 @@ def _page(job: object, left_out: list[str]) -> NewPage:
         select=tuple(select),
         ignore=tuple(ignore),
         paused=job.get("enabled") is False,
+        name=job.get("name"),
     )
 
 

@@ -23,9 +23,11 @@ __all__ = [
     "HistoryEntry",
     "ListedChange",
     "ListedVersion",
+    "TooLargeError",
     "VersionDiff",
     "change_id",
     "listed_change",
+    "listed_with",
     "read_changes",
     "read_diff",
     "read_history",
@@ -38,8 +40,9 @@ class ListedChange:
     """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
 
     `id` is its own for ever, `seq` its number in the database. `title` is that of the page (empty:
-    none), `tags` are those that it has now. `reverted`: back to a version seen before. `removed`
-    and `added` are as in `Difference`; `items` are the new ones of a feed.
+    none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it has now.
+    `reverted`: back to a version seen before. `removed` and `added` are as in `Difference`; `items`
+    are the new ones of a feed. `read`: somebody has marked it so.
     """
 
     id: str
@@ -53,6 +56,13 @@ class ListedChange:
     removed: str | None
     added: str | None
     items: tuple[FoundItem, ...]
+    name: str = ""
+    read: bool = False
+
+    @property
+    def called(self) -> str:
+        """What people know the page by: its name, or else its title; empty: it has neither."""
+        return self.name or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +176,11 @@ def listed_change(
     found = Difference()
     if compared and not change.items:
         found = difference_at(store, change.page_id, change.url, change.seen_at)
+    return listed_with(store, change, found)
+
+
+def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> ListedChange:
+    """A change with what was found to differ."""
     return ListedChange(
         id=change_id(store.database_id(), change.seq),
         seq=change.seq,
@@ -178,18 +193,29 @@ def listed_change(
         removed=found.removed,
         added=found.added,
         items=change.items,
+        name=change.name,
+        read=change.read,
     )
 
 
-def read_changes(db: Path, *, since: float, tag: str | None = None, limit: int = 100) -> Changes:
+def read_changes(
+    db: Path,
+    *,
+    since: float,
+    after: int = 0,
+    tag: str | None = None,
+    limit: int = 100,
+    unread: bool = False,
+) -> Changes:
     """The newest changes since a time (UTC seconds), `limit` at most, of pages with the `tag`.
 
-    Pages that were removed count, too. `StoreError` if the database cannot be read.
+    Pages that were removed count, too. `after`: only those with a larger number. `unread`: only
+    what nobody has marked as read. `StoreError` if the database cannot be read.
     """
     with Store.open_readonly(db) as store, store.snapshot():
         newest: deque[StoredChange] = deque(maxlen=limit)
         count = 0
-        for change in store.changes(since=since):
+        for change in store.changes(after=after, since=since, unread=unread):
             if tag is None or tag in change.tags:
                 newest.append(change)
                 count += 1
@@ -225,13 +251,23 @@ def read_history(db: Path, url: str, limit: int = 20) -> History:
         )
 
 
+class TooLargeError(InputError):
+    """Versions are too large to be compared in a moment; the message says so in one line."""
+
+
 def read_diff(
-    db: Path, url: str, before: int | None = None, after: int | None = None
+    db: Path,
+    url: str,
+    before: int | None = None,
+    after: int | None = None,
+    *,
+    largest: int | None = None,
 ) -> VersionDiff:
     """What differs between two versions of a page, by their numbers in its history.
 
     Not told: `after` is the newest one, `before` the one before it. `InputError` if there are no
-    such versions, `StoreError` if the database cannot be read. It takes a few seconds at most.
+    such versions, `StoreError` if the database cannot be read. Of many hundred thousand blocks it
+    takes half a minute: `TooLargeError` for versions with more bytes than `largest` (None: any).
     """
     address = canonical(url)
     with Store.open_readonly(db) as store, store.snapshot():
@@ -243,6 +279,12 @@ def read_diff(
             )
         newer = _numbered(versions, len(versions) if after is None else after, address)
         older = _numbered(versions, newer.number - 1 if before is None else before, address)
+        size = max(older.version.size, newer.version.size)
+        if largest is not None and size > largest:
+            raise TooLargeError(
+                f"too large to be compared here ({size:,d} bytes): `pollwise diff {address}"
+                f" {older.number} {newer.number} --db {db}` does it"
+            )
         record = store.find_page(address)
         one, other = (
             text_of(store, each.version, address, record, patient=True) for each in (older, newer)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.errors import InputError
-from pollwise.settings import CollectSettings, is_collection, latest_settings
+from pollwise.settings import CollectSettings, is_collection
 from pollwise.store import Store
+from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Outcome
 from pollwise.web.crawl_urls import crawl_url
@@ -17,6 +18,7 @@ __all__ = [
     "LinkingPage",
     "RelevantPage",
     "explain_collected",
+    "explain_page",
     "holds_collection",
     "summarise_collection",
 ]
@@ -95,11 +97,10 @@ def holds_collection(db: Path) -> bool:
         return is_collection(store)
 
 
-def summarise_collection(store: Store, records: Sequence[PageRecord]) -> CollectionStatus | None:
-    """How the collection stands, given all its pages; None: the store holds no collection."""
-    settings = latest_settings(store)
-    if not isinstance(settings, CollectSettings):
-        return None
+def summarise_collection(
+    settings: CollectSettings, records: Sequence[PageRecord]
+) -> CollectionStatus:
+    """How the collection stands, given all its pages."""
     collected = [record for record in records if record.relevance is not None]
     best = sorted(collected, key=lambda record: (-(record.relevance or 0.0), record.page.id))
     return CollectionStatus(
@@ -121,16 +122,24 @@ def summarise_collection(store: Store, records: Sequence[PageRecord]) -> Collect
 
 def explain_collected(db: Path, url: str) -> CollectedExplanation:
     """What a collection knows of one page; `InputError` if it knows nothing."""
-    address = crawl_url(url)
+    crawl_url(url)  # a bad URL is reported before a bad database
     with Store.open_readonly(db) as store:
-        record = store.find_page(address)
-        if record is None:
-            raise InputError(
-                f"{address} is not known to the collection {db}; no page that was read links to it,"
-                " or its links were left aside"
-            )
-        urls = {known.page.id: known.page.url for known in store.pages()}
-        linked_from = _linking_pages(store, record.page.id, urls)
+        return explain_page(store, db, store.pages(), url)
+
+
+def explain_page(
+    store: StoreReader, db: Path, records: Sequence[PageRecord], url: str
+) -> CollectedExplanation:
+    """What a collection with these pages knows of one; `InputError` if it knows nothing."""
+    address = crawl_url(url)
+    record = store.find_page(address)
+    if record is None:
+        raise InputError(
+            f"{address} is not known to the collection {db}; no page that was read links to it,"
+            " or its links were left aside"
+        )
+    urls = {known.page.id: known.page.url for known in records}
+    linked_from = _linking_pages(store, record.page.id, urls)
     return CollectedExplanation(
         url=address,
         title=record.title,
@@ -148,7 +157,9 @@ def explain_collected(db: Path, url: str) -> CollectedExplanation:
     )
 
 
-def _linking_pages(store: Store, page_id: int, urls: Mapping[int, str]) -> tuple[LinkingPage, ...]:
+def _linking_pages(
+    store: StoreReader, page_id: int, urls: Mapping[int, str]
+) -> tuple[LinkingPage, ...]:
     """The first pages that link to a page, among those with a URL in `urls`."""
     found: list[LinkingPage] = []
     for fetched in store.history():

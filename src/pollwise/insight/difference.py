@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
@@ -10,10 +10,12 @@ from typing import Protocol
 from pollwise.errors import InputError
 from pollwise.insight.words import count
 from pollwise.sources.reading import read, read_plainly, takes_long
-from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View, printable
+from pollwise.sources.recognition import recognised
+from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
+from pollwise.texts import printable
 from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
@@ -27,6 +29,7 @@ __all__ = [
     "difference_of_texts",
     "lines_of",
     "read_difference",
+    "shown_text",
     "text_of",
 ]
 
@@ -98,14 +101,18 @@ class VersionText:
 def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Difference:
     """What came with a change that was found just now, at `seen_at` (UTC seconds).
 
-    See `difference_at`; of a feed only its new items. `StoreError` if the database cannot be read.
+    See `difference_at`; of a feed only its new items. The title is what people know the page by.
+    `StoreError` if the database cannot be read.
     """
     with Store.open_readonly(db) as store, store.snapshot():
         lately = max(store.latest_change() - _LATELY, 0)
+        record = store.find_page(url)
+        name = "" if record is None else record.page.name
         for change in store.changes(after=lately, since=seen_at, page_id=page_id):
             if change.seen_at == seen_at and change.items:
-                return Difference(change.title or "", items=change.items)
-        return difference_at(store, page_id, url, seen_at)
+                return Difference(name or change.title or "", items=change.items)
+        found = difference_at(store, page_id, url, seen_at)
+        return replace(found, title=name or found.title)
 
 
 def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:
@@ -141,12 +148,16 @@ def text_of(
     page = parse_page(body, version.content_type, url)
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
-    if not masks and page.blocks and parts == WHOLE:
+    if not masks and page.blocks and parts == WHOLE and not _is_list(body, content_type):
         return VersionText(page.title, page.blocks)
     hastily = parts == WHOLE and not patient and takes_long(body, content_type)
     view = read_plainly(body, content_type) if hastily else _seen(body, content_type, parts)
     blocks = left_of(view.blocks, masks)
     return VersionText(view.title or page.title, tuple(_texts(blocks, view.kind)))
+
+
+def _is_list(body: bytes, content_type: str | None) -> bool:
+    return recognised(body, content_type) in ("feed", "sitemap")
 
 
 def _seen(body: bytes, content_type: str | None, parts: Parts) -> View:
@@ -172,12 +183,15 @@ def _texts(blocks: Sequence[str], kind: Kind) -> list[str]:
     >>> _texts(["{", '"tags": [', '"a",', '"b"]}'], "json")
     ['"tags":', '"a"', '"b"']
     """
+    return [text for block in blocks if (text := shown_text(block, kind))]
+
+
+def shown_text(block: str, kind: Kind) -> str:
+    """What people are shown of a block of a page of this kind; empty: nothing."""
     if kind == "xml":
-        bare = (block.removeprefix(_CDATA[0]).removesuffix(_CDATA[1]).strip() for block in blocks)
-        return [block for block in bare if block and not block.startswith("<")]
-    if kind == "json":
-        return list(filter(None, (block.strip(" ,[]{}") for block in blocks)))
-    return list(blocks)
+        bare = block.removeprefix(_CDATA[0]).removesuffix(_CDATA[1]).strip()
+        return "" if bare.startswith("<") else bare
+    return block.strip(" ,[]{}") if kind == "json" else block
 
 
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:

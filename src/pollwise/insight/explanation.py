@@ -1,6 +1,5 @@
 """What `pollwise explain` tells of a page of a database, which may be at work meanwhile."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,11 @@ from pollwise.insight.collection import (
 )
 from pollwise.insight.evidence import Evidence, of_page
 from pollwise.insight.noise import MaskedPart, masked_parts
+from pollwise.insight.waits import waits_of
+from pollwise.scheduler.budgets import parse_shares, shared_tag
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
+from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.web.urls import canonical
@@ -25,7 +27,7 @@ from pollwise.web.urls import canonical
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
 
-__all__ = ["Explanation", "RateSources", "RecentPoll", "read_explanation"]
+__all__ = ["Explanation", "RateSources", "RecentPoll", "explain", "read_explanation"]
 
 _RECENT = 10
 _DAY = 86_400.0
@@ -86,8 +88,10 @@ class Explanation:
     `changes_in_row` counts the latest polls that all found a change; `slowed`: so many that the
     page is polled once a round of all pages at most. `masked` are the parts of the page that count
     for no change. `quiet_until` is the time of the day until which nothing is polled, if these are
-    quiet hours. A page that is `paused` is not polled: `next_poll_at` is None then. `tags`,
-    `select` and `ignore`: see `Page`.
+    quiet hours. `signal` is the probability that the page has changed as somebody said at
+    `signalled_at` (None: nobody did since its copy was made). `share_of` is the tag whose share of
+    the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
+    polled: `next_poll_at` is None then. `tags`, `select`, `ignore` and `render`: see `Page`.
     """
 
     url: str
@@ -127,24 +131,41 @@ class Explanation:
     tags: tuple[str, ...]
     select: tuple[str, ...]
     ignore: tuple[str, ...]
+    render: bool
     quiet_until: str | None
+    signal: float | None
+    signalled_at: float | None
+    share_of: str | None
 
 
 def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
     """What is known of one page of a watch or a collection; `InputError` if nothing is."""
     address = canonical(url)  # a bad URL is reported before a bad database
-    return explain_collected(db, url) if holds_collection(db) else _explain_watched(db, address)
-
-
-def _explain_watched(db: Path, address: str) -> Explanation:
+    if holds_collection(db):
+        return explain_collected(db, url)
     # Late, because numba, which the knowledge of a watch needs, takes a while to load.
     from pollwise.insight.knowledge import read_knowledge
 
-    record, recent, versions = _records(db, address)
-    known = read_knowledge(db)
+    with Store.open_readonly(db) as store:
+        _record(store, db, address)
+        known = read_knowledge(db)
+        return explain(known, store, address)
+
+
+def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
+    """What is known of a page of a watch, and what the store of the same watch tells of it now.
+
+    `InputError` if it is not watched, or was added after `known` was read.
+    """
+    address = canonical(url)
+    record = _record(store, known.database, address)
+    if record.page.id not in known.by_id:
+        raise InputError(f"{address} was added just now: ask again in some seconds")
+    recent = store.recent_outcomes(record.page.id, _RECENT)
+    versions = len(store.versions(record.page.id))
     page, now = record.page, known.now
     estimate = known.policy.estimate(page.id, now)
-    waits = _waits(known, record, estimate.due_at, now)
+    waits = waits_of(known.scheduler, record, estimate.due_at, now)
     limited_until = known.scheduler.host_limited_until(page.scope)
     bounds = known.scheduler.bounds
     evidence = of_page(estimate.polls)
@@ -194,55 +215,21 @@ def _explain_watched(db: Path, address: str) -> Explanation:
         tags=page.tags,
         select=page.select,
         ignore=page.ignore,
+        render=page.render,
         quiet_until=known.settings.quiet_hours().end(now),
+        signal=estimate.signal,
+        signalled_at=estimate.signalled_at,
+        share_of=shared_tag(parse_shares(known.settings.shares), page.tags),
     )
 
 
-def _records(db: Path, address: str) -> tuple[PageRecord, list[Observation], int]:
-    """A page's record, its latest polls and the number of its versions."""
-    with Store.open_readonly(db) as store:
-        record = store.find_page(address)
-        if record is None:
-            raise InputError(
-                f"{address} is not watched in {db}; `pollwise watch {address} --db {db}` does"
-            )
-        recent = store.recent_outcomes(record.page.id, _RECENT)
-        return record, recent, len(store.versions(record.page.id))
-
-
-@dataclass(frozen=True, slots=True)
-class _Waits:
-    """What the next poll waits for; see `Explanation`."""
-
-    due_at: float | None
-    rests_until: float | None
-    host_free_at: float | None
-    earliest: float | None
-    latest: float | None
-    next_poll_at: float | None
-
-
-def _waits(known: "Knowledge", record: PageRecord, index_due_at: float, now: float) -> _Waits:
-    """`index_due_at` is when the index reaches the price; a page that rests is not due by that.
-
-    A page without a copy is due now, whatever its bounds are.
-    """
-    page, scheduler = record.page, known.scheduler
-    rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
-    latest = scheduler.bounds.deadline(page.id)
-    earliest = scheduler.bounds.earliest(page.id)
-    due_at = None if rests else min(index_due_at, latest)
-    rests_until = scheduler.rests_until(page.id) if rests else None
-    host_free_at = scheduler.host_free_at(page.scope, now)
-    waits_for = rests_until if rests else due_at
-    return _Waits(
-        due_at,
-        rests_until,
-        host_free_at if host_free_at > now else None,
-        earliest if earliest > now else None,
-        latest if latest < math.inf and page.seen_at is not None else None,
-        None if waits_for is None else max(waits_for, earliest, host_free_at, now),
-    )
+def _record(store: StoreReader, db: Path, address: str) -> PageRecord:
+    record = store.find_page(address)
+    if record is None:
+        raise InputError(
+            f"{address} is not watched in {db}; `pollwise add {address} --db {db}` adds it"
+        )
+    return record
 
 
 def _limit(settings: WatchSettings, scope: str) -> str | None:

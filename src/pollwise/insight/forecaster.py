@@ -31,8 +31,9 @@ from pollwise.insight.forecast_draws import (
     fresh_share,
     tellable,
 )
-from pollwise.insight.forecasts import Expectation, Forecast, Interval
-from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls
+from pollwise.insight.forecasts import Expectation, Forecast, Interval, require_freshness
+from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls, SharedPolls
+from pollwise.kernel_cache import kernel
 from pollwise.numerics import normal_distribution, root
 from pollwise.objectives import Objective
 from pollwise.types import Page
@@ -68,7 +69,8 @@ class Forecaster:
     each page or one for all. Even a page of little worth is polled once in `patience` rounds if it
     has changed by then with a probability of at least `patience_chance`; an infinite `patience`
     turns this off. `intervals` gives for a budget the least and the most seconds between two polls
-    of each page; None: there are no such bounds.
+    of each page; None: there are no such bounds. `groups` has the number of the group of each page
+    and the share of the budget (0 to 1) of each group; None: all pages share all of it.
 
     >>> from pollwise.objectives import Detection
     >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
@@ -92,6 +94,7 @@ class Forecaster:
         patience_chance: float = 0.0,
         examples: float = np.inf,
         intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
+        groups: tuple[NDArray[np.int64], Floats] | None = None,
     ) -> None:
         self._rates = np.asarray(rates, np.float64)
         self._probabilities = np.asarray(probabilities, np.float64)
@@ -104,7 +107,8 @@ class Forecaster:
         self._costs = np.broadcast_to(np.asarray(costs, np.float64), pages)
         self._shared = _FEW_EXAMPLES / (_FEW_EXAMPLES + examples)
         self._factors = np.ones(pages)
-        self._polls = PricedPolls(
+        self._latest: tuple[float, Floats, tuple[float, float, float, float]] | None = None
+        polls = PricedPolls(
             objective,
             self._rates,
             self._probabilities,
@@ -115,6 +119,9 @@ class Forecaster:
             patience_chance=patience_chance,
             intervals=intervals,
         )
+        self._polls: PricedPolls | SharedPolls = polls
+        if groups is not None and len(groups[1]) > 1:
+            self._polls = SharedPolls(polls, self._costs, *groups)
 
     @classmethod
     def of(
@@ -139,6 +146,7 @@ class Forecaster:
             patience_chance=policy.patience_chance,
             examples=policy.examples,
             intervals=intervals,
+            groups=policy.group_shares(page_ids),
         ).calibrated(budget, policy.recalibrated)
 
     def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
@@ -151,6 +159,7 @@ class Forecaster:
         with np.errstate(divide="ignore", invalid="ignore"):
             factors = np.log1p(-recalibrated(chances)) / np.log1p(-chances)
         other = copy.copy(self)
+        other._latest = None
         other._factors = np.where(np.isfinite(factors) & (factors > 0), factors, 1.0)
         return other
 
@@ -160,7 +169,7 @@ class Forecaster:
 
     def expect(self, budget: float) -> Expectation:
         """What a budget brings in the long run."""
-        polls, found, freshness, delay = self._figures(self.frequencies(budget))
+        _, (polls, found, freshness, delay) = self._long_run(budget)
         step = max(1.0 / _DAY, 0.01 * budget)
         _, more_found, more_freshness, _ = self._figures(self.frequencies(budget + step))
         return Expectation(
@@ -174,12 +183,11 @@ class Forecaster:
         )
 
     def cheapest(self, freshness: float) -> float:
-        """The smallest budget that reaches this freshness (to 0.1 %).
+        """The smallest budget that reaches this freshness (between 0 and 1; to 0.1 %).
 
-        `InputError` if `freshness` is not between 0 and 1, or no budget reaches it.
+        `InputError` for another freshness, or if no budget reaches it.
         """
-        if not 0 < freshness < 1:
-            raise InputError(f"freshness {freshness} must be between 0 and 1 (exclusive)")
+        require_freshness(freshness)
         most = math.log(self._costs.sum() / SHORTEST)
 
         def excess(log_budget: float) -> float:
@@ -214,8 +222,7 @@ class Forecaster:
         5,000 pages.
         """
         require_positive("forecast", "horizon", horizon)
-        frequency = self.frequencies(budget)
-        polls, found, freshness, delay = self._figures(frequency)
+        frequency, (polls, found, freshness, delay) = self._long_run(budget)
         first, ahead = self._outset(chances, polls * horizon, freshness)
         found *= 1.0 - first
         excess = max(spread.found - 1.0, 0.0) / max(found * horizon, 1.0)
@@ -268,6 +275,14 @@ class Forecaster:
             rate[part] = (probabilities * told).sum(axis=1)
         return found, fresh, rate
 
+    def _long_run(self, budget: float) -> tuple[Floats, tuple[float, float, float, float]]:
+        """The frequencies and figures under a budget; those asked for last are kept."""
+        latest = self._latest
+        if latest is None or latest[0] != budget:
+            frequency = self.frequencies(budget)
+            latest = self._latest = budget, frequency, self._figures(frequency)
+        return latest[1:]
+
     def _figures(self, frequency: Floats) -> tuple[float, float, float, float]:
         """Polls and found changes per second, freshness and mean delay."""
         found, fresh, rate = self._per_cycle(frequency)
@@ -291,8 +306,24 @@ class Forecaster:
         for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
             own = generator.normal(size=len(cumulative))
             level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
-            number = (cumulative < normal_distribution(level)[:, None]).sum(axis=1)
+            number = _first_reaching(cumulative, normal_distribution(level))
             yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
+
+
+@kernel(nogil=True)
+def _first_reaching(rows: Floats, levels: Floats) -> NDArray[np.int64]:
+    """The first place of each row, which never falls, that reaches the level of the row."""
+    places = np.empty(len(rows), np.int64)
+    for row in range(len(rows)):
+        low, high = 0, rows.shape[1]
+        while low < high:
+            middle = (low + high) // 2
+            if rows[row, middle] < levels[row]:
+                low = middle + 1
+            else:
+                high = middle
+        places[row] = low
+    return places
 
 
 def _interval(mean: float, ends: Floats) -> Interval:

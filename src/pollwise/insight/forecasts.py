@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Expectation", "Forecast", "Interval"]
+from pollwise.errors import InputError
+
+__all__ = ["Expectation", "Forecast", "Interval", "require_freshness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +52,9 @@ class Forecast:
     found_per_day: Interval
     freshness: Interval
     delay: Interval
+
+
+def require_freshness(freshness: float) -> None:
+    """`InputError` for a freshness that no copies have: it must lie between 0 and 1."""
+    if not 0 < freshness < 1:
+        raise InputError(f"freshness {freshness:g} must be between 0 and 1 (exclusive)")

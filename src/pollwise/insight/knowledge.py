@@ -1,9 +1,11 @@
 """What a watch has learned, read from its database: the policy, and what it predicts."""
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +20,49 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.store import Store
+from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord
 from pollwise.types import Page
 
-__all__ = ["Knowledge", "read_knowledge"]
+if TYPE_CHECKING:
+    from pollwise.insight.plan import PlannedBudget
+
+__all__ = ["Knowledge", "PastPolls", "knowledge_of", "read_knowledge"]
 
 _SEED = 1
-_POLLS_AT_ONCE = 65_536
+_POLLS_AT_ONCE = 8192
+_PAGES_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PastPolls:
+    """Polls that told something: of each its page, its time (`ends`) and that of the one before.
+
+    Times are UTC seconds. `changed`: there was a change between them, for which `chances` are the
+    probabilities.
+    """
+
+    pages: NDArray[np.int64]
+    begins: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    changed: NDArray[np.bool_]
+    chances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The pages of a database and what is known of them, as of its latest commit.
+    """The pages of the `database` and what is known of them, as of its latest commit.
 
     `scheduler` has the stored pages, hosts and rests after failures. `outcomes` are those of
     `Store.outcomes`. `now` is the time in UTC seconds; that of the run at work, should its clock be
     ahead of this one.
     """
 
+    database: Path
     records: tuple[PageRecord, ...]
     settings: WatchSettings
     scheduler: Scheduler
-    outcomes: list[tuple[int, float, bool]]
+    outcomes: NDArray[np.void]
     now: float
 
     @property
@@ -57,6 +80,36 @@ class Knowledge:
     def pages(self) -> list[Page]:
         """The pages that are watched."""
         return [record.page for record in self.records]
+
+    @cached_property
+    def by_id(self) -> dict[int, PageRecord]:
+        """The records by the ids of their pages."""
+        return {record.page.id: record for record in self.records}
+
+    @cached_property
+    def estimates(self) -> NDArray[np.void]:
+        """What the policy thinks of each page now: see `BayesianIndex.estimates`."""
+        return np.concatenate(list(self._by_parts(self.policy.estimates)))
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """The probability that a poll of each page finds a change now; NaN without a copy."""
+        return np.concatenate(list(self._by_parts(self.policy.chances)))
+
+    def _by_parts(
+        self, asked: Callable[[NDArray[np.int64], float], NDArray[Any]]
+    ) -> Iterator[NDArray[Any]]:
+        """What the policy says of all pages, some at a time: other threads wait for each part."""
+        ids = np.array([page.id for page in self.pages], np.int64)
+        for begin in range(0, len(ids), _PAGES_AT_ONCE):
+            yield asked(ids[begin : begin + _PAGES_AT_ONCE], self.now)
+
+    @cached_property
+    def curve(self) -> "tuple[PlannedBudget, ...]":
+        """What budgets would bring; made at the first use: see `plan.curve_of`."""
+        from pollwise.insight.plan import curve_of
+
+        return curve_of(self)
 
     @cached_property
     def forecaster(self) -> Forecaster:
@@ -84,24 +137,28 @@ class Knowledge:
             self.rate,
             horizon,
             generator=np.random.default_rng(_SEED),
-            chances=self.policy.chances([page.id for page in self.pages], self.now),
+            chances=self.chances,
             spread=self.spread(horizon),
         )
 
     def spread(self, period: float) -> Spread:
-        """How far predictions for so many seconds were off.
-
-        They were not stored; they are computed for each kept poll from everything known now.
-        """
-        table = np.array(
-            self.outcomes, np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])
-        )
-        later = np.flatnonzero(table["page"][1:] == table["page"][:-1]) + 1
-        if len(later) == 0:
+        """How far predictions for so many seconds were off."""
+        past = self.past
+        if len(past.ends) == 0:
             return POISSON
-        polls = table[later]
-        gaps = polls["time"] - table["time"][later - 1]
-        ages = polls["time"].max() - polls["time"]
+        ages = past.ends.max() - past.ends
+        return Spread.of_polls(ages, past.ends - past.begins, past.chances, past.changed, period)
+
+    @cached_property
+    def past(self) -> PastPolls:
+        """The kept polls that told something.
+
+        Predictions of them were not stored; they are computed for each from everything known now.
+        """
+        table = self.outcomes
+        later = np.flatnonzero(table["page"][1:] == table["page"][:-1]) + 1
+        polls, begins = table[later], table["time"][later - 1]
+        gaps = polls["time"] - begins
         rates, _ = self.policy.rate_posteriors([])
         chances = np.empty(len(polls))
         for begin in range(0, len(polls), _POLLS_AT_ONCE):
@@ -110,8 +167,13 @@ class Knowledge:
             _, probabilities = self.policy.rate_posteriors(ids)
             found = -np.expm1(-rates * gaps[part, None])
             chances[part] = (probabilities[row] * found).sum(axis=1)
-        chances = self.policy.recalibrated(chances)
-        return Spread.of_polls(ages, gaps, chances, polls["changed"], period)
+        return PastPolls(
+            pages=polls["page"],
+            begins=begins,
+            ends=polls["time"],
+            changed=polls["changed"],
+            chances=self.policy.recalibrated(chances),
+        )
 
 
 def read_knowledge(db: Path) -> Knowledge:
@@ -123,7 +185,7 @@ def read_knowledge(db: Path) -> Knowledge:
         records = store.pages()
         settings = latest_settings(store)
         if not records:
-            raise InputError(f"{db} has no pages: `pollwise watch URL --db {db}` adds some")
+            raise InputError(f"{db} has no pages: `pollwise add URL --db {db}` adds some")
         if settings is None:
             raise InputError(f"{db} was never watched: `pollwise watch --db {db}` does")
         if not isinstance(settings, WatchSettings):
@@ -131,10 +193,21 @@ def read_knowledge(db: Path) -> Knowledge:
                 f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
                 f" {db}` tells what is in it"
             )
-        scheduler = settings.scheduler_without_first_copies(len(records))
-        state = store.scheduler_state()
-        learned = learned_by(store, scheduler.policy)
-        outcomes = store.outcomes()
+        return knowledge_of(store, db, records, settings)
+
+
+def knowledge_of(
+    store: StoreReader, db: Path, records: Sequence[PageRecord], settings: WatchSettings
+) -> Knowledge:
+    """What is known of all pages of a watch, of which there is one at least.
+
+    Within a snapshot of the store from which they and the settings come. `StoreError` if what is
+    stored is damaged.
+    """
+    scheduler = settings.scheduler_without_first_copies(len(records))
+    state = store.scheduler_state()
+    learned = learned_by(store, scheduler.policy)
+    outcomes = store.outcomes()
     try:
         scheduler.restore([record.page for record in records], state)
         if learned is not None:
@@ -143,4 +216,4 @@ def read_knowledge(db: Path) -> Knowledge:
         raise damaged_run(db) from error
     now = max(time.time(), scheduler.saved_at)
     scheduler.begin(now)
-    return Knowledge(tuple(records), settings, scheduler, outcomes, now)
+    return Knowledge(db, tuple(records), settings, scheduler, outcomes, now)

@@ -10,7 +10,16 @@ from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
 
-__all__ = ["ListedPage", "Order", "PageList", "PageState", "read_page_list"]
+__all__ = [
+    "ListedPage",
+    "Order",
+    "PageList",
+    "PageState",
+    "listed_page",
+    "page_state",
+    "read_page_list",
+    "searched",
+]
 
 _DAY = 86_400.0
 
@@ -44,11 +53,13 @@ class ListedPage:
 
     Times are UTC seconds; None: not yet. `changes_per_day` are the changes that were found by the
     days since the first copy; None: there are no two polls that found the page. `listed_in` is the
-    list that the page follows; None: it was named otherwise.
+    list that the page follows; None: it was named otherwise. `name` is what somebody calls the
+    page (empty: nobody does), `title` its own. `render`: see `Page`.
     """
 
     url: str
     title: str | None
+    name: str
     state: PageState
     tags: tuple[str, ...]
     weight: float
@@ -59,6 +70,7 @@ class ListedPage:
     polled_at: float | None
     added_at: float
     error: str | None
+    render: bool
     listed_in: str | None
 
 
@@ -86,13 +98,13 @@ _KEYS: dict[Order, Callable[[ListedPage], Any]] = {
 def read_page_list(
     db: Path, *, tag: str | None, text: str | None, order: Order, limit: int | None
 ) -> PageList:
-    """The pages with this tag and with this text in URL, title or state (None: any), sorted.
+    """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 
     Lower and upper case are the same. At most `limit` of them; None: all.
     """
     with Store.open_readonly(db) as store:
         records = store.pages()
-    listed = [_listed(record) for record in records]
+    listed = [listed_page(record) for record in records]
     fitting = [page for page in listed if _fits(page, tag, text)]
     fitting.sort(key=lambda page: (_KEYS[order](page), page.url))
     return PageList(str(db), len(listed), len(fitting), tuple(fitting[:limit]))
@@ -101,18 +113,23 @@ def read_page_list(
 def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:
     if tag is not None and tag not in page.tags:
         return False
-    if text is None:
-        return True
-    return text.lower() in f"{page.url} {page.title or ''} {page.state}".lower()
+    return text is None or text.lower() in searched(page.url, page.name, page.title, page.state)
 
 
-def _listed(record: PageRecord) -> ListedPage:
+def searched(url: str, name: str, title: str | None, state: PageState) -> str:
+    """The text of a page in which a text is looked for, in lower case."""
+    return f"{url} {name} {title or ''} {state}".lower()
+
+
+def listed_page(record: PageRecord) -> ListedPage:
+    """What is listed of a page."""
     page, first, latest = record.page, record.first_seen_at, record.page.seen_at
     watched_for = 0.0 if first is None or latest is None else latest - first
     return ListedPage(
         url=page.url,
         title=record.title,
-        state=_state(record),
+        name=page.name,
+        state=page_state(record),
         tags=page.tags,
         weight=page.weight,
         polls=record.polls,
@@ -122,11 +139,13 @@ def _listed(record: PageRecord) -> ListedPage:
         polled_at=record.polled_at,
         added_at=record.added_at,
         error=record.error,
+        render=page.render,
         listed_in=record.listed_in or None,
     )
 
 
-def _state(record: PageRecord) -> PageState:
+def page_state(record: PageRecord) -> PageState:
+    """How a page stands after its latest poll."""
     if record.page.paused:
         return PageState.paused
     if record.outcome is Outcome.GONE:

@@ -1,5 +1,7 @@
 """What `pollwise plan` tells: what other budgets would bring."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,16 +11,28 @@ from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
 from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
-from pollwise.insight.forecasts import Interval
+from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
 
-__all__ = ["BoundsCost", "Plan", "PlannedBudget", "read_plan"]
+__all__ = [
+    "BoundsCost",
+    "Plan",
+    "PlannedBudget",
+    "between",
+    "curve_of",
+    "plan_of",
+    "planned",
+    "read_plan",
+]
 
-_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+_STEPS = 3
+_CURVE = tuple(2.0 ** (n / _STEPS) for n in range(-2 * _STEPS, 2 * _STEPS + 1))
+_FACTORS = _CURVE[::_STEPS]
 _DAY = 86_400.0
 _HORIZON = 7 * _DAY
 _SEED = 1
-_CURVE_POINTS = 13
+_ROUNDED_DOWN = 1.0 - 1e-6
+"""A budget at an end of the curve may be shown a little beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +96,21 @@ class Plan:
 def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) -> Plan:
     """What other budgets would bring, which one reaches `freshness`, and perhaps a curve.
 
-    Errors as for `read_knowledge`; `InputError` if no budget reaches `freshness`, and if either is
-    asked for while too little is known.
+    Errors as for `read_knowledge`; `InputError` if `freshness` is not between 0 and 1 or no budget
+    reaches it, and if either is asked for while too little is known.
     """
-    known = read_knowledge(db)
+    if freshness is not None:
+        require_freshness(freshness)
+    return plan_of(read_knowledge(db), freshness, curve=curve)
+
+
+def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = False) -> Plan:
+    """The same for what is known of a watch; `InputError` as there."""
+    if freshness is not None:
+        require_freshness(freshness)
     evidence = known.evidence
     plan = Plan(
-        database=str(db),
+        database=str(known.database),
         budget=known.settings.budget,
         objective=known.settings.objective,
         pages=len(known.records),
@@ -100,21 +122,89 @@ def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) 
     )
     if not evidence.suffices:
         if freshness is not None or curve:
-            raise InputError(
-                f"{db}: too little is known yet for --freshness and --plot ({evidence.polls} polls"
-                f" told something, about {evidence.needed} are needed): watch on"
-            )
+            raise _too_little(known, "for --freshness and --plot")
         return plan
     spread = known.spread(_HORIZON)
     wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
-    points = np.geomspace(_FACTORS[0], _FACTORS[-1], _CURVE_POINTS).tolist() if curve else None
     return replace(
         plan,
         bounds=_bounds_cost(known),
-        results=tuple(_planned(known, spread, factor) for factor in _FACTORS),
+        results=(
+            known.curve[::_STEPS]
+            if curve
+            else tuple(_planned(known, spread, factor) for factor in _FACTORS)
+        ),
         wanted_freshness=freshness,
         wanted=None if wanted is None else _planned(known, spread, wanted),
-        curve=None if points is None else tuple(_planned(known, spread, at) for at in points),
+        curve=known.curve if curve else None,
+    )
+
+
+def curve_of(known: Knowledge) -> tuple[PlannedBudget, ...]:
+    """What 13 budgets from a quarter to four times the present one bring, ascending.
+
+    It takes some seconds for each of them where pages are very many; `Knowledge.curve` keeps it.
+    `InputError` as long as the evidence does not suffice.
+    """
+    if not known.evidence.suffices:
+        raise _too_little(known, "to plan")
+    spread = known.spread(_HORIZON)
+    return tuple(_planned(known, spread, factor) for factor in _CURVE)
+
+
+def planned(known: Knowledge, budget_per_day: float) -> PlannedBudget:
+    """What a budget (cost units a day) brings in the long run: see `between`.
+
+    Once `Knowledge.curve` is there it takes no time; errors as for both.
+    """
+    return between(known.curve, budget_per_day)
+
+
+def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBudget:
+    """What a budget (cost units a day) brings, read off a curve.
+
+    Between two budgets of the curve every figure is taken to move in proportion to the logarithm of
+    the budget, which is less than its own uncertainty off. `InputError` for a budget beyond the
+    ends of the curve.
+    """
+    least, most = curve[0].budget_per_day, curve[-1].budget_per_day
+    if not _ROUNDED_DOWN * least <= budget_per_day <= most / _ROUNDED_DOWN:
+        raise InputError(
+            f"a budget of {budget_per_day:g} a day: it can be told for {least:g} to {most:g}, a"
+            " quarter to four times the present one"
+        )
+    after = next((n for n, one in enumerate(curve) if one.budget_per_day >= budget_per_day), -1)
+    low, high = curve[max(after - 1, 0)], curve[after]
+    if low is high:
+        return low
+    part = math.log(budget_per_day / low.budget_per_day) / math.log(
+        high.budget_per_day / low.budget_per_day
+    )
+
+    def blend(one: float, other: float) -> float:
+        return one if one == other else (1.0 - part) * one + part * other
+
+    def blended(one: Interval, other: Interval) -> Interval:
+        ends = zip((one.mean, one.low, one.high), (other.mean, other.low, other.high), strict=True)
+        return Interval(*(blend(*each) for each in ends))
+
+    return PlannedBudget(
+        factor=budget_per_day / low.budget_per_day * low.factor,
+        budget_per_day=budget_per_day,
+        polls_per_day=blend(low.polls_per_day, high.polls_per_day),
+        found_per_day=blended(low.found_per_day, high.found_per_day),
+        freshness=blended(low.freshness, high.freshness),
+        delay_days=blended(low.delay_days, high.delay_days),
+        marginal_found=blend(low.marginal_found, high.marginal_found),
+        marginal_freshness=blend(low.marginal_freshness, high.marginal_freshness),
+    )
+
+
+def _too_little(known: Knowledge, aim: str) -> InputError:
+    evidence = known.evidence
+    return InputError(
+        f"{known.database}: too little is known yet {aim} ({evidence.polls} polls told something,"
+        f" about {evidence.needed} are needed): watch on"
     )
 
 

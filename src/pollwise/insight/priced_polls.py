@@ -4,6 +4,7 @@ Such a policy polls a page whenever its index, averaged over the posterior of it
 price. So a price gives a poll interval for every page, and one price uses up the budget.
 """
 
+import copy
 import math
 from collections.abc import Callable
 
@@ -11,14 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_positive
+from pollwise.kernel_cache import kernel
 from pollwise.objectives import Objective
 
-__all__ = ["LONGEST", "SHORTEST", "PricedPolls"]
+__all__ = ["LONGEST", "SHORTEST", "PricedPolls", "SharedPolls"]
 
 Floats = NDArray[np.float64]
 
 _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
+_NEXT_TO_NOTHING = 1e-6
+"""The share of pages to which the others leave nothing."""
+_SATED = 1e-3
+"""The part of its share that a group must leave for it to be taken as having enough."""
 SHORTEST, LONGEST = float(_TIMES[0]), float(_TIMES[-1])
 """The least and the most seconds between two polls of a page."""
 
@@ -54,9 +60,10 @@ class PricedPolls:
         self._intervals = intervals
         self._values = objective.index(rates[:, None], _TIMES[None, :])
 
-    def frequencies(self, budget: float) -> Floats:
+    def frequencies(self, budget: float, within: float | None = None) -> Floats:
         """Polls per second of each page; their costs add up to `budget` (cost units a second).
 
+        It is a part of the budget `within`, by which bounds are reckoned; None: it is all of it.
         They add up to less if that takes more than 64 polls of a page a second, or more of each
         page than its bounds allow. If they have to be more often than the budget allows, all are
         made as much rarer.
@@ -65,7 +72,7 @@ class PricedPolls:
         index, floor = self._log_index(budget), self._floor(budget)
         most = np.full(len(self._costs), np.inf)
         if self._intervals is not None:
-            shortest, longest = self._intervals(budget)
+            shortest, longest = self._intervals(budget if within is None else within)
             with np.errstate(divide="ignore"):
                 most = 1.0 / shortest
             floor = np.minimum(np.maximum(floor, 1.0 / longest), most)
@@ -88,6 +95,23 @@ class PricedPolls:
         spread = self._costs @ (more - less)
         share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
         return np.asarray(share * more + (1.0 - share) * less)
+
+    def of(self, pages: NDArray[np.int64]) -> "PricedPolls":
+        """The same for some of the pages only, by their numbers."""
+        other = copy.copy(self)
+        other._probabilities, other._costs = self._probabilities[pages], self._costs[pages]
+        other._worths = self._worths[pages]
+        hope, intervals = self._hope, self._intervals
+        if hope is not None:
+            other._hope = lambda round_time: _rows(hope(round_time), pages)
+        if intervals is not None:
+
+            def own_intervals(budget: float) -> tuple[Floats, Floats]:
+                shortest, longest = intervals(budget)
+                return shortest[pages], longest[pages]
+
+            other._intervals = own_intervals
+        return other
 
     def _round_time(self, budget: float) -> float:
         """Seconds that one poll of every page takes."""
@@ -114,12 +138,71 @@ class PricedPolls:
         return np.where(changed >= self._patience_chance, 1.0 / longest, 0.0)
 
 
+class SharedPolls:
+    """Shares a budget out among groups of pages with shares of it, and each share by a price.
+
+    `groups` has the number of the group of each page, `shares` the share of each group (0 to 1),
+    `costs` what a poll of each page takes. What a group cannot use goes to the others.
+    """
+
+    def __init__(
+        self, polls: PricedPolls, costs: Floats, groups: NDArray[np.int64], shares: Floats
+    ) -> None:
+        pages = [np.flatnonzero(groups == group) for group in range(len(shares))]
+        self._groups = [
+            (max(share, _NEXT_TO_NOTHING), own, polls.of(own))
+            for share, own in zip(shares.tolist(), pages, strict=True)
+            if len(own) > 0
+        ]
+        self._costs = costs
+
+    def frequencies(self, budget: float) -> Floats:
+        """Polls per second of each page, as of `PricedPolls.frequencies`."""
+        frequencies = np.zeros(len(self._costs))
+        left, others = budget, self._groups
+        while others:
+            total = math.fsum(share for share, _, _ in others)
+            spent, hungry = 0.0, []
+            for share, own, polls in others:
+                amount = left * share / total
+                frequencies[own] = polls.frequencies(amount, within=budget)
+                used = float(self._costs[own] @ frequencies[own])
+                if used < (1.0 - _SATED) * amount:
+                    spent += used
+                else:
+                    hungry.append((share, own, polls))
+            if len(hungry) == len(others):
+                break
+            left, others = left - spent, hungry
+        return frequencies
+
+
+def _rows(table: Floats, pages: NDArray[np.int64]) -> Floats:
+    """The rows of these pages; a table of one row is for all."""
+    return table if len(table) == 1 else table[pages]
+
+
+@kernel(nogil=True)
 def _frequencies_at(log_price: float, log_index: Floats, floor: Floats, most: Floats) -> Floats:
     """Polls per second of each page at a price, within bounds."""
-    column = (log_index < log_price).sum(axis=1)
-    row, inner = np.arange(len(log_index)), np.clip(column, 1, len(_TIMES) - 1)
-    before, after = log_index[row, inner - 1], log_index[row, inner]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.clip(np.nan_to_num((log_price - before) / (after - before), nan=1.0), 0, 1)
-    times = _TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part
-    return np.clip(np.where(column == len(_TIMES), 0.0, 1.0 / times), floor, most)
+    pages, columns = log_index.shape
+    frequencies = np.empty(pages)
+    for page in range(pages):
+        index = log_index[page]
+        low, column = 0, columns
+        while low < column:
+            middle = (low + column) // 2
+            if index[middle] < log_price:
+                low = middle + 1
+            else:
+                column = middle
+        frequency = 0.0
+        if column < columns:
+            inner = max(column, 1)
+            before, after = index[inner - 1], index[inner]
+            part = 0.0 if log_price < before else 1.0
+            if -math.inf < before < after:
+                part = min(max((log_price - before) / (after - before), 0.0), 1.0)
+            frequency = 1.0 / (_TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part)
+        frequencies[page] = min(max(frequency, floor[page]), most[page])
+    return frequencies

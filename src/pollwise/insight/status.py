@@ -1,17 +1,29 @@
 """What `pollwise status` tells of a database, which may be at work meanwhile."""
 
 import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Forecast, Interval
+from pollwise.insight.growth import Growth, read_growth
+from pollwise.insight.receivers import FailingReceiver, failing_receivers
+from pollwise.insight.snapshot import Snapshot, snapshot_of
 from pollwise.scheduler.bounds import ALWAYS
-from pollwise.settings import WatchSettings, latest_settings
+from pollwise.scheduler.budgets import parse_shares, shared_tag
+from pollwise.settings import CollectSettings, WatchSettings
 from pollwise.store import Store
-from pollwise.store.records import ClockSetBack
+from pollwise.store.base import StoreReader
+from pollwise.store.records import ClockSetBack, PageRecord
+from pollwise.store.retention import parse_retention
 from pollwise.types import Outcome
+
+if TYPE_CHECKING:
+    from pollwise.insight.knowledge import Knowledge
 
 __all__ = [
     "ChangedPage",
@@ -19,7 +31,10 @@ __all__ = [
     "Outlook",
     "PeriodOutlook",
     "Status",
+    "TagShare",
+    "outlook_of",
     "read_status",
+    "status_of",
 ]
 
 _AHEAD = 60.0
@@ -69,24 +84,38 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True)
+class TagShare:
+    """The share of the budget (0 to 1) of the pages that have a tag, and how many they are."""
+
+    tag: str
+    share: float
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What a database says of its pages.
 
-    `budget`, `objective`, `started_at` (UTC seconds) and the versions to `keep` are those of the
-    latest run, None without one; a collection has no objective. `event_bytes` and `version_bytes`
-    are those of `Sizes`, the other numbers those of `Totals`. `clock_ahead` are the seconds by
-    which the latest stored time is ahead of this machine's clock (None: it is not).
+    `started_at` (UTC seconds) is when the latest run began; None: none did. `budget`, `objective`
+    and the versions to `keep` are those of the next run, None before anything is known of them; a
+    collection has no objective. `shares` are those of the budget, if tags have any. `event_bytes`
+    and `version_bytes` are those of `Sizes`, the other numbers those of `Totals`. `clock_ahead` are
+    the seconds by which the latest stored time is ahead of this machine's clock (None: it is not).
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
-    first. `gone` counts the pages whose latest poll found them gone, `paused` those that users
-    paused. `always_changing` pages differed at every one of their latest 12 polls;
+    first; `failing_receivers` are those of notices. `gone` counts the pages whose latest poll found
+    them gone, `paused` those that users paused. `with_hub` counts those whose hubs are asked to
+    tell of changes, `subscribed` those whose hubs do; `hub_error` is what went wrong with another
+    one, if it is known. `always_changing` pages differed at every one of their latest 12 polls;
     `always_changes` names up to ten of them.
-    `evidence` says what there is for a forecast: None without pages, before the first run, and for
-    a `collection`. `forecast` is None then too, and as long as the evidence does not suffice.
+    `evidence` says what there is for a forecast: None without pages, for a `collection`, and
+    before there was a run or an import. `forecast` is None then too, and as long as the evidence
+    does not suffice; `growth` in the first hour.
     """
 
     database: str
     budget: str | None
+    shares: tuple[TagShare, ...]
     objective: str | None
     started_at: float | None
     pages: int
@@ -97,14 +126,19 @@ class Status:
     keep: str | None
     event_bytes: int
     bytes: int
+    growth: Growth | None
     failing: int
     gone: int
     paused: int
+    with_hub: int
+    subscribed: int
+    hub_error: str | None
     always_changing: int
     clock_ahead: float | None
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
+    failing_receivers: tuple[FailingReceiver, ...]
     evidence: Evidence | None
     always_changes: tuple[str, ...]
     forecast: Outlook | None
@@ -113,26 +147,40 @@ class Status:
 
 def read_status(db: Path) -> Status:
     """What the database says of its pages; `StoreError` if it is no database."""
-    with Store.open_readonly(db) as store:
-        totals = store.totals()
-        runs = store.runs()
-        settings = latest_settings(store)
-        records = store.pages()
-        collection = summarise_collection(store, records)
-        sizes = store.sizes()
-        clock_set_back = store.clock_set_back()
+    with Store.open_readonly(db) as store, store.snapshot():
+        return status_of(snapshot_of(store, db), store)
+
+
+def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) -> Status:
+    """How the pages of a snapshot stand; the store tells of receivers and hubs as of now.
+
+    Not `foreseen`: without the forecast, which takes longer than all else.
+    """
+    totals, sizes, settings = snapshot.totals, snapshot.sizes, snapshot.settings
+    records, runs = snapshot.records, snapshot.runs
+    collection = None
+    if isinstance(settings, CollectSettings):
+        collection = summarise_collection(settings, records)
+    now = time.time()
+    receivers = failing_receivers(store, now)
+    subscriptions = store.subscriptions()
+    unconfirmed = [own for own in subscriptions if (own.lease_until or 0.0) <= now]
     times = [record.polled_at for record in records if record.polled_at is not None]
-    ahead = max([*times, *(run.started_at for run in runs)], default=0.0) - time.time()
+    ahead = max([*times, *(run.started_at for run in runs)], default=0.0) - now
     changed = [record for record in records if record.changes > 0]
     changed.sort(key=lambda record: -(record.last_changed_at or 0.0))
     failing = [record for record in records if record.failures > 0]
     failing.sort(key=lambda record: -record.failures)
-    watched = records and runs and collection is None
-    evidence, forecast = _outlook(db) if watched else (None, None)
+    keep = parse_retention("all" if settings is None else settings.keep)
+    growth = read_growth(store, records, keep, now, discovers=collection is not None)
+    known = snapshot.known
+    evidence = None if known is None else known.evidence
+    forecast = outlook_of(known) if known is not None and foreseen else None
     restless = [record.page.url for record in records if record.page.changes_in_a_row >= ALWAYS]
     return Status(
-        database=str(db),
+        database=str(snapshot.database),
         budget=None if settings is None else settings.budget,
+        shares=tuple(_shares(settings, records)) if isinstance(settings, WatchSettings) else (),
         objective=settings.objective if isinstance(settings, WatchSettings) else None,
         started_at=runs[-1].started_at if runs else None,
         pages=totals.pages,
@@ -143,16 +191,21 @@ def read_status(db: Path) -> Status:
         keep=None if settings is None else settings.keep,
         event_bytes=sizes.events,
         bytes=totals.bytes,
+        growth=growth,
         failing=totals.failing,
         gone=sum(record.outcome is Outcome.GONE for record in records),
         paused=sum(record.page.paused for record in records),
+        with_hub=len(subscriptions),
+        subscribed=len(subscriptions) - len(unconfirmed),
+        hub_error=next((own.error for own in unconfirmed if own.error), None),
         always_changing=len(restless),
         clock_ahead=ahead if ahead > _AHEAD else None,
-        clock_set_back=clock_set_back,
+        clock_set_back=store.clock_set_back(),
         last_changes=tuple(
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
         ),
         failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
+        failing_receivers=receivers,
         evidence=evidence,
         always_changes=tuple(restless[:_RECENT]),
         forecast=forecast,
@@ -160,13 +213,17 @@ def read_status(db: Path) -> Status:
     )
 
 
-def _outlook(db: Path) -> tuple[Evidence, Outlook | None]:
-    """What there is for a forecast, and the forecast if that suffices."""
-    # Late, because numba, which the knowledge of a watch needs, takes a while to load.
-    from pollwise.insight.knowledge import read_knowledge
+def _shares(settings: WatchSettings, records: Sequence[PageRecord]) -> Iterator[TagShare]:
+    """A page counts where it has its share: at the first of its tags with one."""
+    shares = parse_shares(settings.shares)
+    owners = Counter(shared_tag(shares, record.page.tags) for record in records)
+    for tag, share in shares.items():
+        yield TagShare(tag, share, owners[tag])
 
-    known = read_knowledge(db)
+
+def outlook_of(known: "Knowledge") -> Outlook | None:
+    """What to expect of what is known; None: that does not suffice."""
     if not known.evidence.suffices:
-        return known.evidence, None
+        return None
     day, week = (PeriodOutlook.of(known.forecast(days * _DAY)) for days in (1, 7))
-    return known.evidence, Outlook(day, week)
+    return Outlook(day, week)

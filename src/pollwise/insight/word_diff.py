@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from enum import Enum
 from itertools import zip_longest
 
-__all__ = ["BlockDiff", "Hunk", "Kind", "Words", "word_diff"]
+__all__ = ["BlockDiff", "Edit", "Hunk", "Words", "word_diff"]
 
 _CONTEXT = 1
 """Blocks that are kept before and behind what differs."""
@@ -19,7 +19,7 @@ _LONG = 200
 """Elements from which on `difflib` leaves out those that are in more than a hundredth of places."""
 
 
-class Kind(Enum):
+class Edit(Enum):
     """What became of a block or of some words; CHANGED, of a block, some of its words did."""
 
     SAME = "same"
@@ -32,7 +32,7 @@ class Kind(Enum):
 class Words:
     """Some words in a row, and what became of them."""
 
-    kind: Kind
+    kind: Edit
     text: str
 
 
@@ -40,7 +40,7 @@ class Words:
 class BlockDiff:
     """A block of text, with its words in order."""
 
-    kind: Kind
+    kind: Edit
     words: tuple[Words, ...]
 
 
@@ -91,7 +91,7 @@ def word_diff(before: Sequence[str], after: Sequence[str]) -> tuple[Hunk, ...]:
     for same, i, i_end, j, j_end in _spans(before, after, work):
         if same:
             rows += [
-                (_whole(Kind.SAME, text), i + n, j + n) for n, text in enumerate(before[i:i_end])
+                (_whole(Edit.SAME, text), i + n, j + n) for n, text in enumerate(before[i:i_end])
             ]
         else:
             rows += _replaced(before[i:i_end], after[j:j_end], i, j, work)
@@ -134,9 +134,9 @@ def _replaced(
             yield changed, *place
             continue
         if old is not None:
-            yield _whole(Kind.REMOVED, old), *place
+            yield _whole(Edit.REMOVED, old), *place
         if new is not None:
-            yield _whole(Kind.ADDED, new), *place
+            yield _whole(Edit.ADDED, new), *place
 
 
 def _without(blocks: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -160,14 +160,14 @@ def _changed(old: str, new: str, work: _Work) -> BlockDiff | None:
     words = []
     for same, i, i_end, j, j_end in _spans(one, other, work):
         if same:
-            words.append(Words(Kind.SAME, " ".join(one[i:i_end])))
+            words.append(Words(Edit.SAME, " ".join(one[i:i_end])))
         else:
-            words.append(Words(Kind.REMOVED, " ".join(one[i:i_end])))
-            words.append(Words(Kind.ADDED, " ".join(other[j:j_end])))
-    return BlockDiff(Kind.CHANGED, tuple(some for some in words if some.text))
+            words.append(Words(Edit.REMOVED, " ".join(one[i:i_end])))
+            words.append(Words(Edit.ADDED, " ".join(other[j:j_end])))
+    return BlockDiff(Edit.CHANGED, tuple(some for some in words if some.text))
 
 
-def _whole(kind: Kind, text: str) -> BlockDiff:
+def _whole(kind: Edit, text: str) -> BlockDiff:
     return BlockDiff(kind, (Words(kind, " ".join(text.split())),))
 
 
@@ -176,7 +176,7 @@ def _hunks(rows: Sequence[tuple[BlockDiff, int, int]]) -> Iterable[Hunk]:
     hunk: list[tuple[BlockDiff, int, int]] = []
     quiet = 0
     for number, row in enumerate(rows):
-        if row[0].kind is not Kind.SAME:
+        if row[0].kind is not Edit.SAME:
             if not hunk:
                 hunk = list(rows[max(number - _CONTEXT, 0) : number])
             hunk.append(row)

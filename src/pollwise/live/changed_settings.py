@@ -12,7 +12,7 @@ __all__ = ["changes_of"]
 _SILENT = ("topic", "subject", "given", "given_plain", "requests", "workers", "parameters")
 """What cannot change, is not kept, or is told with something else."""
 _BUDGETS = ("budget", "first_copies")
-_OPTIONS = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
+_OPTIONS = {"headers": "header", "groups": "group", "host_limits": "host-limit", "shares": "share"}
 """Fields that are not named as their options."""
 _CONSEQUENCES = {
     "budget": "what was learned is kept",

@@ -5,13 +5,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urljoin
 
-from pollwise.errors import InputError, PostponedError, StateError
+from pollwise.errors import InputError, PostponedError, StateError, StoreInUseError
 from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
 from pollwise.live.clock import LiveClock
+from pollwise.live.control import ask
 from pollwise.live.opening import opened_again
+from pollwise.live.requests import LeaveHost
 from pollwise.live.session import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
@@ -30,11 +34,16 @@ from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
 from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
+from pollwise.web.rendering.browser import require_browser
 from pollwise.web.seeing import read_beside
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["PageCheck", "check_page"]
 
+_ALONE = 10.0
+"""Seconds for which the watch of a database is asked to leave a host alone that is asked here."""
+_ASKED_EVERY = 7.0
+"""Seconds after which it is asked again; it answers within one or two."""
 _SHOWN = 10
 _LENGTH = 100
 
@@ -83,10 +92,12 @@ class PageCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a database knows of a page: how it is fetched, until when not, and which parts count."""
+    """What a database knows of a page: how it is fetched, until when not, and which parts count
+    of it, rendered or not."""
 
     memory: PageMemory = field(default_factory=PageMemory)
     parts: Parts = WHOLE
+    render: bool = False
     settings: WatchSettings = field(default_factory=WatchSettings)
     blocked_until: Callable[[str], float] = lambda scope: 0.0
 
@@ -97,6 +108,7 @@ def check_page(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    render: bool | None = None,
     allow_private: bool = False,
     say: Callable[[str], None] = print,
 ) -> PageCheck:
@@ -104,21 +116,38 @@ def check_page(
 
     With a database, as its watch fetches, by the masks and against the latest copy that it has of
     the page; `InputError` if it does not watch it. `select` and `ignore` are as in `Page`; if both
-    are empty they are those of the database. `InputError` if they cannot be read. `StoreError`
-    while the watch runs, and none can begin meanwhile: two that ask a host know nothing of each
-    other's pace. `say`: see `opened`.
+    are empty they are those of the database. `render`: whether the page is rendered; None: as in
+    the database, or not. `InputError` if they cannot be read.
+
+    Two that ask a host know nothing of each other's pace. So a watch of the database that runs is
+    asked to begin no poll of this host meanwhile, and if none runs, none can begin. `StoreError`
+    if it does not answer, or if something else writes to the database. `say`: see `opened`.
     """
     address = canonical(url)
     read_selectors(select, "--select")
     read_selectors(ignore, "--ignore")
+    if render:
+        require_browser()
     told = Parts(tuple(select), tuple(ignore))
     if db is None:
-        return asyncio.run(_check(address, _Known(parts=told), allow_private))
-    with opened_again(db, say) as store:
+        known = _Known(parts=told, render=bool(render))
+        return asyncio.run(_check(address, known, allow_private))
+    is_beside = False
+    try:
+        opened = opened_again(db, say)
+    except StoreInUseError:
+        opened, is_beside = Store.open_readonly(db), True
+    with opened as store:
         known = _known(store, address)
+        if render is not None and render != known.render:  # its copy says nothing of this one
+            known = replace(known, render=render, memory=PageMemory())
         if told != WHOLE:
             known = replace(known, parts=told)
-        return asyncio.run(_check(address, known, allow_private))
+        if not is_beside:
+            return asyncio.run(_check(address, known, allow_private))
+        leave = partial(ask, db, LeaveHost(scope_of(address), _ALONE), make=False, say=say)
+        leave()
+        return asyncio.run(_check_beside(leave, address, known, allow_private))
 
 
 def _known(store: Store, address: str) -> _Known:
@@ -126,14 +155,46 @@ def _known(store: Store, address: str) -> _Known:
     if record is None:
         raise InputError(f"{address} is not watched in {store.path}: leave out --db")
     if not isinstance(settings, WatchSettings):
-        return _Known(record.memory, Parts.of(record.page))
+        return _Known(record.memory, Parts.of(record.page), record.page.render)
     scheduler = settings.scheduler(1, AwaitedPolicy())  # it chooses no page
     try:
         scheduler.restore([record.page], store.scheduler_state())
     except StateError as error:
         raise damaged_run(store.path) from error
     scheduler.begin(time.time())
-    return _Known(record.memory, Parts.of(record.page), settings, scheduler.host_blocked_until)
+    return _Known(
+        record.memory,
+        Parts.of(record.page),
+        record.page.render,
+        settings,
+        scheduler.host_blocked_until,
+    )
+
+
+async def _check_beside(
+    leave: Callable[[], object], address: str, known: _Known, allow_private: bool
+) -> PageCheck:
+    """`_check`; until it ends, the watch is asked again and again to `leave` the host alone.
+
+    What `leave` raises ends the check.
+    """
+
+    async def leave_on() -> NoReturn:
+        while True:
+            await asyncio.sleep(_ASKED_EVERY)
+            await asyncio.to_thread(leave)
+
+    tasks = (
+        asyncio.ensure_future(_check(address, known, allow_private)),
+        asyncio.ensure_future(leave_on()),
+    )
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
@@ -189,7 +250,7 @@ async def _fetch(
 ) -> None:
     """Fetch the page twice, and a third time if that differs; a list once."""
     while len(fetched.readings) < 3:
-        result = await poller.fetcher.fetch(
+        result = await poller.fetcher_for(render=known.render).fetch(
             address,
             PageMemory(),
             may_follow=poller.robots_txt.refusal,

@@ -22,6 +22,7 @@ from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.opening import opened
+from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import (
     MakePoller,
     Run,
@@ -38,6 +39,7 @@ from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.reading.page_parser import parse_page
+from pollwise.web.traffic import Traffic
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
@@ -73,13 +75,14 @@ def collect_pages(
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
+    beside: Sequence[BesideRun] = (),
 ) -> ProcessorLoad:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic; without any, it is that of the
     database. `told` are settings by name; the others stay as they were. The answer is what the
-    response processor did. `say`: see `Session`. `InputError` and `StoreError` come before anything
-    is changed; later, a `StoreError` ends the run.
+    response processor did. `say`: see `Session`; `beside`: see `watch_pages`. `InputError` and
+    `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
@@ -122,7 +125,7 @@ def collect_pages(
             def begin(clock: LiveClock) -> Run[ProcessorLoad]:
                 session = Session(store, agreed, clock=clock, say=say)
                 return partial(
-                    _collect, session, agreed, own_headers, link_filter, countdown, display
+                    _collect, session, agreed, own_headers, link_filter, countdown, display, beside
                 )
 
             return run_until_stopped(begin, say)
@@ -145,9 +148,11 @@ async def _collect(
     link_filter: Callable[[Collection[str]], LinkFilter],
     countdown: "_Countdown",
     display: CollectingDisplay,
+    beside: Sequence[BesideRun],
     stop: asyncio.Event,
 ) -> ProcessorLoad:
     make_room()
+    traffic = Traffic()
     collection = _collection(session, settings.topic, link_filter)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
@@ -167,6 +172,7 @@ async def _collect(
             given_plain=settings.given_plain,
             allow_private=settings.allow_private,
             blocked_until=session.scheduler.host_blocked_until,
+            traffic=traffic,
         ) as web,
         processor,
     ):
@@ -184,6 +190,8 @@ async def _collect(
             on_progress=on_progress,
             staff=poller.staff,
             states=lambda: {FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict())},
+            traffic=traffic,
+            told_figures=beside,
         )
         display.rejected(collection.rejections)
         return processor.load

@@ -6,32 +6,53 @@ so whoever dies meanwhile, it is done once or not at all.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
-from pollwise.events import Added, Budgeted, Event, Removed, Updated
+from pollwise.events import Added, Budgeted, Event, HostBlocked, Removed, Signalled, Updated
+from pollwise.live.masking import masked, unmasked
 from pollwise.live.opening import opened, opened_again
 from pollwise.live.requests import (
     AddPages,
-    ChangeBudget,
     ChangePages,
+    ChangeSettings,
+    Effect,
+    LeaveHost,
+    MarkRead,
+    MaskPart,
     RemovePages,
     Request,
+    SignalPages,
+    UnmaskPart,
+    decode_answer,
     decode_request,
+    encode_answer,
     encode_request,
 )
-from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
+from pollwise.store.retention import parse_retention
 from pollwise.store.sqlite.requests import Requester
 from pollwise.types import Page
+from pollwise.web.noise.by_hand import MaskChange
+from pollwise.web.rendering.browser import require_renderable
 
-__all__ = ["Carried", "ask", "carry_out", "carry_out_waiting", "require_watch", "watch_settings"]
+__all__ = [
+    "Carried",
+    "ask",
+    "carry_out",
+    "carry_out_waiting",
+    "require_watch",
+    "signal_pages",
+    "unused_shares",
+    "watch_settings",
+]
 
 _PATIENCE = 10.0
 """Seconds that a command waits for the process that polls, which looks once a second."""
@@ -40,11 +61,15 @@ _LOOK_EVERY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A request that was carried out: what the scheduler is to be told, and the pages removed."""
+    """A request that was carried out: what came of it, for people and for the scheduler, the
+    pages removed, and what was changed of masks.
+    """
 
     request: Request
+    effect: Effect
     events: tuple[Event, ...]
     removed: tuple[Page, ...] = ()
+    remasked: MaskChange | None = None
 
 
 def carry_out(store: Store, request: Request, now: float) -> Carried:
@@ -53,57 +78,86 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
     `InputError`, with nothing changed, for pages that are not watched and values out of range.
     """
     with store.together():
-        events: list[Event] = []
+        effect, events = Effect(), list[Event]()
         removed: tuple[Page, ...] = ()
+        remasked: MaskChange | None = None
         match request:
             case AddPages(pages):
-                events += _written(store, pages, now)
+                effect, events = _written(store, pages, now)
             case ChangePages(pages):
                 for page in pages:
                     _watched(store, page.url)
-                events += _written(store, pages, now)
+                effect, events = _written(store, pages, now)
             case RemovePages(urls):
                 removed = tuple(_watched(store, url).page for url in dict.fromkeys(urls))
                 page_ids = tuple(page.id for page in removed)
                 store.remove_pages(page_ids, now)
+                effect = Effect(removed=_urls(removed))
                 events.append(Removed(now, page_ids))
-            case ChangeBudget(budget):
-                parse_budget(budget)
-                store.change_settings({"budget": budget})
-        text = parse_budget(watch_settings(store).budget)
+            case LeaveHost(scope, seconds):
+                events.append(HostBlocked(now, scope, now + seconds))
+            case SignalPages(urls):
+                signalled = (_watched(store, url).page.id for url in dict.fromkeys(urls))
+                events.append(Signalled(now, tuple(signalled), now))
+            case UnmaskPart() | MaskPart():
+                effect, remasked = _remasked(store, request)
+            case MarkRead(seqs, up_to, read):
+                store.mark_read(seqs, up_to=up_to, read=read)
+            case ChangeSettings():
+                told = request.told()
+                WatchSettings(**told)
+                if request.keep is not None:
+                    store.keep_versions(parse_retention(request.keep))
+                store.change_settings(told)
+        settings = watch_settings(store)
+        kept = parse_budget(settings.budget)
         has_other_pages = any(isinstance(event, Added | Removed) for event in events)
-        if isinstance(request, ChangeBudget) or (text.per_page and has_other_pages):
-            total = text.budget(max(store.totals().pages, 1))
-            events.append(Budgeted(now, total.rate, total.burst))
-    return Carried(request, tuple(events), removed)
+        if _is_of_budget(request) or (kept.per_page and has_other_pages):
+            total = kept.budget(max(store.totals().pages, 1))
+            shared = tuple(parse_shares(settings.shares).items())
+            events.append(Budgeted(now, total.rate, total.burst, shared))
+    return Carried(request, effect, tuple(events), removed, remasked)
 
 
-def carry_out_waiting(store: Store, now: float) -> list[Carried]:
+def carry_out_waiting(store: Store, now: float, *, polls: bool = True) -> list[Carried]:
     """Carry out and answer all that waits, in one transaction.
 
-    What cannot be done is answered with the reason.
+    What cannot be done is answered with the reason. Signals are taken in together, as many may
+    wait. Unless this process `polls` they wait on: they are nothing but events.
     """
     if not store.waiting_requests():  # nothing to lock the database for
         return []
     done = []
+    signalled: dict[str, None] = {}
     with store.together():
         for one in store.waiting_requests():
-            answer = ""
             try:
-                done.append(carry_out(store, decode_request(one.text), now))
+                request = decode_request(one.text)
+                if isinstance(request, SignalPages):
+                    if polls:
+                        signalled |= dict.fromkeys(request.urls)
+                        store.answer_request(one.id, now, encode_answer(Effect()))
+                    continue
+                done.append(carry_out(store, request, now))
+                answer = encode_answer(done[-1].effect)
             except InputError as error:
-                answer = str(error)
+                answer = encode_answer(str(error))
             store.answer_request(one.id, now, answer)
+        # Pages may have been removed since they were signalled.
+        if known := tuple(url for url in signalled if store.find_page(url) is not None):
+            done.append(carry_out(store, SignalPages(known), now))
     return done
 
 
-def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -> None:
+def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
     """Have a request carried out, by the process that polls or, if there is none, by this one.
 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
     changed. `say`: see `Session`.
     """
+    if isinstance(request, AddPages | ChangePages):
+        require_renderable(request.pages)
     text = encode_request(request)
     give_up_at = time.monotonic() + _PATIENCE
     with ExitStack() as undo:
@@ -117,7 +171,7 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
                     with store.together():
                         if requester is None:
                             request_id = store.put_request(text, time.time())
-                        carry_out_waiting(store, time.time())
+                        carry_out_waiting(store, time.time(), polls=False)
                     answer = store.answer(request_id)
             except StoreInUseError as error:
                 if requester is None:
@@ -135,8 +189,20 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
                         " changed; try again, or stop that process"
                     ) from error
                 time.sleep(_LOOK_EVERY)
-    if answer:
-        raise InputError(answer)
+    return decode_answer(answer)
+
+
+def signal_pages(db: Path, urls: Sequence[str]) -> None:
+    """Say that pages have changed: the process that polls takes it in, or the next one that does.
+
+    `InputError` for pages that are not watched; `StoreError` as ever.
+    """
+    with Store.open_readonly(db) as store:
+        require_watch(store)
+        for url in urls:
+            _watched(store, url)
+    with Requester.open(db) as requester:
+        requester.put_request(encode_request(SignalPages(tuple(urls))), time.time())
 
 
 def _withdrawn(requester: Requester, request_id: int) -> bool:
@@ -163,23 +229,55 @@ def watch_settings(store: StoreReader) -> WatchSettings:
     return settings if isinstance(settings, WatchSettings) else WatchSettings()
 
 
+def unused_shares(store: StoreReader) -> list[str]:
+    """A line for each tag that has a share of the budget, but no page."""
+    shares = parse_shares(watch_settings(store).shares)
+    used = {tag for record in store.pages() for tag in record.page.tags} if shares else set()
+    return [f"share of {tag}: no page has this tag yet" for tag in shares if tag not in used]
+
+
 def _require_watched(db: Path) -> None:
     with Store.open_readonly(db) as store:
         require_watch(store)
 
 
-def _watched(store: Store, url: str) -> PageRecord:
+def _watched(store: StoreReader, url: str) -> PageRecord:
     record = store.find_page(url)
     if record is None:
         raise InputError(f"{url} is not watched in {store.path}: `pollwise list` shows what is")
     return record
 
 
-def _written(store: Store, pages: Sequence[NewPage], now: float) -> Iterator[Event]:
-    """Write pages, new and known ones; the events that tell of them."""
-    known = {page.url for page in pages if store.find_page(page.url) is not None}
-    written = {page.url: page for page in store.add_pages(pages, now)}
-    if new := tuple(page for url, page in written.items() if url not in known):
-        yield Added(now, new)
-    if changed := tuple(page for url, page in written.items() if url in known):
-        yield Updated(now, changed)
+def _is_of_budget(request: Request) -> bool:
+    """Whether a request is for another budget, or other shares in it."""
+    if not isinstance(request, ChangeSettings):
+        return False
+    return request.budget is not None or request.shares is not None
+
+
+def _remasked(store: Store, request: MaskPart | UnmaskPart) -> tuple[Effect, MaskChange]:
+    """Change the masks of a page."""
+    record = _watched(store, request.url)
+    if isinstance(request, UnmaskPart):
+        effect, change = unmasked(record, request)
+    else:
+        effect, change = masked(store, record, request)
+    store.save_masks(change.page_id, change.applied(record.memory))
+    return effect, change
+
+
+def _written(store: Store, pages: Sequence[NewPage], now: float) -> tuple[Effect, list[Event]]:
+    """Write pages, new and known ones; what came of it, and the events that tell of that."""
+    before = {page.url: store.find_page(page.url) for page in pages}
+    added, changed, unchanged = list[Page](), list[Page](), list[Page]()
+    for page in {page.url: page for page in store.add_pages(pages, now)}.values():
+        known = before[page.url]
+        same = known is not None and known.page == page
+        (added if known is None else unchanged if same else changed).append(page)
+    events: list[Event] = [Added(now, tuple(added))] if added else []
+    events += [Updated(now, tuple(changed))] if changed else []
+    return Effect(_urls(added), _urls(changed), _urls(unchanged)), events
+
+
+def _urls(pages: Sequence[Page]) -> tuple[str, ...]:
+    return tuple(page.url for page in pages)

@@ -29,7 +29,7 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer
 from pollwise.types import Outcome, PageMemory
-from pollwise.web.fetcher import Exchanges, FetchResult
+from pollwise.web.fetcher import Asking, Exchanges, FetchResult
 from pollwise.web.urls import scope_of
 
 __all__ = ["BUDGET", "Ended", "News", "Polled", "Watch", "watch_apart"]
@@ -112,9 +112,11 @@ class _Held:
         self._exchanges = exchanges
         self._time = time
 
-    async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
+    async def fetch(
+        self, url: str, memory: PageMemory, *, asking: Asking | None = None
+    ) -> FetchResult:
         with self._time.held():
-            return await self._exchanges.fetch(url, memory)
+            return await self._exchanges.fetch(url, memory, asking=asking)
 
 
 class _Watcher:

@@ -11,22 +11,22 @@ from pollwise.errors import InputError
 from pollwise.live.control import Carried, carry_out
 from pollwise.live.requests import AddPages, ChangePages, RemovePages
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import NewPage, usual_cost
 from pollwise.web.url_list import read_url_list
 
 __all__ = ["FollowedList"]
 
 _UNSAID: dict[str, Any] = {
     "weight": 1.0,
-    "cost": 1.0,
     "longest_interval": 0.0,
     "shortest_interval": 0.0,
     "tags": (),
     "select": (),
     "ignore": (),
+    "render": False,
 }
-"""What takes back each thing that a line may say of a page."""
-_Stamp = tuple[int, int, int] | None
+"""What takes back each thing that a line may say of a page, but for the cost."""
+_Stamp = tuple[int, int, int, int] | None
 
 
 class FollowedList:
@@ -47,6 +47,7 @@ class FollowedList:
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
         """The pages that the file names, as it was read last."""
+        self._fails = False
         self.notices: list[str] = []
         """What people should know; who tells them takes it out."""
 
@@ -71,7 +72,7 @@ class FollowedList:
             if not pages:
                 raise InputError(f"{self._path} names no page")
         except InputError as error:
-            self._taken = stamp
+            self._taken, self._fails = stamp, True
             self.notices.append(f"{error}; its pages are watched as before")
             return []
         before = {page.url: page for page in self.pages}
@@ -84,6 +85,9 @@ class FollowedList:
             done += self._remove_missing(store, now, pages, followed)
         # Only now: when the database is locked, all of it is tried again.
         self._taken, self.pages = stamp, pages
+        if self._fails:
+            self._fails = False
+            self.notices.append(f"{self._path} can be read again, and is followed")
         return done
 
     def remove_missing(
@@ -114,23 +118,26 @@ class FollowedList:
         return [replace(page, listed_in=self._mark) for page in self._read_file(self._path)]
 
     def _stamp(self) -> _Stamp:
-        """What differs when the file was written; None: there is none, or what never ends."""
+        """What differs when the file was written, or may be read by others than before; None:
+        there is none, or what never ends.
+        """
         try:
             status = os.stat(self._path)
         except OSError:  # reading it says why
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _told(page: NewPage, before: NewPage | None) -> NewPage:
     """A page as its line says; what the line said before and says no more is as for a new page."""
     if before is None:
         return page
+    unsaid = {**_UNSAID, "cost": usual_cost(bool(page.render))}
     taken_back = {
         name: value
-        for name, value in _UNSAID.items()
+        for name, value in unsaid.items()
         if getattr(page, name) is None and getattr(before, name) is not None
     }
     return replace(page, **taken_back)

@@ -1,7 +1,7 @@
 """`pollwise import`: pages and past checks of another program, into a database."""
 
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,10 +62,9 @@ def import_file(
     except StoreInUseError:
         if read.checks:
             raise
-    with Store.open_readonly(db) as store:
-        known = {record.page.url for record in store.pages()}
-    ask(db, AddPages(wanted), make=False, say=say)
-    return replace(_report(read, wanted, known), running=True)
+    effect = ask(db, AddPages(wanted), make=False, say=say)
+    pages = len({page.url for page in wanted})
+    return ImportReport(read.origin, pages, len(effect.added), 0, 0, read.left_out, running=True)
 
 
 def _imported(
@@ -75,19 +74,14 @@ def _imported(
     polls = {record.page.url: record.polls for record in store.pages()}
     pages = {page.url: page for page in store.add_pages(wanted, now)}
     if not store.runs():  # so that status, plan and explain know how it will be watched
-        store.start_run(now, watch_settings(store).recorded(), None)
+        store.change_settings(watch_settings(store).recorded())
     history = _history(read, pages, {url for url, made in polls.items() if made}, now)
     checks = sum(map(len, history.values()))
     if history:
         say(f"learning from {checks:,d} checks of {len(history):,d} pages")
         _teach(store, history)
-    return replace(_report(read, wanted, polls), checks=checks, taught=len(history))
-
-
-def _report(read: Imported, wanted: Sequence[NewPage], known: Container[str]) -> ImportReport:
-    urls = {page.url for page in wanted}
-    new = sum(url not in known for url in urls)
-    return ImportReport(read.origin, len(urls), new, 0, 0, read.left_out)
+    new = len(pages.keys() - polls.keys())
+    return ImportReport(read.origin, len(pages), new, checks, len(history), read.left_out)
 
 
 def _history(

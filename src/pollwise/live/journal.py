@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
+from time import monotonic
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
@@ -126,6 +127,8 @@ class Journal:
         # One thread for all writes.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._committed: asyncio.Future[None]
+        self.commit_seconds = 0.0
+        """What the latest commit took, with the wait for the writer and for locks."""
 
     async def __aenter__(self) -> Self:
         # Before the first poll, whose answer would wait for it.
@@ -151,7 +154,9 @@ class Journal:
         self._committed = asyncio.ensure_future(self._commit(batch, turn))
 
     async def _commit(self, batch: Batch, turn: Progress) -> None:
+        begun_at = monotonic()
         await self.write(self._store.commit, batch)
+        self.commit_seconds = monotonic() - begun_at
         self._on_progress(turn)
         for report in turn.reports:
             report.release()
@@ -198,6 +203,7 @@ class Journal:
             scheduler=self._scheduler_state(),
             discovered=tuple(r.discovered for r in turn.reports if r.discovered is not None),
             states=self._other_states() or {},
+            remembered=turn.remembered,
         )
 
 

@@ -5,8 +5,8 @@ a `Clock`, so it runs just as well in a test, where the time is made up and page
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pollwise.events import (
@@ -30,6 +30,7 @@ from pollwise.live.incoming import Incoming
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Outcome, Page, PageMemory, has_same_parts
+from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import Poller, PollReport
 
 __all__ = ["Progress", "Watched", "run"]
@@ -54,12 +55,14 @@ class Progress:
     the polls among them.
 
     `first_copies`: the ids of the pages whose first copy these polls brought. Their outcome is
-    CHANGED, but no change was seen.
+    CHANGED, but no change was seen. `remembered` has the memories of pages, by id, whose masks
+    somebody has changed.
     """
 
     events: tuple[Event, ...]
     reports: tuple[PollReport, ...]
     first_copies: frozenset[int] = frozenset()
+    remembered: Mapping[int, PageMemory] = field(default_factory=dict)
 
     @property
     def changes(self) -> int:
@@ -90,16 +93,17 @@ async def run(
     with the state of scheduler and policy at that moment, loses nothing that was observed. `staff`
     is asked in each turn how many polls may be under way (None: any number). When `policy_ready`
     is done the scheduler is told so (None: the policy is ready). What users do meanwhile comes as
-    `incoming` events. `is_over` is asked while no poll is under way, with the time at which the
-    scheduler wants to be asked again; if it is, `stop` is set here. Polls under way at the end are
-    cut short: those that have no answer yet are dropped. What `record`, a poll, `policy_ready` or
-    `incoming` raises ends the loop.
+    `incoming` events and changes of masks. `is_over` is asked while no poll is under way, with the
+    time at which the scheduler wants to be asked again; if it is, `stop` is set here. Polls under
+    way at the end are cut short: those that have no answer yet are dropped. What `record`, a poll,
+    `policy_ready` or `incoming` raises ends the loop.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
     incoming = Incoming() if incoming is None else incoming
     staffed: int | None = None
     awaited = [] if policy_ready is None else [policy_ready]
+    remasked: set[int] = set()
 
     def news() -> Iterator[Event]:
         """What has happened besides the polls, each heeded when it is asked for."""
@@ -111,6 +115,17 @@ async def run(
             awaited.pop().result()
             yield PolicyReady(clock())
         yield from _heeded(incoming.take(), watched, clock())
+        for change in incoming.take_remasked():
+            if change.page_id in watched:
+                _remask(watched, change)
+                under_way.remask(change)
+                remasked.add(change.page_id)
+
+    def told(turn: Progress, events: Sequence[Event]) -> Progress:
+        """A turn with its events, and what is remembered of pages with other masks."""
+        memories = {one: watched[one].memory for one in remasked if one in watched}
+        remasked.clear()
+        return replace(turn, events=tuple(events), remembered=memories)
 
     try:
         while not stop.is_set():
@@ -124,7 +139,7 @@ async def run(
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
-            await record(replace(turn, events=tuple(events)))
+            await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
             if is_over is not None and not under_way.polls and is_over(wake_at):
@@ -148,7 +163,7 @@ async def run(
         events += turn.events
         for event in events:
             scheduler.handle(event)
-        await record(replace(turn, events=tuple(events)))
+        await record(told(turn, events))
     finally:
         for waiting in (stopping, *under_way.polls):
             waiting.cancel()
@@ -164,6 +179,8 @@ class _UnderWay:
         self.polls: list[asyncio.Task[PollReport]] = []
         self._asked: dict[asyncio.Task[PollReport], Page] = {}
         """The pages as they were when their polls began."""
+        self._remasked: dict[int, list[MaskChange]] = {}
+        """What was changed of the masks of pages while they were polled, by id."""
 
     def obey(self, commands: Sequence[Command]) -> float:
         """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
@@ -178,6 +195,11 @@ class _UnderWay:
                 case WakeAt(time):
                     wake_at = time
         return wake_at
+
+    def remask(self, change: MaskChange) -> None:
+        """Note what somebody has changed of the masks of a page, which a poll does not know of."""
+        if any(page.id == change.page_id for page in self._asked.values()):
+            self._remasked.setdefault(change.page_id, []).append(change)
 
     def have_ended(self) -> bool:
         """Whether any poll has ended."""
@@ -202,8 +224,12 @@ class _UnderWay:
         report = poll.result()
         asked = self._asked.pop(poll)
         own = self._watched.get(asked.id)
+        changes = self._remasked.pop(asked.id, ())
         if own is None or has_same_parts(asked, own.page):
-            return report
+            memory = report.result.memory
+            for change in changes:
+                memory = change.applied(memory)
+            return replace(report, result=replace(report.result, memory=memory))
         observation = replace(report.result.observation, outcome=Outcome.POSTPONED)
         return replace(report, result=PollResult(observation, own.memory, error=_OTHER_PARTS))
 
@@ -229,6 +255,12 @@ def _heeded(
                     watched[page.id] = _updated(watched[page.id], page)
                 event = Updated(now, tuple(watched[page.id].page for page in known))
         yield replace(event, now=now)
+
+
+def _remask(watched: MutableMapping[int, Watched], change: MaskChange) -> None:
+    """Remember what somebody has changed of the masks of a page."""
+    own = watched[change.page_id]
+    watched[change.page_id] = replace(own, memory=change.applied(own.memory))
 
 
 def _updated(own: Watched, wanted: Page) -> Watched:

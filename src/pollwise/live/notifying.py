@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pollwise.errors import StoreBusyError, StoreError
-from pollwise.insight.words import duration
+from pollwise.insight.receivers import FIRST_REST, LONGEST_REST
+from pollwise.insight.words import count, duration, moment
 from pollwise.live.clock import Clock
+from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
 from pollwise.live.session import Besides
-from pollwise.notify.delivery import FIRST_REST, LONGEST_REST, Delivery
+from pollwise.notify.delivery import Delivery
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Receiver
 from pollwise.notify.sending import NotSentError, send
-from pollwise.sources.view import printable
 from pollwise.store import Store
 from pollwise.store.records import StoredReceiver
+from pollwise.texts import printable
 
 __all__ = ["notifying"]
 
@@ -40,7 +42,7 @@ def notifying(
     *,
     clock: Clock,
     say: Callable[[str], None],
-    fail: Callable[[BaseException], None],
+    incoming: Incoming,
     send: Send = send,
     look_every: float = _LOOK_EVERY,
 ) -> Besides:
@@ -48,13 +50,10 @@ def notifying(
 
     `store` is the one that the run writes into, which is looked at `look_every` seconds. A receiver
     that is new hears of changes from now on. One that fails is tried again, ever more rarely; `say`
-    is told when that begins and when it ends. `fail` is told what is no failure of a receiver or
-    of the store, and so ends the run. Names of receivers are unique, see `require_own_names`.
+    is told when that begins and when it ends, and at the end of the run what waits. What is no
+    failure of a receiver or of the store ends the run, by `incoming`. Names of receivers are
+    unique, see `require_own_names`.
     """
-
-    def ended(task: asyncio.Future[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            fail(error)
 
     @asynccontextmanager
     async def context(journal: Journal) -> AsyncIterator[None]:
@@ -71,11 +70,9 @@ def notifying(
                     state = known[receiver.name] = StoredReceiver(receiver.name, latest)
                     await journal.write(store.save_receiver, state)
             tasks = [
-                asyncio.ensure_future(run.tell(Delivery(receiver, known[receiver.name])))
+                incoming.begin(run.tell(Delivery(receiver, known[receiver.name])))
                 for receiver in receivers
             ]
-            for task in tasks:
-                task.add_done_callback(ended)
             try:
                 yield
                 # The run's last changes are on their way to the store, before this write.
@@ -125,7 +122,16 @@ class _Run:
                 until = min(due, self.clock() + self.look_every)
                 await self.clock.wait([self.ending], until)
             if is_last:
+                await self._say_what_waits(delivery)
                 return
+
+    async def _say_what_waits(self, delivery: Delivery) -> None:
+        due = await self._read(delivery.due_at)
+        if waiting := await self._read(delivery.count_waiting):
+            self.say(
+                f"to be told to {delivery.receiver.name} by a later run:"
+                f" {count(waiting, 'change')}, from {moment(due)} (UTC) on"
+            )
 
     async def _try(self, delivery: Delivery) -> None:
         notice = await self._read(delivery.begin)

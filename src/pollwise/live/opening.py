@@ -10,11 +10,20 @@ __all__ = ["opened", "opened_again"]
 
 
 def opened(db: Path, say: Callable[[str], None]) -> Store:
-    """The store, for writing; waits while another program has it locked, which `say` is told."""
+    """The store, for writing; waits while another program has it locked, which `say` is told.
+
+    It is also told if the database was converted, and where it is kept as it was before.
+    """
     told = False
     while True:
         try:
-            return Store.open(db)
+            store = Store.open(db)
+            if store.older_copy is not None:
+                say(
+                    f"{db} was converted for this version; as it was before, it is kept in"
+                    f" {store.older_copy}: remove that when all is well"
+                )
+            return store
         except StoreBusyError as error:
             if not told:
                 say(f"{error}; waiting for it")

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from pollwise.checks import read_json
@@ -13,12 +13,20 @@ from pollwise.web.urls import canonical
 
 __all__ = [
     "AddPages",
-    "ChangeBudget",
     "ChangePages",
+    "ChangeSettings",
+    "Effect",
+    "LeaveHost",
+    "MarkRead",
+    "MaskPart",
     "RemovePages",
     "Request",
+    "SignalPages",
+    "UnmaskPart",
+    "decode_answer",
     "decode_request",
     "described",
+    "encode_answer",
     "encode_request",
 ]
 
@@ -45,19 +53,111 @@ class RemovePages:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeBudget:
-    """Another budget from now on, as `parse_budget` reads it."""
+class ChangeSettings:
+    """Settings of the watch that hold from now on, without a restart: see `WatchSettings`.
 
-    budget: str
+    None: as before.
+    """
+
+    budget: str | None = None
+    shares: tuple[str, ...] | None = None
+    keep: str | None = None
+    quiet: tuple[str, ...] | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What is told, by the names of `WatchSettings`."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-Request = AddPages | ChangePages | RemovePages | ChangeBudget
+@dataclass(frozen=True, slots=True)
+class SignalPages:
+    """The pages with these canonical URLs have changed, as far as somebody knows."""
+
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveHost:
+    """Begin no poll of a politeness scope for so many seconds, as somebody else asks the host."""
+
+    scope: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnmaskPart:
+    """Let the masked part with this number (None: all) of a page count again, for good.
+
+    With `text`, it is refused unless that is what the part had when it was found: numbers move up
+    when another part is unmasked.
+    """
+
+    url: str
+    number: int | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPart:
+    """Whatever stands where the latest copy of a page has this text counts for no change.
+
+    It is a block of text, or several in a row, as `diff` shows it.
+    """
+
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRead:
+    """The changes with these numbers were read or, unless `read`, are to be read again.
+
+    All up to `up_to` were read, too.
+    """
+
+    seqs: tuple[int, ...] = ()
+    up_to: int = 0
+    read: bool = True
+
+
+Request = (
+    AddPages
+    | ChangePages
+    | RemovePages
+    | ChangeSettings
+    | LeaveHost
+    | SignalPages
+    | UnmaskPart
+    | MaskPart
+    | MarkRead
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What came of a request: the canonical URLs of its pages, each once and in one place.
+
+    `unchanged` pages were already as was asked. `parts` are the beginnings of the texts that were
+    masked or unmasked.
+    """
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
 
 _KINDS: dict[str, type[Request]] = {
     "add": AddPages,
     "change": ChangePages,
     "remove": RemovePages,
-    "budget": ChangeBudget,
+    "settings": ChangeSettings,
+    "leave": LeaveHost,
+    "signal": SignalPages,
+    "unmask": UnmaskPart,
+    "mask": MaskPart,
+    "read": MarkRead,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -67,10 +167,12 @@ def encode_request(request: Request) -> str:
     match request:
         case AddPages(pages) | ChangePages(pages):
             told: Any = [_told(page) for page in pages]
-        case RemovePages(urls):
+        case RemovePages(urls) | SignalPages(urls):
             told = list(urls)
-        case ChangeBudget(budget):
-            told = budget
+        case ChangeSettings():
+            told = request.told()
+        case LeaveHost() | UnmaskPart() | MaskPart() | MarkRead():
+            told = astuple(request)
     return json.dumps([_NAMES[type(request)], told])
 
 
@@ -79,12 +181,28 @@ def decode_request(text: str) -> Request:
     try:
         name, told = read_json(text)
         kind = _KINDS[name]
-        if kind is ChangeBudget:
-            return ChangeBudget(_text(told))
+        if kind is ChangeSettings:
+            return ChangeSettings(**{name: _SETTINGS[name](told[name]) for name in told})
+        if kind is LeaveHost:
+            scope, seconds = told
+            return LeaveHost(_text(scope), _amount(seconds))
+        if kind is UnmaskPart:
+            url, number, text = told
+            return UnmaskPart(
+                canonical(url),
+                None if number is None else _whole(number),
+                None if text is None else _any_text(text),
+            )
+        if kind is MaskPart:
+            url, text = told
+            return MaskPart(canonical(url), _any_text(text))
+        if kind is MarkRead:
+            seqs, up_to, read = told
+            return MarkRead(tuple(map(_whole, seqs)), _whole(up_to), _flag(read))
         if not told:
             raise ValueError("no page")
-        if kind is RemovePages:
-            return RemovePages(_texts(told))
+        if kind is RemovePages or kind is SignalPages:
+            return kind(_texts(told))
         pages = tuple(map(_page, told))
         return AddPages(pages) if kind is AddPages else ChangePages(pages)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -94,32 +212,76 @@ def decode_request(text: str) -> Request:
         ) from error
 
 
-def described(request: Request) -> str:
-    """What was asked for, once it was done, in a few words.
+def encode_answer(answer: Effect | str) -> str:
+    """The answer to a request in JSON: what came of it or, in words, why it was refused."""
+    return json.dumps(asdict(answer) if isinstance(answer, Effect) else answer)
 
-    >>> described(RemovePages(("http://a.example/", "http://b.example/")))
+
+def decode_answer(text: str) -> Effect:
+    """What came of a request; `InputError` with the reason if it was refused."""
+    try:
+        told = read_json(text)
+        if not isinstance(told, str):
+            return Effect(**{name: _texts(urls) for name, urls in told.items()})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            "the process that polls answers as another version does: start it anew with the"
+            " present one"
+        ) from error
+    raise InputError(told)
+
+
+def described(request: Request, effect: Effect) -> str:
+    """What was done and what was so already, in a few words.
+
+    >>> urls = ("http://a.example/", "http://b.example/")
+    >>> described(RemovePages(urls), Effect(removed=urls))
     '2 pages removed: http://a.example/ and 1 more'
     """
+    changed, unchanged = "set", "unchanged"
     match request:
-        case AddPages(pages):
-            return _count([page.url for page in pages], "added")
-        case RemovePages(removed):
-            return _count(removed, "removed")
-        case ChangeBudget(budget):
-            return f"the budget is {budget} from now on"
-        case ChangePages(pages):
-            urls = [page.url for page in pages]
-            if all(page.paused is True for page in pages):
-                return _count(urls, "paused")
-            if all(page.paused is False for page in pages):
-                return _count(urls, "resumed")
-            return _count(urls, "set")
+        case SignalPages(signalled):
+            return _count(signalled, "signalled")
+        case ChangeSettings():
+            told_now = request.told().items()
+            parts = (f"{_SAID[name]} {_said(value)}" for name, value in told_now)
+            return f"{', '.join(parts)} from now on"
+        case UnmaskPart():
+            return f"counts again from the next poll on: {'; '.join(effect.parts)}"
+        case MaskPart():
+            return f"counts no more: {'; '.join(effect.parts)}"
+        case MarkRead(seqs, up_to, read):
+            return f"{_marked(seqs, up_to)} marked as {'read' if read else 'unread'}"
+        case LeaveHost(scope, seconds):
+            return f"{scope} is left alone for {seconds:g} s, as a page of it is checked"
+        case AddPages():
+            unchanged = "watched already"
+        case ChangePages(pages) if all(page.paused is True for page in pages):
+            changed, unchanged = "paused", "paused already"
+        case ChangePages(pages) if all(page.paused is False for page in pages):
+            changed, unchanged = "resumed", "not paused"
+    told = (
+        (effect.added, "added"),
+        (effect.changed, changed),
+        (effect.unchanged, unchanged),
+        (effect.removed, "removed"),
+    )
+    return "; ".join(_count(urls, what) for urls, what in told if urls)
 
 
-def _count(urls: Sequence[str], done: str) -> str:
+def _count(urls: Sequence[str], what: str) -> str:
     if len(urls) == 1:
-        return f"{done}: {urls[0]}"
-    return f"{len(urls):,d} pages {done}: {urls[0]} and {len(urls) - 1:,d} more"
+        return f"{what}: {urls[0]}"
+    return f"{len(urls):,d} pages {what}: {urls[0]} and {len(urls) - 1:,d} more"
+
+
+def _said(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ", ".join(value) or "none"
+
+
+def _marked(seqs: Sequence[int], up_to: int) -> str:
+    changes = [] if not seqs else [f"{len(seqs):,d} change{'s' if len(seqs) > 1 else ''}"]
+    return " and ".join([*changes, *([f"all changes up to {up_to}"] if up_to else [])])
 
 
 def _told(page: NewPage) -> dict[str, Any]:
@@ -151,9 +313,23 @@ def _amount(value: Any) -> float:
     return amount
 
 
+def _any_text(value: Any) -> str:
+    """A text of a page, which may have anything in it."""
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r}")
+    value.encode()  # lone surrogates cannot be stored
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError(f"no number: {value!r}")
+    return value
+
+
 def _interval(value: Any) -> float:
     seconds = float(value)
-    if not seconds >= 0:
+    if not 0 <= seconds < math.inf:
         raise ValueError(f"no interval: {value!r}")
     return seconds
 
@@ -175,6 +351,23 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "tags": _texts,
     "select": _texts,
     "ignore": _texts,
+    "render": _flag,
     "listed_in": _text,
+    "name": _text,
 }
 """Reads the fields of a page; anything may have been written into the database."""
+
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "budget": _text,
+    "shares": _texts,
+    "keep": _text,
+    "quiet": _texts,
+}
+"""Reads settings."""
+_SAID = {
+    "budget": "the budget is",
+    "shares": "the shares are",
+    "keep": "versions that are kept:",
+    "quiet": "quiet hours:",
+}
+"""The settings in words."""

@@ -7,6 +7,7 @@ state of the last run, and then runs the loop and records everything.
 import asyncio
 import gc
 import math
+import os
 import signal
 import sys
 import threading
@@ -26,6 +27,8 @@ from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.live.once import Once
+from pollwise.live.run_figures import BesideRun, RunMeter
+from pollwise.live.service_manager import service_manager
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import Policy
 from pollwise.policies.collecting.request_controller import RequestController
@@ -40,10 +43,14 @@ from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
 from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, Exchanges, HttpFetcher
+from pollwise.web.hubs import Hubs
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import Poller, Recall, WebPoller
+from pollwise.web.rendering.browser import Browser
+from pollwise.web.rendering.renderer import Renderer
 from pollwise.web.robots_txt import RobotsTxt
+from pollwise.web.traffic import Traffic
 
 __all__ = [
     "Besides",
@@ -51,13 +58,14 @@ __all__ = [
     "Run",
     "Session",
     "fetching",
+    "has_terminal",
     "run_until_stopped",
     "web_poller",
 ]
 
 T = TypeVar("T")
 
-_DAY = 86_400.0
+_HOUR, _DAY = 3600.0, 86_400.0
 _SILENT = 3.0
 """Seconds after which people are told why nothing happens yet, if it was not clear before."""
 
@@ -168,12 +176,15 @@ class Session:
         states: Callable[[], Mapping[str, bytes]] = dict,
         beside: Sequence[Besides] = (),
         incoming: Incoming | None = None,
+        traffic: Traffic | None = None,
+        told_figures: Sequence[BesideRun] = (),
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
-        that sends notices. `incoming`: see `loop.run`. A `StoreError` ends the run; so does
+        that sends notices; `told_figures` gives more, from what gives the figures of the run, in
+        which `traffic` counts. `incoming`: see `loop.run`. A `StoreError` ends the run; so does
         what the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
@@ -194,6 +205,11 @@ class Session:
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self._say(told)
         collected = self._recall(watched)
+
+        def shown(progress: Progress) -> None:
+            meter.note(progress)
+            on_progress(progress, watched)
+
         async with AsyncExitStack() as stack:
             journal = await stack.enter_async_context(
                 Journal(
@@ -204,24 +220,49 @@ class Session:
                     settings=self.settings.recorded(),
                     clock=self.clock,
                     stop=stop,
-                    on_progress=lambda progress: on_progress(progress, watched),
+                    on_progress=shown,
                     say=self._say,
                     states=states,
                 )
             )
+            meter = RunMeter(
+                self.scheduler,
+                self.clock,
+                watched,
+                Traffic() if traffic is None else traffic,
+                commit_seconds=lambda: journal.commit_seconds,
+                is_quiet=lambda: staff is not None and staff() == 0,
+            )
             for context in beside:
                 await stack.enter_async_context(context(journal))
+            if told_figures:
+                await stack.enter_async_context(meter.minding())
+            for told_of in told_figures:
+                await stack.enter_async_context(told_of(meter.figures))
             policy_ready = None
             if awaited is not None:
                 policy_ready = await stack.enter_async_context(
                     preparing(awaited, self.settings, len(pages), self._say)
                 )
 
+            polls = changes = 0
+
             async def record(turn: Progress) -> None:
+                nonlocal polls, changes
+                polls += len(turn.reports)
+                changes += turn.changes
                 if limit is not None:
                     limit.count(turn)
                 await journal.record(turn)
 
+            def stands() -> str:
+                return (
+                    f"{len(watched):,} pages, {self.scheduler.budget.rate * _HOUR:,.4g} an hour;"
+                    f" since the start {polls:,} polls, {changes:,} changes"
+                )
+
+            service_manager().ready()
+            await stack.enter_async_context(service_manager().beside(stands))
             await run(
                 self.scheduler,
                 poller,
@@ -277,6 +318,7 @@ async def web_poller(
     by_address: bool = False,
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
     recall: Recall | None = None,
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
 
@@ -287,12 +329,13 @@ async def web_poller(
     `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
     `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
     knows of a scope, which outlives a run: the time of `clock` until which it wants to be left
-    alone. The others: see `WebPoller`.
+    alone. `traffic`: see `PoliteFetcher`. The others: see `WebPoller`.
     """
     async with (
         # Two, as large pages are common and large files of rules mean ill.
         Beside() as pages_beside,
         Beside() as rules_beside,
+        Browser() as browser,
         HttpFetcher(
             clock=clock,
             user_agent=user_agent,
@@ -316,6 +359,7 @@ async def web_poller(
             blocked_for=lambda scope: blocked_until(scope) - clock(),
             groups=groups,
             addresses=Addresses(counting) if by_address else None,
+            traffic=traffic,
         )
         robots_txt = RobotsTxt(
             fetcher,
@@ -334,6 +378,10 @@ async def web_poller(
             shared_scopes=shared_scopes,
             recall=recall,
             groups=groups,
+            hubs=Hubs(exchanges, fetcher),
+            rendering=Renderer(
+                browser, fetcher, robots_txt, user_agent=user_agent, max_bytes=max_bytes
+            ),
         )
 
 
@@ -374,8 +422,15 @@ def _too_much_demanded(demanded: float, rate: float) -> str | None:
     )
 
 
-def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str], None]) -> T:
+def run_until_stopped(
+    begin: Callable[[LiveClock], Run[T]],
+    say: Callable[[str], None],
+    reload: Callable[[], None] | None = None,
+) -> T:
     """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
+
+    SIGHUP calls `reload` (None: nothing can be taken in, which `say` is told) or, at a terminal,
+    which is hung up then, ends the run. The service manager hears of all that.
 
     When the machine's clock has been set for good the run ends, and another one begins by a new
     clock, which `say` is told. The answer is that of the last run.
@@ -388,6 +443,7 @@ def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str],
         def end() -> None:
             nonlocal is_over
             is_over = True
+            service_manager().stopping()
             stop.set()
 
         # What is there at the start stays, so it need not be searched for garbage.
@@ -398,9 +454,13 @@ def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str],
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, end)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` has it
+            hung_up = end if has_terminal() else reload or partial(_nothing_taken_in, say)
+            loop.add_signal_handler(signal.SIGHUP, hung_up)
         minding = asyncio.ensure_future(clock.mind(stop))
         try:
-            return await run(stop)
+            async with service_manager().watched():
+                return await run(stop)
         finally:
             minding.cancel()
 
@@ -410,3 +470,18 @@ def run_until_stopped(begin: Callable[[LiveClock], Run[T]], say: Callable[[str],
         if is_over or not clock.is_apart:
             return result
         say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
+
+
+def has_terminal() -> bool:
+    """Whether there is a terminal that may be hung up."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+def _nothing_taken_in(say: Callable[[str], None]) -> None:
+    service_manager().reloading()
+    say("nothing can be told anew while this runs: restart it")
+    service_manager().ready()

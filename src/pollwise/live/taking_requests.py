@@ -11,8 +11,10 @@ from pollwise.live.control import Carried, carry_out_waiting
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
+from pollwise.live.listed_pages import ListedPages
 from pollwise.live.named_scopes import NamedScopes
-from pollwise.live.requests import described
+from pollwise.live.reloading import Reloading
+from pollwise.live.requests import ChangeSettings, described
 from pollwise.store import Store
 
 __all__ = ["RequestTaker"]
@@ -24,7 +26,8 @@ class RequestTaker:
     """Carries out requests beside a run and hands their events to its loop.
 
     `scopes` follow the pages. `say` is told of what was done. What is changed in the `followed`
-    lists is carried out as well.
+    lists is carried out as well, and what `reloading` has to take in; what polls found of `listed`
+    pages becomes their signals. `on_settings` is told of settings that hold from now on.
     """
 
     def __init__(
@@ -36,6 +39,9 @@ class RequestTaker:
         scopes: NamedScopes,
         say: Callable[[str], None],
         followed: Sequence[FollowedList] = (),
+        reloading: Reloading,
+        listed: ListedPages,
+        on_settings: Callable[[ChangeSettings], None] = lambda request: None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -43,26 +49,31 @@ class RequestTaker:
         self._scopes = scopes
         self._say = say
         self._followed = followed
+        self._reloading = reloading
+        self._listed = listed
+        self._on_settings = on_settings
 
     @asynccontextmanager
     async def beside(self, journal: Journal) -> AsyncIterator[None]:
         """A context for a run in which requests are taken in; what goes wrong ends the run."""
-        looking = asyncio.ensure_future(self._look(journal))
-        looking.add_done_callback(self._ended)
+        looking = self._incoming.begin(self._look(journal))
         try:
             yield
         finally:
             looking.cancel()
             await asyncio.wait([looking])
 
-    def _ended(self, looking: asyncio.Future[None]) -> None:
-        if not looking.cancelled() and (error := looking.exception()) is not None:
-            self._incoming.fail(error)
-
     async def _look(self, journal: Journal) -> None:
         while True:
             # The store is written first: what the loop knows is then in the store.
             self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
+            self._take_in(
+                await journal.write(self._reloading.carry_out, self._store, self._clock())
+            )
+            if self._listed:
+                self._incoming.put(
+                    await journal.write(self._listed.carry_out, self._store, self._clock())
+                )
             for followed in self._followed:
                 look = partial(followed.carry_out, followed=self._followed)
                 self._take_in(await journal.write(look, self._store, self._clock()))
@@ -78,4 +89,8 @@ class RequestTaker:
                     self._scopes.add(event.pages)
             self._scopes.remove(carried.removed)
             self._incoming.put(carried.events)
-            self._say(described(carried.request))
+            if carried.remasked is not None:
+                self._incoming.remask(carried.remasked)
+            if isinstance(carried.request, ChangeSettings):
+                self._on_settings(carried.request)
+            self._say(described(carried.request, carried.effect))

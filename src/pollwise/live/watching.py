@@ -3,25 +3,33 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StoreInUseError
 from pollwise.fetch_settings import HeaderLine
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import Clock, LiveClock
-from pollwise.live.control import carry_out_waiting, require_watch, watch_settings
+from pollwise.live.control import (
+    carry_out_waiting,
+    require_watch,
+    unused_shares,
+    watch_settings,
+)
 from pollwise.live.first_copies import first_copies_told
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
+from pollwise.live.listed_pages import ListedPages
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.opening import opened
 from pollwise.live.recalling import recalling
-from pollwise.live.requests import described
+from pollwise.live.reloading import ReadAgain, Reloading
+from pollwise.live.requests import ChangeSettings, described
+from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import Besides, Run, Session, fetching, run_until_stopped
 from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
@@ -34,10 +42,15 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.types import Page
 from pollwise.web.descriptors import make_room, most_polls
+from pollwise.web.hubs import Hubs
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
+from pollwise.web.rendering.browser import require_renderable
+from pollwise.web.traffic import Traffic
 from pollwise.web.wishes import wished_page
 
 if TYPE_CHECKING:
+    from pollwise.live.listening.listener import Listener
+    from pollwise.live.listening.subscriber import Subscriber
     from pollwise.notify.receivers import Receiver
 
 _FEW = 20
@@ -105,34 +118,44 @@ def watch_pages(
     once: bool = False,
     secret: Sequence[HeaderLine] = (),
     receivers: Sequence["Receiver"] = (),
+    may_be_empty: bool = False,
+    beside: Sequence[BesideRun] = (),
+    read_again: ReadAgain | None = None,
 ) -> int:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
 
     `told` are settings by name; the others stay as they were. The pages of `followed` lists come
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
+    `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
+    `may_be_empty`: pages may come later. `beside` gives contexts for the run, from what gives its
+    figures.
     `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
     `StoreError` ends the run.
     """
-    listed = [page for one in followed for page in one.pages]
-    if not (pages or listed or db.exists()):
-        raise InputError(
-            f"nothing to watch: no URL was given and there is no database {db};"
-            " name pages, or a list of them with --file"
-        )
     first = WatchSettings(**told_alone(told, db))
-    # Before there is a file, as theirs may be out of reach.
-    outside = None if db.exists() else _read_outside(first, secret, receivers)
-    with opened(db, say) as store:
+    reach = partial(_reach_outside, secret=secret, receivers=receivers, once=once)
+    with ExitStack() as undo:
+        # What was told is checked first; what it names may be out of reach, so before there is a
+        # file.
+        outside = None if db.exists() else reach(first, undo=undo)
+        listed = [page for one in followed for page in one.pages]
+        if not (pages or listed or db.exists() or may_be_empty):
+            raise InputError(
+                f"nothing to watch: no URL was given and there is no database {db};"
+                " name pages, or a list of them with --file"
+            )
+        require_renderable([*pages, *listed])
+        store = undo.enter_context(_opened(db, say))
         require_watch(store)
         settings = replace(watch_settings(store), **told)
-        own_headers, all_receivers = outside or _read_outside(settings, secret, receivers)
-        done = carry_out_waiting(store, time.time())
+        outside = outside or reach(settings, undo=undo)
+        done = carry_out_waiting(store, time.time(), polls=False)
         before = latest_settings(store)
         settings = replace(watch_settings(store), **told)  # a request may be for another budget
         for change in changes_of(before, settings):
             say(change)
-        if not (pages or listed) and store.totals().pages == 0:
+        if not (pages or listed or may_be_empty) and store.totals().pages == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         store.change_settings(settings.recorded())
         if changed := _add(store, [*pages, *listed]):
@@ -140,41 +163,61 @@ def watch_pages(
         for one in followed:
             done += one.remove_missing(store, time.time(), followed)
         for carried in done:
-            say(described(carried.request))
+            say(described(carried.request, carried.effect))
+        for line in unused_shares(store):
+            say(line)
+        _forget_failures(store, outside.receivers)
         count = store.totals().pages
+        if outside.listener is not None:
+            say(f"listening for signals at {outside.listener.address}")
         make_room()
         if (polls := most_polls()) < _FEW:
             say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
+        reloading = Reloading(read_again, say)
         with make_display(settings, count) as display:
 
             def begin(clock: LiveClock) -> Run[int]:
                 settings = watch_settings(store)
                 session = Session(store, settings, clock=clock, say=say, once=once)
                 scopes = (record.page.scope for record in session.records)
-                for line in unwatched_hosts_told(settings, own_headers, scopes):
+                for line in unwatched_hosts_told(settings, outside.own_headers, scopes):
                     say(line)
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
                 return partial(
-                    _watch, session, settings, own_headers, followed, display, say, all_receivers
+                    _watch, session, settings, outside, followed, reloading, display, say, beside
                 )
 
-            return run_until_stopped(begin, say)
+            return run_until_stopped(begin, say, reloading.ask)
+
+
+def _opened(db: Path, say: Callable[[str], None]) -> Store:
+    """`opened`; who is refused hears what can be done beside the process that has the database."""
+    try:
+        return opened(db, say)
+    except StoreInUseError as error:
+        raise StoreInUseError(
+            f"{error}; beside a watch `pollwise add URL --db {db}` gives it more pages, and"
+            f" `pollwise status --db {db}` tells how it stands"
+        ) from error
 
 
 async def _watch(
     session: Session,
     settings: WatchSettings,
-    own_headers: OwnHeaders,
+    outside: "_Outside",
     followed: Sequence[FollowedList],
+    reloading: Reloading,
     display: WatchingDisplay,
     say: Callable[[str], None],
-    receivers: Sequence["Receiver"],
+    beside: Sequence[BesideRun],
     stop: asyncio.Event,
 ) -> int:
     scopes = NamedScopes(record.page for record in session.records)
     first_copies = sum(record.page.seen_at is None for record in session.records)
-    incoming = Incoming()
+    incoming, listed = Incoming(), ListedPages()
+    traffic = Traffic()
+    staffing = _Staffing(settings.quiet_hours(), session.clock, say)
     requests = RequestTaker(
         session.store,
         session.clock,
@@ -182,17 +225,23 @@ async def _watch(
         scopes=scopes,
         say=say,
         followed=followed,
+        reloading=reloading,
+        listed=listed,
+        on_settings=staffing.heed,
     )
     changes = 0
 
     def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
         nonlocal changes
         changes += progress.changes
+        listed.note(progress, watched)
+        if subscriber is not None:
+            subscriber.note(progress, watched)
         display.show(progress, watched)
 
     async with (
         recalling(session.store.path) as recall,
-        fetching(settings, own_headers)(
+        fetching(settings, outside.own_headers)(
             session.clock,
             not_modified_cost=settings.not_modified_cost,
             given=scopes.given,
@@ -201,8 +250,10 @@ async def _watch(
             shared_scopes=scopes.shared,
             blocked_until=session.scheduler.host_blocked_until,
             recall=recall,
+            traffic=traffic,
         ) as poller,
     ):
+        subscriber = _subscriber(session, settings, outside.listener, poller.hubs, incoming)
         loop = asyncio.get_running_loop()
 
         def end() -> None:
@@ -218,41 +269,90 @@ async def _watch(
             poller,
             stop,
             on_progress=show,
-            staff=_staff(settings.quiet_hours(), session.clock, say),
-            beside=[requests.beside, *_notices(session, receivers, incoming, say)],
+            staff=staffing,
+            beside=[
+                requests.beside,
+                *_notices(session, outside.receivers, incoming, say),
+                *_listening(session, outside.listener, subscriber, incoming),
+            ],
             incoming=incoming,
+            traffic=traffic,
+            told_figures=beside,
         )
     return changes
 
 
-def _staff(quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> Callable[[], int]:
+class _Staffing:
     """How many polls may be under way now; `say` is told of quiet hours that begin or end."""
-    told: str | None = None
 
-    def staff() -> int:
-        nonlocal told
-        until = quiet.end(clock())
-        if until != told:
-            told = until
-            say(f"quiet hours: no poll begins until {until}" if until else "quiet hours are over")
+    def __init__(self, quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> None:
+        self._quiet = quiet
+        self._clock = clock
+        self._say = say
+        self._until: str | None = None
+
+    def __call__(self) -> int:
+        until = self._quiet.end(self._clock())
+        if until != self._until:
+            self._until = until
+            self._say(
+                f"quiet hours: no poll begins until {until}" if until else "quiet hours are over"
+            )
         return most_polls() if until is None else 0
 
-    return staff
+    def heed(self, request: ChangeSettings) -> None:
+        """Go by other quiet hours from now on, if they were asked for."""
+        if request.quiet is not None:
+            self._quiet = QuietHours(request.quiet)
 
 
-def _read_outside(
-    settings: WatchSettings, secret: Sequence[HeaderLine], receivers: Sequence["Receiver"]
-) -> tuple[OwnHeaders, list["Receiver"]]:
-    """What files and variables hold that settings name: own headers, and all who are told."""
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What settings name that is outside of the database: own headers, all who are told of
+    changes, and where others may tell of them.
+    """
+
+    own_headers: OwnHeaders
+    receivers: Sequence["Receiver"] = ()
+    listener: "Listener | None" = None
+
+
+def _reach_outside(
+    settings: WatchSettings,
+    *,
+    secret: Sequence[HeaderLine],
+    receivers: Sequence["Receiver"],
+    once: bool,
+    undo: ExitStack,
+) -> _Outside:
+    """Read the files and variables that the settings name, and begin to listen.
+
+    `undo` ends that. A run that is but `once` listens to nobody.
+    """
     own_headers = read_own_headers(settings, secret)
-    if not (settings.notify or receivers):
-        return own_headers, []
-    # Here, as few need what sends mail and the like.
-    from pollwise.notify.receivers import receiver_of, require_own_names
+    all_receivers: list[Receiver] = []
+    if settings.notify or receivers:
+        # Here, as few need what sends mail and the like.
+        from pollwise.notify.receivers import receiver_of, require_own_names
 
-    all_receivers = [*map(receiver_of, settings.notify), *receivers]
-    require_own_names(all_receivers)
-    return own_headers, all_receivers
+        all_receivers = [*map(receiver_of, settings.notify), *receivers]
+        require_own_names(all_receivers)
+    listener = None
+    if settings.listen and not once:
+        # Here, as few need a server.
+        from pollwise.live.listening.listener import open_listener
+
+        listener = open_listener(settings)
+        undo.callback(listener.socket.close)
+    return _Outside(own_headers, all_receivers, listener)
+
+
+def _forget_failures(store: Store, receivers: Sequence["Receiver"]) -> None:
+    """Whoever is told of nothing any more does not fail any more."""
+    names = {receiver.name for receiver in receivers}
+    for stored in store.receivers():
+        if stored.failures and stored.name not in names:
+            store.save_receiver(replace(stored, failures=0, error=None))
 
 
 def _notices(
@@ -266,7 +366,44 @@ def _notices(
         return []
     from pollwise.live.notifying import notifying
 
-    return [notifying(session.store, receivers, clock=session.clock, say=say, fail=incoming.fail)]
+    return [notifying(session.store, receivers, clock=session.clock, say=say, incoming=incoming)]
+
+
+def _subscriber(
+    session: Session,
+    settings: WatchSettings,
+    listener: "Listener | None",
+    hubs: Hubs | None,
+    incoming: Incoming,
+) -> "Subscriber | None":
+    """What keeps feeds subscribed at their hubs; None: no hub could reach it."""
+    if listener is None or hubs is None or not settings.public_url:
+        return None
+    from pollwise.live.listening.subscriber import Subscriber
+
+    return Subscriber(
+        session.store,
+        session.clock,
+        hubs=hubs,
+        public_url=settings.public_url,
+        incoming=incoming,
+    )
+
+
+def _listening(
+    session: Session,
+    listener: "Listener | None",
+    subscriber: "Subscriber | None",
+    incoming: Incoming,
+) -> list[Besides]:
+    """What lets others tell of changes beside a run; nothing if nobody may."""
+    if listener is None:
+        return []
+    from pollwise.live.listening.listener import listening
+
+    return [
+        listening(listener, session.store, session.clock, incoming=incoming, subscriber=subscriber)
+    ]
 
 
 def ahead(scheduler: Scheduler, now: float) -> Ahead:
@@ -304,6 +441,9 @@ def _terms(page: Page) -> tuple[float | None, ...]:
     return page.weight, page.cost, page.longest_interval, page.shortest_interval
 
 
-def named_pages(urls: Sequence[str]) -> list[NewPage]:
-    """The pages of a command line, whose lists do not take them away; `InputError` for no URL."""
-    return [replace(wished_page(url), listed_in="") for url in urls]
+def named_pages(urls: Sequence[str], *, render: bool | None = None) -> list[NewPage]:
+    """The pages of a command line, whose lists do not take them away; `InputError` for no URL.
+
+    `render`: see `Page`; None: not told.
+    """
+    return [replace(wished_page(url, render=render), listed_in="") for url in urls]

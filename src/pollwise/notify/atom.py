@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from pollwise.insight.changes import ListedChange
 from pollwise.insight.words import duration
 from pollwise.notify.wording import difference_lines, title_of
-from pollwise.sources.view import printable
+from pollwise.texts import printable
 
 __all__ = ["atom_feed"]
 

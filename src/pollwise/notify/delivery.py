@@ -12,16 +12,15 @@ from dataclasses import replace
 from uuid import uuid4, uuid5
 
 from pollwise.insight.changes import ListedChange, listed_change
+from pollwise.insight.receivers import rests_until
 from pollwise.notify.notice import Notice
-from pollwise.notify.receivers import Kind, Receiver
+from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.wording import MOST_IN_FULL, text_of, title_of_all
 from pollwise.store.base import StoreReader
 from pollwise.store.records import StoredChange, StoredReceiver
 
-__all__ = ["FIRST_REST", "LONGEST_REST", "Delivery", "trial_notice"]
+__all__ = ["Delivery", "trial_notice"]
 
-FIRST_REST, LONGEST_REST = 60.0, 3600.0
-"""Seconds between two tries: at first, and at most, after doubling with each failure."""
 _MOST_CHANGES = 200
 """Of a notice."""
 _MOST_IN_FEED = 100
@@ -71,11 +70,12 @@ class Delivery:
         due = min(first.seen_at, now) + self.receiver.digest
         if self.state.sent_at is not None:
             due = max(due, min(self.state.sent_at, now) + self.receiver.spacing)
-        if self.state.failures and self.state.tried_at is not None:
-            doublings = min(self.state.failures - 1, 10)
-            rest = min(FIRST_REST * 2**doublings, LONGEST_REST)
-            due = max(due, min(self.state.tried_at, now) + rest)
-        return due
+        rest = rests_until(self.state, now)
+        return due if rest is None else max(due, rest)
+
+    def count_waiting(self, store: StoreReader, now: float) -> int:
+        """How many changes it is still to be told."""
+        return store.count_changes(after=self.state.told_seq, tags=self.receiver.tags)[0]
 
     def begin(self, store: StoreReader, now: float) -> Notice | None:
         """The notice to send now, when something is due; `state` is to be kept before that.
@@ -91,7 +91,7 @@ class Delivery:
             return None
         last = self.state.trying_seq or changes[-1].seq
         self.state = replace(self.state, trying_seq=last)
-        if self.receiver.kind is Kind.ATOM:  # a feed has what was told before, too
+        if self.receiver.channel is Channel.ATOM:  # a feed has what was told before, too
             changes = self._newest(store, last)
         listed = tuple(
             listed_change(store, change, compared=number < MOST_IN_FULL)

@@ -33,7 +33,7 @@ from pollwise.scheduler.budgets import parse_interval
 from pollwise.times import parse_age
 
 __all__ = [
-    "Kind",
+    "Channel",
     "Receiver",
     "name_of",
     "read_receiver",
@@ -52,7 +52,7 @@ _TARGETS = (
 )
 
 
-class Kind(StrEnum):
+class Channel(StrEnum):
     """How a receiver is reached."""
 
     WEBHOOK = "webhook"
@@ -63,10 +63,10 @@ class Kind(StrEnum):
 
 
 _BY_SCHEME = {
-    "http": Kind.WEBHOOK,
-    "https": Kind.WEBHOOK,
-    "smtp": Kind.MAIL,
-    "smtps": Kind.MAIL,
+    "http": Channel.WEBHOOK,
+    "https": Channel.WEBHOOK,
+    "smtp": Channel.MAIL,
+    "smtps": Channel.MAIL,
 }
 """All other schemes are Apprise's."""
 
@@ -82,7 +82,7 @@ class Receiver:
     """
 
     name: str
-    kind: Kind
+    channel: Channel
     target: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
     tags: tuple[str, ...] = ()
@@ -122,17 +122,17 @@ def storable_target(target: str, folder: Path = Path()) -> str:
     place, _, where = target.partition(":")
     if place in _PLACES:
         return target if place == "env" else f"file:{_path(where, folder)}"
-    kind, rest = _kind(target, "--notify")
-    split = _split(target) if kind in (Kind.WEBHOOK, Kind.MAIL) else None
+    channel, rest = _channel(target, "--notify")
+    split = _split(target) if channel in (Channel.WEBHOOK, Channel.MAIL) else None
     told = split is not None and (
         split.username is not None or any(_SECRET.search(key) for key, _ in parse_qsl(split.query))
     )
-    if kind is Kind.APPRISE or told:
+    if channel is Channel.APPRISE or told:
         raise InputError(
             f"--notify {_shown(target)}: it may hold a secret, and the database keeps it; put it"
             " into an environment variable and say --notify env:NAME, or into the configuration"
         )
-    if kind is Kind.ATOM:
+    if channel is Channel.ATOM:
         return f"atom:{_path(rest, folder)}" if rest else target
     return target
 
@@ -179,36 +179,36 @@ def _receiver(
     at_most: str | None = None,
     folder: Path = Path(),
 ) -> Receiver:
-    kind, rest = _kind(target, where)
+    channel, rest = _channel(target, where)
     if secret is not None:
-        if kind is not Kind.WEBHOOK:
+        if channel is not Channel.WEBHOOK:
             raise InputError(
                 f"{where} secret: only webhooks (https://...) are signed; leave it out"
             )
         signing_key(secret, f"{where} secret")
-    if kind is Kind.WEBHOOK:
+    if channel is Channel.WEBHOOK:
         _check_webhook(target, where)
-    elif kind is Kind.MAIL:
+    elif channel is Channel.MAIL:
         read_mailbox(target, where)
-    elif kind is Kind.COMMAND:
+    elif channel is Channel.COMMAND:
         _check_command(rest, where)
-    elif kind is Kind.ATOM:
+    elif channel is Channel.ATOM:
         path = _path(rest, folder)
         if not rest or path.is_dir() or not path.parent.is_dir():
             raise InputError(f"{where}: atom:{rest} is no file in a folder that is there")
         rest = str(path)
     else:
         _check_apprise(target, where)
-    return Receiver(name, kind, rest, secret, tags, digest, _spacing(at_most, kind, where))
+    return Receiver(name, channel, rest, secret, tags, digest, _spacing(at_most, channel, where))
 
 
-def _kind(target: str, where: str) -> tuple[Kind, str]:
+def _channel(target: str, where: str) -> tuple[Channel, str]:
     """How a target is reached, and the target without what says so."""
     scheme, colon, rest = target.strip().partition(":")
     if colon and scheme in ("exec", "atom"):
-        return Kind.COMMAND if scheme == "exec" else Kind.ATOM, rest.strip()
+        return Channel.COMMAND if scheme == "exec" else Channel.ATOM, rest.strip()
     if rest.startswith("//") and _SCHEME.fullmatch(scheme):
-        return _BY_SCHEME.get(scheme.lower(), Kind.APPRISE), target.strip()
+        return _BY_SCHEME.get(scheme.lower(), Channel.APPRISE), target.strip()
     raise InputError(f"{where}: {_shown(target)} is no receiver; give {_TARGETS}")
 
 
@@ -284,9 +284,9 @@ def _digest(text: str | None, where: str) -> float:
     return seconds
 
 
-def _spacing(at_most: str | None, kind: Kind, where: str) -> float:
+def _spacing(at_most: str | None, channel: Channel, where: str) -> float:
     if at_most is None:
-        if kind is Kind.ATOM:  # nobody is disturbed
+        if channel is Channel.ATOM:  # nobody is disturbed
             return 0.0
         at_most = _AT_MOST
     return parse_interval(f"{where} at-most", at_most)

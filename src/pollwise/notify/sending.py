@@ -20,9 +20,9 @@ from pollwise.insight.documents import document
 from pollwise.notify.atom import atom_feed
 from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
-from pollwise.notify.receivers import Kind, Receiver
+from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.signing import signature, signing_key
-from pollwise.sources.view import printable
+from pollwise.texts import printable
 from pollwise.version import __version__
 
 __all__ = ["NotSentError", "send"]
@@ -42,7 +42,7 @@ class NotSentError(PollwiseError):
 def send(receiver: Receiver, notice: Notice) -> None:
     """Send a notice; when this returns, the receiver has taken it. `NotSentError` if it has not."""
     try:
-        _SENDERS[receiver.kind](receiver, notice)
+        _SENDERS[receiver.channel](receiver, notice)
     except NotSentError:
         raise
     except (OSError, HTTPException, smtplib.SMTPException, InputError, ValueError) as error:
@@ -120,11 +120,11 @@ def _send_by_apprise(receiver: Receiver, notice: Notice) -> None:
 
 
 _SENDERS = {
-    Kind.WEBHOOK: _post,
-    Kind.MAIL: _mail,
-    Kind.COMMAND: _call,
-    Kind.ATOM: _write_feed,
-    Kind.APPRISE: _send_by_apprise,
+    Channel.WEBHOOK: _post,
+    Channel.MAIL: _mail,
+    Channel.COMMAND: _call,
+    Channel.ATOM: _write_feed,
+    Channel.APPRISE: _send_by_apprise,
 }
 
 
@@ -139,6 +139,6 @@ def _why(error: Exception, receiver: Receiver) -> str:
         return f"no answer within {_PATIENCE:g} s"
     if isinstance(reason, OSError) and reason.strerror:
         return reason.strerror
-    if isinstance(reason, InputError) and receiver.kind is Kind.ATOM:
+    if isinstance(reason, InputError) and receiver.channel is Channel.ATOM:
         return str(reason)
     return type(reason).__name__

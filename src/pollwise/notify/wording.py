@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pollwise.insight.changes import ListedChange
 from pollwise.insight.difference import lines_of
 from pollwise.insight.words import age, count, moment
-from pollwise.sources.view import printable
+from pollwise.texts import printable
 
 __all__ = ["MOST_IN_FULL", "difference_lines", "text_of", "title_of", "title_of_all"]
 
@@ -16,8 +16,8 @@ MOST_IN_FULL = 20
 
 
 def title_of(change: ListedChange) -> str:
-    """What the page of a change is called: its title, or else its URL."""
-    return _short(change.title) or change.url
+    """What the page of a change is called: its name, else its title, else its URL."""
+    return _short(change.called) or change.url
 
 
 def title_of_all(changes: Sequence[ListedChange]) -> str:
@@ -42,7 +42,7 @@ def text_of(changes: Sequence[ListedChange], now: float) -> str:
 
 
 def _lines(change: ListedChange, now: float) -> list[str]:
-    title = _short(change.title)
+    title = _short(change.called)
     back = ", back to an earlier version" if change.reverted else ""
     old = age(max(now - change.seen_at, 0.0), max(now - change.before_at, 0.0))
     return [

@@ -1,13 +1,25 @@
 """A policy that is not there yet: it is being compiled, or loaded."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pollwise.policies.base import Policy
+from pollwise.policies.base import Policy, Sharing, Signalling
 from pollwise.types import Observation, Page, Selection, StateDict
 
-__all__ = ["AwaitedPolicy"]
+__all__ = ["AwaitedPolicy", "renew"]
+
+
+def renew(policy: Policy, pages: Sequence[Page]) -> None:
+    """Tell a policy of pages that it has, with other weights or costs; what it learned stays."""
+    if isinstance(policy, AwaitedPolicy):
+        policy.renew(pages)
+        return
+    page_ids = [page.id for page in pages]
+    learned = policy.state_dict(page_ids)
+    policy.discard(page_ids)
+    policy.add(pages)
+    policy.load_state_dict(learned)
 
 
 class AwaitedPolicy:
@@ -52,6 +64,48 @@ class AwaitedPolicy:
     def defer(self, page_ids: Sequence[int], until: float) -> None:
         """Note that these pages are to wait."""
         self._told.append(lambda policy: policy.defer(page_ids, until))
+
+    def share_out(self, shares: Mapping[str, float], tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Note the shares, should the policy take any."""
+        self._note_sharing(lambda policy: policy.share_out(shares, tags))
+
+    def retag(self, tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Note the tags."""
+        self._note_sharing(lambda policy: policy.retag(tags))
+
+    def spend(self, page_id: int, cost: float) -> None:
+        """Note what a poll took."""
+        self._note_sharing(lambda policy: policy.spend(page_id, cost))
+
+    def group_prices(self) -> dict[str, float]:
+        """None: it has found none yet."""
+        return {}
+
+    def load_group_prices(self, prices: Mapping[str, float]) -> None:
+        """Note the prices."""
+        self._note_sharing(lambda policy: policy.load_group_prices(prices))
+
+    def signal(self, page_ids: Sequence[int], at: float) -> None:
+        """Note the signals, should the policy heed any."""
+
+        def tell(policy: Policy) -> None:
+            if isinstance(policy, Signalling):
+                policy.signal(page_ids, at)
+
+        self._told.append(tell)
+
+    def renew(self, pages: Sequence[Page]) -> None:
+        """Note that pages have other weights or costs: see `renew`."""
+        self._told.append(lambda policy: renew(policy, pages))
+
+    def _note_sharing(self, tell: Callable[[Sharing], None]) -> None:
+        """Note what only a policy is told that shares the budget out."""
+
+        def tell_if_sharing(policy: Policy) -> None:
+            if isinstance(policy, Sharing):
+                tell(policy)
+
+        self._told.append(tell_if_sharing)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """Nothing: it has learned nothing yet."""

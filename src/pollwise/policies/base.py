@@ -22,7 +22,7 @@ these rules:
 7.  The cost of one decision does not grow with the number of pages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -30,7 +30,16 @@ from numpy.typing import NDArray
 
 from pollwise.types import Observation, Page, Selection, StateDict
 
-__all__ = ["Chooser", "LookingAhead", "Mixture", "Policy", "StateDict"]
+__all__ = [
+    "Chooser",
+    "LookingAhead",
+    "Mixture",
+    "Policy",
+    "Priced",
+    "Sharing",
+    "Signalling",
+    "StateDict",
+]
 
 
 @runtime_checkable
@@ -73,6 +82,47 @@ class LookingAhead(Policy, Protocol):
 
     def likely_next(self, now: float) -> int | None:
         """The page that `select` would most likely give at `now`; None: there is none."""
+
+
+@runtime_checkable
+class Priced(Policy, Protocol):
+    """A policy that polls pages as their worth reaches a price."""
+
+    @property
+    def price(self) -> float:
+        """The price now, at once."""
+
+
+@runtime_checkable
+class Sharing(Policy, Protocol):
+    """A policy that can give groups of pages shares of the budget."""
+
+    def share_out(self, shares: Mapping[str, float], tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Give the pages with these tags these shares (0 to 1), and all others the rest.
+
+        `tags` are those of the pages that have any, by page id; those of pages to come are their
+        own. `InputError` for shares that cannot be.
+        """
+
+    def retag(self, tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Pages have other tags now, by page id; unknown ids are ignored."""
+
+    def spend(self, page_id: int, cost: float) -> None:
+        """A poll of a page took so much of the budget; unknown ids are ignored."""
+
+    def group_prices(self) -> dict[str, float]:
+        """What must survive a restart for shares to hold at once, by tag."""
+
+    def load_group_prices(self, prices: Mapping[str, float]) -> None:
+        """Put the prices back; those of tags without a share are ignored."""
+
+
+@runtime_checkable
+class Signalling(Policy, Protocol):
+    """A policy that can learn what it is worth if somebody says that a page has changed."""
+
+    def signal(self, page_ids: Sequence[int], at: float) -> None:
+        """Somebody knew at a time that these pages had changed; unknown ids are ignored."""
 
 
 @runtime_checkable

@@ -99,6 +99,23 @@ def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[n
 
 
 @kernel
+def learn_signalled_change(
+    likelihood: NDArray[np.float32],
+    elapsed: float,
+    table: NDArray[np.float32],
+    reliability: np.float32,
+) -> None:
+    """Take in that a page changed in `elapsed` seconds, of which a signal told before the poll.
+
+    With probability `reliability` the change was that of the signal, which says nothing of others.
+    """
+    values = lattice_row(table, time_step(elapsed))
+    for j in range(RATE_COUNT):
+        likelihood[j] *= values[j] + reliability * (np.float32(1.0) - values[j])
+    _rescale(likelihood)
+
+
+@kernel
 def learn_last_change(
     likelihood: NDArray[np.float32], since: float, unchanged: NDArray[np.float32]
 ) -> None:

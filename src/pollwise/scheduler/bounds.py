@@ -219,14 +219,17 @@ class BoundedPages:
             self._demanded_in_row = 0
         self._taken = -1
 
-    def answered(self, page_id: int, outcome: Outcome, now: float) -> None:
-        """The poll of a page found it, CHANGED or UNCHANGED."""
+    def answered(self, page_id: int, outcome: Outcome, now: float, *, counts: bool = True) -> None:
+        """The poll of a page found it, CHANGED or UNCHANGED.
+
+        `counts`: whether that is one more poll in a row that found a change.
+        """
         own = self._pages.get(page_id)
         if own is None:
             return
         if outcome is Outcome.UNCHANGED:
             own.changes = 0
-        else:
+        elif counts:
             own.changes += own.seen  # a first copy is no change
         own.seen = True
         self._polled(page_id, own, now, -math.inf)

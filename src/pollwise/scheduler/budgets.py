@@ -1,13 +1,15 @@
-"""Budgets and frequencies as people write them: 500/hour, 0.2/day/page, 1/week."""
+"""Budgets, their shares and frequencies as people write them: 500/hour, shop=30%, 1/week."""
 
 import math
 import re
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
+from pollwise.checks import require_shares
 from pollwise.errors import InputError
 from pollwise.types import Budget
 
-__all__ = ["BudgetText", "parse_budget", "parse_interval"]
+__all__ = ["BudgetText", "parse_budget", "parse_interval", "parse_shares", "shared_tag"]
 
 _UNITS = {
     "second": 1.0,
@@ -21,6 +23,7 @@ _LEAST, _MOST = 1e-30, 1e30
 _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
 _LONGEST_INTERVAL = 10 * 365.25 * _UNITS["day"]
+_PERCENT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", re.ASCII)
 _EXPECTED = f"expected a number above 0, '/' and one of {', '.join(_UNITS)}"
 _PATTERN = re.compile(
     r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
@@ -97,6 +100,36 @@ def parse_interval(name: str, text: str) -> float:
     if interval > _LONGEST_INTERVAL:
         raise InputError(f"{name} {text!r} is less than one poll in ten years: give more")
     return interval
+
+
+def parse_shares(texts: Iterable[str], option: str = "--share") -> dict[str, float]:
+    """The shares of the budget by tag (0 to 1), of texts such as shop=30%.
+
+    `InputError`, which names the `option`, for other texts, a tag named twice, and shares of which
+    not all can be given.
+
+    >>> parse_shares(["shop=30%", "news=12.5%"])
+    {'shop': 0.3, 'news': 0.125}
+    """
+    shares: dict[str, float] = {}
+    for text in texts:
+        tag, _, percent = text.rpartition("=")
+        found = _PERCENT.fullmatch(percent)
+        if len(tag.split()) != 1 or "," in tag or found is None or not 0 < float(found[1]) <= 100:
+            raise InputError(
+                f"{option} {text!r}: expected a tag, '=' and a share of the budget, such as"
+                " shop=30%"
+            )
+        if tag.strip() in shares:
+            raise InputError(f"{option} {text!r}: {tag.strip()} has a share already; give one")
+        shares[tag.strip()] = float(found[1]) / 100.0
+    require_shares(option, shares)
+    return shares
+
+
+def shared_tag(shares: Iterable[str], tags: Container[str]) -> str | None:
+    """Of the tags that have shares of the budget, in their order, the first of a page's `tags`."""
+    return next((tag for tag in shares if tag in tags), None)
 
 
 def _read(text: object) -> BudgetText | None:

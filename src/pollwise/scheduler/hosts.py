@@ -86,6 +86,10 @@ class Hosts:
         """A host asks for so many seconds between polls."""
         self._hosts[scope] = politeness.paced(self._host(scope), min(delay, self._longest_pace))
 
+    def pace_of(self, scope: str) -> float:
+        """The seconds between polls that a host asked for; 0: it did not."""
+        return self._host(scope).pace
+
     def poll_begun(self, scope: str, now: float) -> None:
         """A poll of this scope has begun."""
         if scope in self._limits:
@@ -150,6 +154,10 @@ class Hosts:
                 self._expect(scope, now)
             return chosen
         return None
+
+    def count(self) -> tuple[int, int]:
+        """How many hosts are known, and how many of them have a line."""
+        return len(self._hosts), len(self._lines)
 
     @property
     def first_free(self) -> float:

@@ -10,8 +10,9 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast
 
 from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
@@ -29,21 +30,22 @@ from pollwise.events import (
     Removed,
     Rescored,
     SavedUp,
+    Signalled,
     Staffed,
     Tick,
     Together,
     Updated,
     WakeAt,
 )
-from pollwise.policies.awaited import AwaitedPolicy
-from pollwise.policies.base import Chooser, Policy
+from pollwise.policies.awaited import AwaitedPolicy, renew
+from pollwise.policies.base import Chooser, Policy, Priced, Sharing, Signalling
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.cell_rate import CellRate
+from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
-from pollwise.times import require_seconds
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -65,6 +67,7 @@ class _Terms(NamedTuple):
     scope: str
     cost: float
     weight: float
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,6 @@ class _Lease:
 
 
 _NO_BOUNDS = Bounds()
-_EVENTS = frozenset(get_args(Event))
 
 
 class Scheduler:
@@ -182,6 +184,12 @@ class Scheduler:
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
         # Those of pages that the policy has not leased, as they were overdue.
         self._unselected: set[int] = set()
+        # When pages were signalled, since their latest answer.
+        self._signalled: dict[int, float] = {}
+        # Those told last; None: none was told yet.
+        self._shares: tuple[tuple[str, float], ...] | None = None
+        # As they were loaded, until the policy has some.
+        self._group_prices: dict[str, float] = {}
         self._staff = math.inf
 
     @property
@@ -219,7 +227,7 @@ class Scheduler:
         more. `InputError`, with nothing taken in but the time, for a time or cost that is not
         finite, a page whose polls cost nothing, or links that the policy cannot take.
         """
-        _check(event)
+        check_event(event)
         if self._now == -math.inf:
             self.begin(event.now)
         self._now = now = max(self._now, event.now)
@@ -266,6 +274,7 @@ class Scheduler:
                 "hosts": self._hosts.state(self._now),
                 "limits": self._hosts.limits_state(),
                 "back_offs": self._back_offs.state(),
+                "group_prices": self._told_group_prices() or self._group_prices,
             }
         )
 
@@ -273,6 +282,16 @@ class Scheduler:
     def budget_free_at(self) -> float:
         """From when on the budget allows the next poll; -inf: at once."""
         return self._cell_rate.next_at
+
+    @property
+    def price(self) -> float | None:
+        """The price by which the policy selects; None: it has none."""
+        price = self.policy.price if isinstance(self.policy, Priced) else math.nan
+        return price if math.isfinite(price) else None
+
+    def count_hosts(self) -> tuple[int, int]:
+        """How many politeness scopes are known, and at how many of them pages wait in line."""
+        return self._hosts.count()
 
     def next_in_line(self) -> tuple[float, int] | None:
         """When the first host with pages in line is free, and its first page; None: none waits."""
@@ -317,6 +336,10 @@ class Scheduler:
         """Until when a scope wants to be left alone, also by the poll that is under way."""
         return self._hosts.blocked_until(self._shared(scope))
 
+    def host_pace(self, scope: str) -> float:
+        """The seconds between polls that a scope asked for; 0: it did not, as far as is known."""
+        return self._hosts.pace_of(self._shared(scope))
+
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
@@ -343,6 +366,9 @@ class Scheduler:
                 for scope, (limit, until) in state.get("limits", {}).items()
             }
             self._back_offs.load(state["back_offs"])
+            prices = {str(t): float(p) for t, p in state.get("group_prices", {}).items()}
+            if not all(0.0 < price < math.inf for price in prices.values()):
+                raise ValueError("no prices")
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
@@ -352,11 +378,17 @@ class Scheduler:
         if rate == self.budget.rate:
             self._cell_rate.next_at = next_at
         self.saved_at = saved_at
+        self._group_prices = prices
+        if _is_sharing(type(self.policy)):
+            self._sharing.load_group_prices(prices)
+
+    def _told_group_prices(self) -> dict[str, float]:
+        return self._sharing.group_prices() if _is_sharing(type(self.policy)) else {}
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
         for page in new.values():
-            _check_page("Added", page)
+            check_page("Added", page)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
         first = set()
@@ -365,7 +397,7 @@ class Scheduler:
         # The policy comes first, as it may refuse them.
         self.policy.add([page for page in new.values() if page.id not in first])
         for page in new.values():
-            self._pages[page.id] = _Terms(page.scope, page.cost, page.weight)
+            self._pages[page.id] = _Terms(page.scope, page.cost, page.weight, page.tags)
             self._bounds.add(page, self._now)
             if self._first_copies is not None and page.id in first:
                 self._first_copies.add(page)
@@ -376,11 +408,14 @@ class Scheduler:
         """Users want something else of pages; unknown ones are ignored."""
         known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
         for page in known.values():
-            _check_page("Updated", page)
-        others = []
+            check_page("Updated", page)
+        others, retagged = [], {}
         for page in known.values():
             before = self._pages[page.id]
-            self._pages[page.id] = terms = before._replace(cost=page.cost, weight=page.weight)
+            terms = before._replace(cost=page.cost, weight=page.weight)
+            self._pages[page.id] = terms._replace(tags=page.tags)
+            if page.tags != before.tags:
+                retagged[page.id] = page.tags
             page = replace(page, scope=terms.scope)
             self._bounds.update(page, now)
             if self._first_copies is not None and page.id in self._first_copies:
@@ -394,13 +429,28 @@ class Scheduler:
                     self._bounds.hold(page.id, now)
             if terms != before:
                 others.append(page)
+        if retagged and _is_sharing(type(self.policy)):
+            self._sharing.retag(retagged)
         if others:
-            page_ids = [page.id for page in others]
-            learned = self.policy.state_dict(page_ids)
-            self.policy.discard(page_ids)
-            self.policy.add(others)
-            if learned:  # an awaited policy has learned nothing
-                self.policy.load_state_dict(learned)
+            renew(self.policy, others)
+
+    @property
+    def _sharing(self) -> Sharing:
+        """The policy, known to share the budget out."""
+        return cast(Sharing, self.policy)
+
+    def _share_out(self, shares: tuple[tuple[str, float], ...]) -> None:
+        if shares == self._shares:
+            return
+        self._shares = shares
+        if _is_sharing(type(self.policy)):
+            tags = {page_id: terms.tags for page_id, terms in self._pages.items() if terms.tags}
+            self._sharing.share_out(dict(shares), tags)
+        elif shares:
+            raise InputError(
+                f"Budgeted: {type(self.policy).__name__} gives no shares of the budget; leave them"
+                " out, or give the scheduler a policy that does, such as BayesianIndex"
+            )
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -423,7 +473,13 @@ class Scheduler:
             case Updated():
                 self._update(event.pages, now)
             case Budgeted():
+                self._share_out(event.shares)
                 self.change_budget(Budget(event.rate, event.burst))
+            case Signalled():
+                at = min(event.at, now)
+                self._signalled |= {one: at for one in event.page_ids if one in self._pages}
+                if isinstance(self.policy, Signalling):
+                    self.policy.signal(event.page_ids, at)
             case SavedUp():
                 self._cell_rate.save_up(event.seconds)
                 self._bounds.each_once(now)
@@ -470,6 +526,7 @@ class Scheduler:
                     self._first_copies.end(page_id)
                 self._bounds.remove(page_id)
                 self._unselected.discard(page_id)
+                self._signalled.pop(page_id, None)
                 self.policy.discard([page_id])
 
     def _observe(self, observations: Iterable[Observation], now: float) -> None:
@@ -490,6 +547,7 @@ class Scheduler:
             self._end(lease, self._hosts.poll_ended, now)
             for rate in lease.rates:
                 rate.correct(observation.cost - lease.page.cost, now)
+            self._charge(page_id, lease, observation.cost)
         if page_id not in self._pages:
             return False
         if observation.outcome is Outcome.POSTPONED:
@@ -509,7 +567,11 @@ class Scheduler:
         if self._back_offs.is_outdated(observation):
             return False
         self._back_offs.end(page_id)
-        self._bounds.answered(page_id, observation.outcome, now)
+        # That a page has changed as somebody said does not mean that it changes all the time.
+        is_told = self._signalled.get(page_id, math.inf) <= observation.polled_at
+        self._bounds.answered(page_id, observation.outcome, now, counts=not is_told)
+        if is_told:
+            del self._signalled[page_id]
         return True
 
     def _postpone(self, page_id: int, until: float) -> None:
@@ -539,11 +601,17 @@ class Scheduler:
         tell(scope, now)
         self._bounds.host_freed(scope, self._hosts.free_at(scope, now))
 
+    def _charge(self, page_id: int, lease: _Lease, cost: float) -> None:
+        """Tell a policy that shares the budget out what a poll took of it."""
+        if self._cell_rate in lease.rates and _is_sharing(type(self.policy)):
+            self._sharing.spend(page_id, cost)
+
     def _expire(self, now: float) -> None:
         """Count the polls whose leases have run out as failed."""
         while self._first_expiry() <= now:
             page_id, lease = self._leases.popitem(last=False)
             self._end(lease, self._hosts.poll_lost, now)
+            self._charge(page_id, lease, lease.page.cost)
             if page_id in self._pages:
                 self._hand_over(page_id)
                 self._unselected.discard(page_id)
@@ -681,40 +749,15 @@ class Scheduler:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf
 
 
+@cache
+def _is_sharing(kind: type[Policy]) -> bool:
+    """Whether policies of a class give shares of the budget; it takes long to find out."""
+    return issubclass(kind, Sharing)
+
+
 def _time(value: Any) -> float:
     """A time of a saved state; None: there is none yet. `ValueError` for what is no time."""
     time = -math.inf if value is None else float(value)
     if not time < math.inf:
         raise ValueError(f"{value} is no time")
     return time
-
-
-def _check_page(event: str, page: Page) -> None:
-    """`InputError` for a page that would spoil the arithmetic of time and budget."""
-    fits = 0 < page.cost < math.inf
-    require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
-    if page.seen_at is not None:
-        require_seconds(f"{event}: page {page.id}: seen_at", page.seen_at)
-
-
-def _check(event: Event) -> None:
-    """`InputError` for what would spoil the arithmetic of time and budget."""
-    if type(event) not in _EVENTS:
-        require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
-    require_seconds(f"{type(event).__name__}: now", event.now)
-    if isinstance(event, Polled):
-        for one in event.observations:
-            require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
-            if one.last_changed_at is not None:
-                where = f"Polled: page {one.page_id}: last_changed_at"
-                require_seconds(where, one.last_changed_at)
-            fits = 0 <= one.cost < math.inf
-            require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
-    if isinstance(event, Together):
-        for each in event.events:
-            _check(each)
-    if isinstance(event, SavedUp):
-        fits = 0 <= event.seconds < math.inf
-        require("SavedUp: seconds", event.seconds, fits, "finite and at least 0")
-    if isinstance(event, Staffed):
-        require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")

@@ -11,7 +11,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from pollwise.search.description import Description, read_description
 from pollwise.search.results import Result, read_results
-from pollwise.web.headers import one_line
+from pollwise.texts import one_line
 
 __all__ = ["PEER_SECONDS", "PeerClient", "PeerError", "RefusedError"]
 

@@ -1,17 +1,15 @@
 """The query processor: answers queries from a collection that others may write to."""
 
 import asyncio
-import queue
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.errors import InputError
 from pollwise.search.description import Description
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
+from pollwise.store.readers import Readers
 from pollwise.store.records import Hit
 
 __all__ = ["OverloadedError", "QueryProcessor"]
@@ -19,8 +17,6 @@ __all__ = ["OverloadedError", "QueryProcessor"]
 _THREADS = 4
 _MOST_WAITING = 64
 _SEARCH_SECONDS = 10.0
-
-T = TypeVar("T")
 
 
 class OverloadedError(Exception):
@@ -37,22 +33,16 @@ class QueryProcessor:
 
     def __init__(self, db: Path) -> None:
         self._db = db
-        self._idle: queue.SimpleQueue[Store] = queue.SimpleQueue()
         self._waiting = 0
         with Store.open_readonly(db) as store:
             self._description = _describe(store, db)
-        self._stores = [Store.open_readonly(db) for _ in range(_THREADS)]
-        for store in self._stores:
-            self._idle.put(store)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="search")
+        self._readers = Readers(db, _THREADS)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
-        for store in self._stores:
-            store.close()
+        self._readers.close()
 
     @property
     def description(self) -> Description:
@@ -61,7 +51,7 @@ class QueryProcessor:
 
     async def refresh(self) -> None:
         """Describe the collection anew, after more pages have come and the filter has learned."""
-        self._description = await self._in_thread(lambda store: _describe(store, self._db))
+        self._description = await self._readers.read(lambda store: _describe(store, self._db))
 
     async def search(self, query: str, limit: int, offset: int = 0) -> tuple[list[Hit], int]:
         """As `Store.search`, with the number of all pages that match.
@@ -78,7 +68,7 @@ class QueryProcessor:
         self._waiting += 1
         try:
             async with asyncio.timeout(_SEARCH_SECONDS):
-                return await self._in_thread(read)
+                return await self._readers.read(read)
         except TimeoutError as error:
             raise OverloadedError(
                 f"no answer within {_SEARCH_SECONDS:g} s: ask for fewer or rarer words"
@@ -88,17 +78,7 @@ class QueryProcessor:
 
     async def check(self) -> None:
         """`StoreError` if the database can no longer be read."""
-        await self._in_thread(lambda store: store.next_page_id())
-
-    async def _in_thread(self, read: Callable[[Store], T]) -> T:
-        def run() -> T:
-            store = self._idle.get_nowait()  # there is one for each thread
-            try:
-                return read(store)
-            finally:
-                self._idle.put(store)
-
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        await self._readers.read(lambda store: store.next_page_id())
 
 
 def _describe(store: Store, db: Path) -> Description:

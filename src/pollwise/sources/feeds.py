@@ -5,26 +5,37 @@ else by what it says.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape, unescape
+from html import unescape
 from importlib.util import find_spec
 from typing import Any
 
-from pollwise.sources.view import ListedItem, UnreadableError, printable
+from pollwise.sources.view import NO_HUB, HubLinks, ListedItem, UnreadableError
 from pollwise.store.records import FoundItem
+from pollwise.texts import one_line, printable
 from pollwise.web.sitemaps import CutOffError, parse_sitemap
 from pollwise.web.visible_text import visible_text
 
 __all__ = ["Feed", "can_read_feeds", "read_feed", "read_sitemap"]
 
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of a feed, and items of it, that are read: some seconds of work."""
+_MOST_ITEMS = 50_000
 _LONGEST_TITLE = 500
 _LONGEST_ID = 2048
+_LONGEST_ADDRESS = 2048
+_LINKS = "/*/*[local-name()='link'] | /*/*[local-name()='channel']/*[local-name()='link']"
+"""Those of the feed itself: of Atom, and of Atom in RSS."""
 _JSON_FIELDS = (
     *("id", "url", "title", "summary", "content_html", "content_text"),
     *("date_published", "date_modified"),
 )
+_ITEM = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)[\s/>]")
+_GUID = re.compile(rb"<(/?(?:[\w.-]+:)?)guid\b", re.IGNORECASE)
+_REMEDY = "to compare it as it is, select re:(?s).+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,7 @@ class Feed:
     title: str
     items: tuple[ListedItem, ...]
     without_id: int
+    hub_links: HubLinks = NO_HUB
 
 
 def can_read_feeds() -> bool:
@@ -42,32 +54,77 @@ def can_read_feeds() -> bool:
 
 
 def read_feed(body: bytes) -> Feed:
-    """What a feed says. `UnreadableError` if it is too broken.
+    """What a feed says. `UnreadableError` if it is too broken, too large, or has too many items.
 
     Needs the extra `feeds`, and time that its text may make long: call it beside the loop.
     """
-    import fastfeedparser
-
+    if len(body) > _LARGEST:
+        raise UnreadableError(f"a feed of more than {_LARGEST >> 20} MiB; {_REMEDY}")
     try:
-        # Bytes, never a string: it would fetch what looks like an address.
-        parsed = fastfeedparser.parse(_sound(body), include_tags=False, include_media=False)
-        guesses = _guessed_times(parsed["entries"])
-        entries = [_item(entry, guesses) for entry in parsed["entries"]]
+        sound = _sound(body)
+        parsed = _parsed(sound)
+        told = parsed["entries"]
+        entries = [
+            _item(entry, published)
+            for entry, published in zip(told, _published(sound, told), strict=True)
+        ]
+        links = _hub_links(body)
+    except UnreadableError:
+        raise
     # Of a feed that is wrong in a new way it raises whatever comes.
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
         raise UnreadableError(
-            f"a feed that cannot be read: {why}; to compare it as it is, select re:(?s).+"
+            f"a feed that cannot be read: {one_line(error)}; {_REMEDY}"
         ) from error
     title = _line(parsed["feed"].get("title"))
-    return Feed(title, tuple(item for item, _ in entries), sum(not known for _, known in entries))
+    items, without_id = tuple(item for item, _ in entries), sum(not known for _, known in entries)
+    return Feed(title, items, without_id, links)
+
+
+def _hub_links(body: bytes) -> HubLinks:
+    """What a feed says of hubs, of which the library for feeds tells nothing."""
+    body = body.lstrip()
+    if body.startswith(b"{"):
+        feed = json.loads(body)
+        hubs = feed.get("hubs")
+        listed = [hub for hub in hubs if isinstance(hub, dict)] if isinstance(hubs, list) else []
+        named = (hub.get("url") for hub in listed if str(hub.get("type")).lower() == "websub")
+        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url")))
+    from lxml import etree
+
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
+    root = etree.fromstring(body, parser)
+    found: dict[str, str] = {}
+    for link in () if root is None else root.xpath(_LINKS):
+        for relation in (link.get("rel") or "").lower().split():
+            found.setdefault(relation, _address(link.get("href")))
+    return HubLinks(found.get("hub", ""), found.get("self", ""))
+
+
+def _address(told: object) -> str:
+    return printable(told) if isinstance(told, str) and len(told) <= _LONGEST_ADDRESS else ""
+
+
+def _parsed(body: bytes) -> Mapping[str, Any]:
+    """What the library reads; of bytes, as it would fetch a string that looks like an address."""
+    import fastfeedparser
+
+    parsed: Mapping[str, Any] = fastfeedparser.parse(body, include_tags=False, include_media=False)
+    return parsed
 
 
 def _sound(body: bytes) -> bytes:
-    """A feed; of JSON only the fields of the right type, as the library takes types for granted."""
-    if not body.lstrip().startswith(b"{"):
+    """A feed; of JSON only the fields of the right type, as the library takes types for granted.
+
+    `UnreadableError` if it has too many items.
+    """
+    is_json = body.lstrip().startswith(b"{")
+    feed = json.loads(body) if is_json else {}
+    count = len(feed.get("items", [])) if is_json else sum(1 for _ in _ITEM.finditer(body))
+    if count > _MOST_ITEMS:
+        raise UnreadableError(f"a feed of more than {_MOST_ITEMS:,} items; {_REMEDY}")
+    if not is_json:
         return body
-    feed = json.loads(body)
     items = [_texts(item) for item in feed.get("items", []) if isinstance(item, dict)]
     sound = json.dumps({**_texts(feed), "items": items}, ensure_ascii=False)
     return sound.encode(errors="replace")
@@ -82,23 +139,15 @@ def _texts(told: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def _guessed_times(entries: Iterable[Mapping[str, Any]]) -> Collection[tuple[str, str]]:
-    """Ids, each with the time for which the library takes it if an item of RSS tells no time."""
-    import fastfeedparser
-
-    ids = {_id(entry) for entry in entries if entry.get("published")}
-    doubtful = [key for key in ids if key and not key.startswith(("http://", "https://"))]
-    if not doubtful:
-        return ()
-    items = "".join(f"<item><guid>{escape(key)}</guid></item>" for key in doubtful)
-    alone = fastfeedparser.parse(f"<rss><channel>{items}</channel></rss>".encode())
-    return {(each["id"], each["published"]) for each in alone["entries"] if each.get("published")}
+def _published(body: bytes, entries: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    """When each item was published, as it says; the library takes ids of RSS for times, too."""
+    if _GUID.search(body):
+        entries = _parsed(_GUID.sub(rb"<\1no-id", body))["entries"]
+    return [entry.get("published") for entry in entries]
 
 
-def _item(
-    entry: Mapping[str, Any], guesses: Collection[tuple[str, str]]
-) -> tuple[ListedItem, bool]:
-    """An item, and whether it has an id."""
+def _item(entry: Mapping[str, Any], published: str | None) -> tuple[ListedItem, bool]:
+    """An item that was published then, and whether it has an id."""
     title, url = _line(entry.get("title")), printable(str(entry.get("link") or ""))
     contents: Sequence[Mapping[str, Any]] = entry.get("content") or ()
     told = [entry.get("description"), *(content.get("value") for content in contents)]
@@ -107,13 +156,11 @@ def _item(
     key = _id(entry)
     identity = key or url or f"{title}\n{text}"
     shown = title or _line(text)
-    times = (entry.get("published"), entry.get("updated"))
-    believed = (time for time in times if time and (key, time) not in guesses)
     found = FoundItem(
         key or url or shown,
         shown,
         url[:_LONGEST_ID],
-        _seconds(next(believed, None)),
+        _seconds(published or entry.get("updated")),
     )
     return ListedItem(found, identity, text), bool(key)
 

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from pollwise.sources.selectors import Selector, compiled
-from pollwise.sources.view import UnreadableError, printable
+from pollwise.sources.view import UnreadableError
+from pollwise.texts import printable
 from pollwise.web.reading.page_parser import parse_page
 
 __all__ = ["head_of", "markup_parts"]
@@ -95,7 +96,7 @@ def markup_parts(
 ) -> list[list[str]]:
     """What each selector names (none: one list with all of it), without what is ignored, as markup.
 
-    A part within another comes only once. `UnreadableError` if that cannot be found. XPath needs
+    A part within another comes only once. `UnreadableError` if that cannot be found. It needs
     the extra `text`.
 
     >>> page = "<main><h1>News</h1><p class=ad>Buy</p></main><footer>17"

@@ -3,7 +3,8 @@
 import io
 from importlib.util import find_spec
 
-from pollwise.sources.view import UnreadableError, printable
+from pollwise.sources.view import UnreadableError
+from pollwise.texts import one_line, printable
 
 __all__ = ["can_read_pdf", "read_pdf"]
 
@@ -40,6 +41,5 @@ def read_pdf(body: bytes) -> tuple[str, tuple[str, ...]]:
                 break
     # Of a PDF that is wrong in a new way it raises whatever comes.
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        raise UnreadableError(f"a PDF that cannot be read: {why}") from error
+        raise UnreadableError(f"a PDF that cannot be read: {one_line(error)}") from error
     return printable(title), tuple(lines)

@@ -36,8 +36,8 @@ from pollwise.sources.view import (
     Parts,
     UnreadableError,
     View,
-    printable,
 )
+from pollwise.texts import printable
 from pollwise.web.noise.blocks import blocks_of, cut
 from pollwise.web.reading.page_encoding import decoded
 
@@ -108,7 +108,8 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
         feed = read_feed(body)
         of_all = f"{feed.without_id} of {len(feed.items)} items"
         notice = f"{of_all} have no id: known by address or text" if feed.without_id else ""
-        return _list(body, kind, feed.items, title=feed.title, notice=notice)
+        view = _list(body, kind, feed.items, title=feed.title, notice=notice)
+        return replace(view, hub_links=feed.hub_links)
     if kind == "sitemap":
         return _list(body, kind, read_sitemap(body))
     if kind == "pdf":

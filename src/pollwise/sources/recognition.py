@@ -5,7 +5,7 @@ import zlib
 from contextlib import suppress
 
 from pollwise.sources.view import Kind
-from pollwise.web.noise.blocks import kind_of_body
+from pollwise.web.noise.blocks import cutting_of
 
 __all__ = ["cut_as", "is_xhtml", "recognised"]
 
@@ -59,7 +59,7 @@ def recognised(body: bytes, content_type: str | None) -> Kind:
 
 def cut_as(body: bytes, content_type: str | None) -> Kind:
     """What a body is if it is compared as a whole: `page`, `json`, `xml`, `text` or `bytes`."""
-    return _CUT.get(kind_of_body(body, content_type), "text")
+    return _CUT.get(cutting_of(body, content_type), "text")
 
 
 def is_xhtml(body: bytes) -> bool:

@@ -8,7 +8,7 @@ import xxhash
 from pollwise.store.records import FoundItem
 from pollwise.types import Page
 
-__all__ = ["WHOLE", "Kind", "ListedItem", "Parts", "UnreadableError", "View", "printable"]
+__all__ = ["NO_HUB", "WHOLE", "HubLinks", "Kind", "ListedItem", "Parts", "UnreadableError", "View"]
 
 Kind = Literal["page", "feed", "sitemap", "json", "xml", "pdf", "text", "bytes"]
 """What a body was read as; `bytes`: as nothing but that."""
@@ -16,15 +16,6 @@ Kind = Literal["page", "feed", "sitemap", "json", "xml", "pdf", "text", "bytes"]
 
 class UnreadableError(ValueError):
     """A body of which nothing can be compared; says why in words, on one line."""
-
-
-def printable(text: str) -> str:
-    """A text on one line, without what cannot be shown.
-
-    >>> printable(" two\\n words\\0 ")
-    'two words'
-    """
-    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +58,29 @@ class ListedItem:
 
 
 @dataclass(frozen=True, slots=True)
+class HubLinks:
+    """What a feed names for subscriptions (WebSub), as it writes the addresses.
+
+    `hub` tells subscribers of changes, `topic` is what the feed is called there. Empty: not named.
+    """
+
+    hub: str = ""
+    topic: str = ""
+
+
+NO_HUB = HubLinks()
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What a poll sees of a body, whose hash is `body_hash` (XXH3, 128 bits, hexadecimal).
 
     `blocks` are its pieces of text that count, none empty; those of what was ignored are no part
     of them. `exact`: every byte counts, unless some of the blocks are masked as noise. `items` are
     those of a feed or sitemap, as it lists them, and then they alone count; None: it is no list.
-    `feeds` are the feeds that a page names as its own, as it writes their addresses. `mark` is that
-    of the `Parts` that were read. `notice` says on one line what is not as one may expect; empty:
-    nothing.
+    `feeds` are the feeds that a page names as its own, as it writes their addresses. `hub_links`
+    are those of a feed. `mark` is that of the `Parts` that were read. `notice` says on one line
+    what is not as one may expect; empty: nothing.
     """
 
     kind: Kind
@@ -85,5 +90,6 @@ class View:
     exact: bool = False
     items: tuple[ListedItem, ...] | None = None
     feeds: tuple[str, ...] = ()
+    hub_links: HubLinks = NO_HUB
     mark: str = ""
     notice: str = ""

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pollwise.events import Event
 from pollwise.store.records import (
     Batch,
@@ -20,6 +23,7 @@ from pollwise.store.records import (
     Document,
     Fetched,
     Hit,
+    Lately,
     NewPage,
     PageRecord,
     PollResult,
@@ -27,12 +31,13 @@ from pollwise.store.records import (
     Sizes,
     StoredChange,
     StoredReceiver,
+    StoredSubscription,
     StoredVersion,
     Totals,
     WaitingRequest,
 )
 from pollwise.store.retention import Retention
-from pollwise.types import Noise, Observation, Page, StateDict
+from pollwise.types import Observation, Page, PageMemory, StateDict
 
 __all__ = ["StoreJournal", "StoreReader", "StoreRequests"]
 
@@ -59,11 +64,14 @@ class StoreReader(Protocol):
     def sizes(self) -> Sizes:
         """The bytes of the event log and of the versions; at once, however many there are."""
 
+    def lately(self, since: float) -> Lately:
+        """What tells how the store has grown since a time (UTC seconds); no body is read."""
+
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         """The latest polls of a page, newest first; the store keeps 50 of each page."""
 
-    def outcomes(self) -> list[tuple[int, float, bool]]:
-        """Page, time and whether there was a change, of the kept polls that found the page.
+    def outcomes(self) -> NDArray[np.void]:
+        """The kept polls that found their page, as an array of `POLL_OUTCOME`.
 
         Those of all watched pages, by page and time.
         """
@@ -78,16 +86,33 @@ class StoreReader(Protocol):
         """The versions of a page, even a removed one, oldest first."""
 
     def changes(
-        self, *, after: int = 0, since: float | None = None, page_id: int | None = None
+        self,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        page_id: int | None = None,
+        unread: bool = False,
     ) -> Iterator[StoredChange]:
         """The changes with a larger number than `after`, in their order, read in portions.
 
         With `since`, only those found at that time or later (UTC seconds); with `page_id`, only
-        those of a page. The latest 200,000 are kept, also of pages that were removed.
+        those of a page; with `unread`, only those that nobody has marked as read. The latest
+        200,000 are kept, also of pages that were removed.
+        """
+
+    def count_changes(
+        self, *, after: int = 0, since: float | None = None, tags: Sequence[str] = ()
+    ) -> tuple[int, float | None]:
+        """How many of these `changes` there are, and when the first was found (None: none was).
+
+        `after` and `since` are as there. With `tags`, only those of pages that have one of them.
         """
 
     def latest_change(self) -> int:
         """The number of the latest change; 0: there was none."""
+
+    def written(self) -> int:
+        """A number that is another one once anybody else has written; for this store alone."""
 
     def page_ids(self, url: str) -> list[int]:
         """The pages that ever had exactly this URL, removed ones too, oldest first."""
@@ -95,11 +120,17 @@ class StoreReader(Protocol):
     def receivers(self) -> list[StoredReceiver]:
         """Who is told of changes, or was once, by name."""
 
+    def subscriptions(self) -> list[StoredSubscription]:
+        """What hubs are asked for, by page."""
+
     def database_id(self) -> UUID:
         """What no other database has, but for copies of this one."""
 
     def body(self, body_hash: str) -> bytes:
         """The body with this hash; `InputError` if there is none."""
+
+    def head(self, page_id: int, seen_at: float) -> bytes:
+        """The `Version.head` of the version of a page seen at that time; empty: it has none."""
 
     def load_learned(self) -> StateDict | None:
         """What was learned of all watched pages, for `Policy.load_state_dict`; None: nothing.
@@ -183,8 +214,8 @@ class StoreRequests(Protocol):
     def waiting_requests(self) -> list[WaitingRequest]:
         """What was not answered yet, in the order in which it was asked."""
 
-    def answer_request(self, request_id: int, now: float, answer: str = "") -> bool:
-        """Answer (empty: it was done); whether it still waited."""
+    def answer_request(self, request_id: int, now: float, answer: str) -> bool:
+        """Answer; whether it still waited."""
 
     def answer(self, request_id: int) -> str | None:
         """The answer; None: it waits."""
@@ -256,11 +287,23 @@ class StoreJournal(Protocol):
         do not fit together. After an error nothing is kept.
         """
 
-    def save_noise(self, page_id: int, noise: Noise) -> None:
-        """Keep this of the page's noise; its next poll goes by it."""
+    def save_masks(self, page_id: int, memory: PageMemory) -> None:
+        """Keep the noise of this, and the `text_hash` without it; the next poll goes by them."""
+
+    def mark_read(self, seqs: Sequence[int] = (), *, up_to: int = 0, read: bool = True) -> int:
+        """Mark the changes with these numbers as read, or not; how many were not so before.
+
+        All up to `up_to` are marked as read, too. Unknown numbers are ignored.
+        """
 
     def save_receiver(self, receiver: StoredReceiver) -> None:
         """Keep how far a receiver was told."""
+
+    def save_subscriptions(self, subscriptions: Sequence[StoredSubscription]) -> None:
+        """Keep what hubs are asked for, one of each page; not of pages that are removed."""
+
+    def drop_subscriptions(self, page_ids: Sequence[int]) -> None:
+        """Ask no hub any more for these pages."""
 
     def prune_events(self, keep_runs: int) -> None:
         """Drop events and initial states of all but the `keep_runs` newest runs (at least 1)."""

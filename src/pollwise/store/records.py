@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pollwise.events import Event
 from pollwise.types import Links, Observation, Outcome, Page, PageMemory, StateDict, Version
 
 __all__ = [
+    "POLL_OUTCOME",
     "Batch",
     "ClockSetBack",
     "Collected",
@@ -24,9 +27,11 @@ __all__ = [
     "Sizes",
     "StoredChange",
     "StoredReceiver",
+    "StoredSubscription",
     "StoredVersion",
     "Totals",
     "WaitingRequest",
+    "usual_cost",
 ]
 
 
@@ -35,8 +40,9 @@ class NewPage:
     """A page to watch that has no id yet; the fields are those of `Page`.
 
     What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
-    An interval of 0 takes back the bound that the page had of its own. `listed_in` is the path of
-    the list that brings the page; it counts only if the page is new, unless it is empty.
+    An interval of 0 takes back the bound that the page had of its own. Without a `cost` of its own
+    a page has the `usual_cost`. `listed_in` is the path of the list that brings the page; it counts
+    only if the page is new, unless it is empty.
     """
 
     url: str
@@ -49,7 +55,18 @@ class NewPage:
     tags: tuple[str, ...] | None = None
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
+    render: bool | None = None
     listed_in: str | None = None
+    name: str | None = None
+
+
+def usual_cost(render: bool) -> float:
+    """What a poll is expected to cost unless a user says otherwise, rendered or not: in requests.
+
+    >>> usual_cost(False), usual_cost(True)
+    (1.0, 10.0)
+    """
+    return 10.0 if render else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,10 @@ class PageRecord:
     first_seen_at: float | None = None
     source: str = ""
     listed_in: str = ""
+
+
+POLL_OUTCOME = np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])
+"""A poll that found its page: the page, when (UTC seconds), and whether there was a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +216,8 @@ class Batch:
 
     `events` go to the log of the current run. `learned` is the policy's state of the polled pages
     only, with all arrays that pages share. `scheduler` is the scheduler's state as a JSON text.
-    None: as before.
+    None: as before. `remembered` has the memories of pages whose masks people changed, by id: they
+    are written after the polls, as those do not know of it.
 
     For a collection: the new pages of `discovered` are written first, so that the rest may refer to
     them. `states` are bytes to keep by name, such as the state of the topic filter; others stay.
@@ -207,6 +229,7 @@ class Batch:
     scheduler: str | None = None
     discovered: tuple[Discoveries, ...] = ()
     states: Mapping[str, bytes] = field(default_factory=dict)
+    remembered: Mapping[int, PageMemory] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +254,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """A version of a page; `size` is that of its body in bytes, which `Store.body` gives."""
+    """A version of a page; `size` is that of its body in bytes, which `Store.body` gives.
+
+    `Store.head` gives the head of the answer.
+    """
 
     seen_at: float
     content_type: str
@@ -245,8 +271,8 @@ class StoredChange:
 
     `seq` numbers the changes of a database from 1 on, in the order in which they were found; no
     number is given twice. `title` is that of the page at the time; None: not known. `items` are the
-    new ones of a feed. `reverted`: back to a version seen before. `tags` are those that the page
-    has now.
+    new ones of a feed. `reverted`: back to a version seen before. `tags` and `name` (empty: none)
+    are those that the page has now. `read`: somebody has marked it so.
     """
 
     seq: int
@@ -258,6 +284,8 @@ class StoredChange:
     title: str | None
     items: tuple[FoundItem, ...] = ()
     tags: tuple[str, ...] = ()
+    name: str = ""
+    read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +303,29 @@ class StoredReceiver:
     trying_seq: int = 0
     sent_at: float | None = None
     tried_at: float | None = None
+    failures: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSubscription:
+    """What a hub is asked for (WebSub): to tell of changes of a page.
+
+    The hub knows the page as `topic`; it calls the URL `callback`, which nobody else knows, and
+    signs by `secret`. It is asked next at `due_at` and was asked last at `asked_at` (None: never).
+    It has confirmed to tell of changes until `lease_until` (None: it has not). Since it confirmed
+    last it was asked so often in vain (`failures`), the latest time for the reason `error` (None:
+    not known). Times are UTC seconds.
+    """
+
+    page_id: int
+    hub: str
+    topic: str
+    callback: str
+    secret: str = field(repr=False)
+    due_at: float
+    asked_at: float | None = None
+    lease_until: float | None = None
     failures: int = 0
     error: str | None = None
 
@@ -301,6 +352,20 @@ class Sizes:
 
     events: int
     bodies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What tells how a store has grown since a time.
+
+    `new_bodies` of all `bodies` came with versions since. `log_since` is when the oldest run began
+    whose events are kept (None: no events are). `unused_bytes` are free within the file.
+    """
+
+    new_bodies: int
+    bodies: int
+    log_since: float | None
+    unused_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

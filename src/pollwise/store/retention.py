@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from pollwise.errors import InputError
 
-__all__ = ["KEEP_ALL", "MOST_EVENT_BYTES", "Retention", "parse_retention"]
+__all__ = ["KEEP_ALL", "KEPT_POLLS", "MOST_EVENT_BYTES", "Retention", "parse_retention"]
 
 MOST_EVENT_BYTES = 300_000_000
 """Of the event log: of the latest three million polls of a watch, or so."""
+
+KEPT_POLLS = 50
+"""Polls of each page that are kept for explanations; the event log has them all."""
 
 _UNITS = {"h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 _PATTERN = re.compile(r"(?P<number>\d{1,9})(?P<unit>[a-z]?)")

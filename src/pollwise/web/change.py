@@ -124,26 +124,34 @@ def compare(memory: PageMemory, view: View) -> Comparison:
     """What a poll sees against the latest copy, both without the noise that is masked.
 
     A mask that was quiet for ten polls ends, as one does that was refused: what it covered counts
-    from the next poll on, so that this alone is no change.
+    from the next poll on, so that this alone is no change. So one begins that somebody asked for.
     """
     if memory.text_hash is not None and _mark_of(memory) != view.mark:
         return _begun_again(memory, view)
     if view.items is not None:
         return _compare_list(memory, view, view.items)
     noise = memory.noise
-    held = tuple(mask for mask in noise.masks if mask.state is not MaskState.REFUSED)
+    held = tuple(m for m in noise.masks if m.state in (MaskState.SET, MaskState.ENDING))
+    beginning = tuple(
+        replace(mask, state=MaskState.SET)
+        for mask in noise.masks
+        if mask.state is MaskState.BEGINNING
+    )
     refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
     found = fingerprint(view, held)
     changed = is_changed(memory, found)
     going_on = tuple(
-        mask for mask in found.masks if mask.state is MaskState.SET and mask.quiet < _QUIET
+        mask
+        for mask in found.masks
+        if mask.state is MaskState.SET and (mask.by_hand or mask.quiet < _QUIET)
     )
     ended = [m for m in found.masks if m.state is MaskState.ENDING]
     if refused:  # they hide nothing, but keep their places
         refused = fingerprint(view, refused).masks
     refused += tuple(replace(mask, state=MaskState.REFUSED) for mask in ended)
     kept = found
-    if len(going_on) < len(held):
+    going_on += beginning
+    if beginning or len(going_on) < len(held):
         kept = fingerprint(view, going_on)
         kept = replace(kept, masks=going_on)
     # Of a first copy nothing is known of changes.
@@ -188,8 +196,9 @@ def _compare_list(memory: PageMemory, view: View, listed: Sequence[ListedItem]) 
     kept = replace(
         remembered(memory, found), earlier_hashes=(), items=_items_seen(memory.items, items)
     )
-    if memory.text_hash is None or not (known or memory.text_hash == _EMPTY + view.mark):
-        return Comparison(view.body_hash, is_changed(memory, found), False, kept)
+    if not (known or memory.text_hash == _EMPTY + view.mark):
+        # The first copy, or one that was no list, as earlier versions read none: it begins anew.
+        return Comparison(view.body_hash, memory.text_hash is None, False, kept)
     other = {own: item for own, item in items.items() if own not in known}
     seen = {own[:_IDENTITY] for own in known}
     new = tuple(item.found for own, item in other.items() if own[:_IDENTITY] not in seen)

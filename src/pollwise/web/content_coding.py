@@ -3,6 +3,8 @@
 import io
 import zlib
 
+from pollwise.texts import one_line
+
 __all__ = ["BodyError", "BodyReader"]
 
 # Each member costs a copy of the rest; no real page comes in more members.
@@ -94,8 +96,7 @@ class BodyReader:
                 # One byte more than there is room for shows that there is too much.
                 self._write(self._stream.decompress(data, self._room + 1 - self.size))
             except zlib.error as error:
-                why = " ".join(str(error).split())
-                raise BodyError(f"broken {self._encoding} body: {why}") from error
+                raise BodyError(f"broken {self._encoding} body: {one_line(error)}") from error
             if self._stream.eof:
                 data = self._stream.unused_data
                 self._stream = None

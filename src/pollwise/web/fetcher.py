@@ -2,23 +2,26 @@
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable, Container
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import aiohttp
 import yarl
 from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict
 
 from pollwise.errors import InputError, PostponedError
+from pollwise.sources.view import NO_HUB, HubLinks
+from pollwise.texts import one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.connections import Connector, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader
 from pollwise.web.headers import (
-    one_line,
+    hub_links,
     parse_http_date,
     parse_retry_after,
     readable,
@@ -26,11 +29,13 @@ from pollwise.web.headers import (
 )
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
+from pollwise.web.response_head import kept_head
 from pollwise.web.urls import canonical, joined, scope_of
 
 __all__ = [
     "MAX_BYTES",
     "USER_AGENT",
+    "Asking",
     "Exchanges",
     "FetchResult",
     "Fetcher",
@@ -79,8 +84,11 @@ class FetchResult:
     for every other status; `wire_bytes` is its length before decompression. `etag`, `last_modified`
     and `content_type` are header values, verbatim; `retry_after` is in seconds from now, at most a
     day; `date` is the server's time. `robots_tag` are the values of X-Robots-Tag, one a line.
-    `redirected_to` is the canonical URL of a redirect that was not followed. Call `release` when
-    the body is held no more: a large one takes one of few places.
+    `redirected_to` is the canonical URL of a redirect that was not followed. `hub_links` are those
+    of its Link headers. `head` is what `kept_head` keeps of the head of a 2xx answer.
+    `allowed_origin` is the value of Access-Control-Allow-Origin. `requests` are those that it took
+    to render the page, with the one for the page itself; None: it was not to be rendered. Call
+    `release` when the body is held no more: a large one takes one of few places.
     """
 
     url: str
@@ -96,6 +104,10 @@ class FetchResult:
     error: str | None = None
     robots_tag: str | None = None
     redirected_to: str | None = None
+    hub_links: HubLinks = NO_HUB
+    head: bytes = b""
+    allowed_origin: str | None = None
+    requests: int | None = None
     release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
@@ -120,11 +132,28 @@ class Fetcher(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The page whose script asks for something, by its politeness scope, and with what `headers`.
+
+    To other hosts than its own go no headers of the user, and a private address is asked only if
+    all hosts may have one: what a page says may reach no more than its own host could.
+    """
+
+    scope: str
+    headers: Mapping[str, str]
+
+
 class Exchanges(Protocol):
     """Carries out single exchanges."""
 
-    async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
-        """As `Fetcher.fetch`, but no redirect is followed: one is a result with `error`."""
+    async def fetch(
+        self, url: str, memory: PageMemory, *, asking: Asking | None = None
+    ) -> FetchResult:
+        """As `Fetcher.fetch`, but no redirect is followed: one is a result with `error`.
+
+        `asking`: who asks, if it is no poll but the script of a page.
+        """
         ...
 
 
@@ -205,14 +234,42 @@ class HttpFetcher:
             )
         )
 
-    async def fetch(self, url: str, memory: PageMemory) -> FetchResult:
+    async def fetch(
+        self, url: str, memory: PageMemory, *, asking: Asking | None = None
+    ) -> FetchResult:
         """See `Exchanges.fetch`."""
+        return await self._made(
+            url, lambda limit, place: self._exchange(limit, place, url, memory, asking)
+        )
+
+    async def post(
+        self, url: str, form: Mapping[str, str], *, may_be_private: bool = False
+    ) -> FetchResult:
+        """Post a form, without the user's headers; the result has no body.
+
+        The host may have an address that is not public only with `allow_private`, or if it
+        `may_be_private`. Else as `fetch`.
+        """
+
+        async def posted(limit: asyncio.Timeout, place: ExitStack) -> FetchResult:
+            target = canonical(url)
+            is_any = self._allow_private or may_be_private
+            headers = {} if target.startswith("https:") else self._proxy_headers
+            async with self._asked("POST", url, target, is_any, headers, form) as (_, result):
+                return result
+
+        return await self._made(url, posted)
+
+    async def _made(
+        self, url: str, make: Callable[[asyncio.Timeout, ExitStack], Awaitable[FetchResult]]
+    ) -> FetchResult:
+        """What an exchange gives, in its time."""
         if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
         try:
             with ExitStack() as place:
                 async with asyncio.timeout(self._timeout) as limit:
-                    result = await self._exchange(limit, place, url, memory)
+                    result = await make(limit, place)
                 return replace(result, release=place.pop_all().close)
         except aiohttp.ClientProxyConnectionError as raised:
             raise PostponedError(f"the proxy cannot be reached: {_in_words(raised)}") from raised
@@ -230,56 +287,86 @@ class HttpFetcher:
         return FetchResult(url, url, error=error)
 
     async def _exchange(
-        self, limit: asyncio.Timeout, place: ExitStack, url: str, memory: PageMemory
+        self,
+        limit: asyncio.Timeout,
+        place: ExitStack,
+        url: str,
+        memory: PageMemory,
+        asking: Asking | None,
     ) -> FetchResult:
         target = canonical(url)
+        is_given = scope_of(target) in self._given and (
+            asking is None or scope_of(target) == asking.scope
+        )
         known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
         conditions = {name: value for name, value in known.items() if value is not None}
-        session = self._any if self._may_be_private(target) else self._public
+        sent = CIMultiDict({} if asking is None else asking.headers)
+        sent.update(conditions | self._sent_along(target, is_given))
+        is_any = self._allow_private or is_given
+        async with self._asked("GET", url, target, is_any, sent) as (response, result):
+            if result.redirected_to is not None or result.error is not None:
+                return result
+            if result.status == 304 and not conditions:
+                raise BodyError("304 Not Modified to a request without a condition")
+            if not 200 <= response.status < 300:
+                return result
+            reader = await self._read(response, limit, place)
+            return replace(
+                result, body=reader.body(), wire_bytes=reader.wire_bytes, head=_head(response)
+            )
+
+    @asynccontextmanager
+    async def _asked(
+        self,
+        method: str,
+        url: str,
+        target: str,
+        is_any: bool,
+        headers: Mapping[str, str],
+        form: Mapping[str, str] | None = None,
+    ) -> AsyncIterator[tuple[aiohttp.ClientResponse, FetchResult]]:
+        """The answer to a request, and its result without the body; `is_any`: of any address."""
+        session = self._any if is_any else self._public
         if self._proxy is not None and session is self._public:
             await require_public_host(target)
         # Canonical already; yarl would spell it in its own way.
         address = yarl.URL(target, encoded=True)
-        async with session.get(
+        async with session.request(
+            method,
             address,
-            headers=conditions | self._sent_along(target),
+            data=form,
+            headers=headers,
             allow_redirects=False,
             proxy=self._proxy,
             proxy_headers=self._proxy_headers,
         ) as response:
-            headers, status = response.headers, response.status
+            told, status = response.headers, response.status
             if status == 407 and self._proxy is not None and address.scheme == "http":
                 raise PostponedError(_NO_LOGIN)
             result = FetchResult(
                 url,
                 target,
                 status,
-                etag=validator(headers.get("ETag")),
-                last_modified=validator(headers.get("Last-Modified")),
-                content_type=readable(headers.get("Content-Type")),
-                retry_after=parse_retry_after(headers.get("Retry-After"), self._clock()),
-                date=parse_http_date(headers.get("Date")),
-                robots_tag=readable("\n".join(headers.getall("X-Robots-Tag", ())) or None),
+                etag=validator(told.get("ETag")),
+                last_modified=validator(told.get("Last-Modified")),
+                content_type=readable(told.get("Content-Type")),
+                retry_after=parse_retry_after(told.get("Retry-After"), self._clock()),
+                date=parse_http_date(told.get("Date")),
+                robots_tag=readable("\n".join(told.getall("X-Robots-Tag", ())) or None),
+                hub_links=hub_links(response),
+                allowed_origin=readable(told.get("Access-Control-Allow-Origin")),
             )
-            location = headers.get("Location")
+            location = told.get("Location")
             if status in _REDIRECTS and location is not None:
-                return _redirected(result, location)
-            if status == 304 and not conditions:
-                raise BodyError("304 Not Modified to a request without a condition")
-            if not 200 <= status < 300:
-                return result
-            reader = await self._read(response, limit, place)
-            return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes)
+                result = _redirected(result, location)
+            yield response, result
 
-    def _may_be_private(self, target: str) -> bool:
-        return self._allow_private or scope_of(target) in self._given
-
-    def _sent_along(self, target: str) -> dict[str, str]:
+    def _sent_along(self, target: str, is_given: bool) -> dict[str, str]:
         """The user's headers, and those for the proxy if it reads this request itself."""
         by_proxy = self._proxy is not None
-        headers, scope = {}, scope_of(target)
-        if scope in self._given:
-            may_be_plain = scope in self._given_plain
+        headers = {}
+        if is_given:
+            may_be_plain = scope_of(target) in self._given_plain
             headers = self._own_headers.of(
                 target, self._clock(), by_proxy=by_proxy, may_be_plain=may_be_plain
             )
@@ -322,6 +409,12 @@ class HttpFetcher:
         if ends_at is not None:
             limit.reschedule(ends_at + loop.time() - begun_at)
         return release
+
+
+def _head(response: aiohttp.ClientResponse) -> bytes:
+    minor = 0 if response.version == aiohttp.HttpVersion10 else 1
+    status_line = f"HTTP/1.{minor} {response.status} {response.reason or ''}"
+    return kept_head(status_line.encode(errors="surrogateescape"), response.raw_headers)
 
 
 def _redirected(result: FetchResult, location: str) -> FetchResult:

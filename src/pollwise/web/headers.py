@@ -3,8 +3,14 @@
 import email.utils
 import re
 from datetime import UTC
+from typing import TYPE_CHECKING
 
-__all__ = ["one_line", "parse_http_date", "parse_retry_after", "readable", "validator"]
+from pollwise.sources.view import NO_HUB, HubLinks
+
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
 
 _DAY = 86400.0
 
@@ -52,7 +58,14 @@ def readable(value: str | None) -> str | None:
     return None if value is None else value.encode(errors="replace").decode()
 
 
-def one_line(error: Exception) -> str:
-    """What an error says, on one line of at most 300 characters; never empty."""
-    text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
-    return text[:300] or type(error).__name__
+def hub_links(response: "aiohttp.ClientResponse") -> HubLinks:
+    """What the Link headers of an answer (RFC 8288) say of hubs, by absolute addresses."""
+    try:
+        links = response.links
+    except ValueError:  # an address that is none
+        return NO_HUB
+    found: dict[str, str] = {}
+    for relations, link in links.items():
+        for relation in relations.lower().split():
+            found.setdefault(relation, str(link["url"]))
+    return HubLinks(found.get("hub", ""), found.get("self", ""))

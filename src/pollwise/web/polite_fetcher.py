@@ -21,10 +21,14 @@ from types import MappingProxyType
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.web.addresses import Addresses
-from pollwise.web.fetcher import Exchanges, FetchResult, MayFollow, Now, follow_none
+from pollwise.web.fetcher import Asking, Exchanges, FetchResult, MayFollow, Now, follow_none
+from pollwise.web.traffic import Traffic
 from pollwise.web.urls import scope_of
 
-__all__ = ["PoliteFetcher"]
+__all__ = ["Ask", "PoliteFetcher"]
+
+Ask = Callable[[], Awaitable[FetchResult]]
+"""Makes one exchange."""
 
 _MAX_REDIRECTS = 5
 _MANY_SCOPES = 10_000
@@ -79,7 +83,7 @@ class PoliteFetcher:
     fetch has asked before also waits for the delay of that host, as it would have to each time; it
     is a result with `error` if that is more than 180 seconds. So does a fetch that is made `again`,
     after 1.1 seconds at least; `PostponedError` if the delay is more than 90 seconds. `sleep` waits
-    for so many seconds; `clock` gives seconds.
+    for so many seconds; `clock` gives seconds. `traffic` counts the exchanges.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class PoliteFetcher:
         blocked_for: Callable[[str], float] = lambda scope: 0.0,
         groups: Mapping[str, str] = MappingProxyType({}),
         addresses: Addresses | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         self._exchanges = exchanges
         self._delay = delay
@@ -100,6 +105,7 @@ class PoliteFetcher:
         self._blocked_for = blocked_for
         self._groups = groups
         self._addresses = addresses
+        self._traffic = Traffic() if traffic is None else traffic
         self._clock = clock
         self._sleep = sleep
         self._turns: dict[str, _Turn] = {}
@@ -153,22 +159,57 @@ class PoliteFetcher:
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
 
+    async def in_turn(self, url: str, ask: Ask) -> FetchResult:
+        """What `ask` gives, called when it is the turn of the host of `url`.
+
+        `PostponedError` as for `fetch`.
+        """
+        return await self._in_turn(url, ask, _ASKED_FOR)
+
     async def _exchange(self, url: str, memory: PageMemory, patience: _Patience) -> FetchResult:
+        return await self._in_turn(url, lambda: self._exchanges.fetch(url, memory), patience)
+
+    async def _in_turn(self, url: str, ask: Ask, patience: _Patience) -> FetchResult:
         try:
             scope = self._scope_of(url)
         except InputError:  # that is said in the answer
-            return await self._exchanges.fetch(url, memory)
+            return await ask()
         scopes = [scope]
         if self._addresses is not None and (address := await self._addresses.of(url)) is not None:
             scopes.append(f"address {address}")
-        until = self._clock() + patience.longest_wait
+        asked_at = self._clock()
+        until = asked_at + patience.longest_wait
         async with AsyncExitStack() as turns:
             for one in scopes:
                 await turns.enter_async_context(self._taken(one, patience, until))
-            result = await self._exchanges.fetch(url, memory)
-            if result.status in (429, 503) and result.retry_after:
-                self._turn(scope).blocked_until = self._clock() + result.retry_after
+            self._traffic.note_wait(self._clock() - asked_at)
+            self._traffic.requests += 1
+            result = await ask()
+            self._heed(scope, result)
             return result
+
+    async def fetch_part(self, url: str, asking: Asking) -> FetchResult:
+        """One exchange for a page that was fetched in its turn: what a browser asks for with it.
+
+        It does not wait for its turn, but the next turn of the host comes after it. No redirect is
+        followed. `PostponedError` if the host wants to be left alone.
+        """
+        scope = self._scope_of(url)
+        turn = self._turn(scope)
+        if turn.blocked_until > self._clock() or self._blocked_for(scope) > 0:
+            raise PostponedError(f"{scope} wants to be left alone")
+        self._traffic.requests += 1
+        try:
+            result = await self._exchanges.fetch(url, PageMemory(), asking=asking)
+        finally:
+            turn.ended_at = self._clock()
+        self._heed(scope, result)
+        return result
+
+    def _heed(self, scope: str, result: FetchResult) -> None:
+        self._traffic.bytes_received += result.wire_bytes
+        if result.status in (429, 503) and result.retry_after:
+            self._turn(scope).blocked_until = self._clock() + result.retry_after
 
     @asynccontextmanager
     async def _taken(self, scope: str, patience: _Patience, until: float) -> AsyncIterator[None]:

@@ -19,6 +19,7 @@ robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until i
                                               the scope has no other origin, or it is 429 or 503
                                               with Retry-After
 everything else                    FAILED
+a page that is to be rendered      the same   of what the browser shows; it costs a unit a request
 =================================  =========  ==================================================
 """
 
@@ -33,13 +34,14 @@ from typing import Protocol, TypeVar
 from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.sources.reading import takes_long
-from pollwise.sources.view import Parts, UnreadableError
+from pollwise.sources.view import NO_HUB, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Item, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
 from pollwise.web.change import Comparison, unmodified
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
+from pollwise.web.hubs import Hubs
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
 from pollwise.web.robots_rules import Rules
@@ -53,7 +55,7 @@ from pollwise.web.seeing import (
     see,
     see_plainly,
 )
-from pollwise.web.urls import origin_of, scope_of
+from pollwise.web.urls import joined, origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
 
@@ -82,6 +84,8 @@ class PollReport:
     markup, or X-Robots-Tag, may still tell robots something new. `discovered` is what the poll
     meant for the collection (None: there is none).
 
+    `hub_links` are those of the page, by absolute URLs, that of the hub canonical; None: as before.
+
     Call `release` when the report was committed and its content is held no more.
     """
 
@@ -91,6 +95,7 @@ class PollReport:
     redirected_to: str | None = None
     reread: Version | None = None
     discovered: Discoveries | None = None
+    hub_links: HubLinks | None = None
     release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
@@ -116,8 +121,11 @@ class WebPoller:
     collections, each request is a poll of its own, and bodies are compared by their text or their
     bytes alone, whatever they are. `shared_scopes` are the scopes that are known to have pages of
     several origins, such as http and https; others become known as pages are polled. `groups`: see
-    `PoliteFetcher`. What is large, or not plain to read, is compared `beside` the loop (None: by a
-    process of its own).
+    `PoliteFetcher`. `hubs` is for those that its pages name. What is large, or not plain to read,
+    is compared `beside` the loop (None: by a process of its own).
+
+    Pages that are to be rendered are fetched by `rendering` (None: as all others), and cost what
+    that took: a unit a request.
 
     With `recall`, a poll that found a change now and then fetches its page up to two times more, to
     find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll.
@@ -135,8 +143,12 @@ class WebPoller:
         shared_scopes: Container[str] = (),
         recall: Recall | None = None,
         groups: Mapping[str, str] = MappingProxyType({}),
+        rendering: Fetcher | None = None,
+        hubs: Hubs | None = None,
     ) -> None:
         self.fetcher = fetcher
+        self.hubs = hubs
+        self._rendering = fetcher if rendering is None else rendering
         self.robots_txt = robots_txt
         self._beside = Beside() if beside is None else beside
         self._clock = clock
@@ -150,6 +162,10 @@ class WebPoller:
         # delay.
         self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
 
+    def fetcher_for(self, *, render: bool) -> Fetcher:
+        """What fetches pages that are to be rendered, or those that are not."""
+        return self._rendering if render else self.fetcher
+
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         """See `Poller.poll`."""
         self._origins(page)
@@ -160,11 +176,13 @@ class WebPoller:
                 rules = await self.robots_txt.rules(page.url)
                 if not await self.robots_txt.decide(rules, page.url):
                     return self._refused(page, memory, rules)
-                result = await self.fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+                fetcher = self.fetcher_for(render=page.render)
+                result = await fetcher.fetch(page.url, memory, may_follow=self._may_follow)
         except PostponedError as error:
             return self.postponed(page, memory, rules, str(error))
         except TimeoutError:
             return self.timed_out(page, memory)
+        page = _at_cost(page, result)
         with ExitStack() as place:
             place.callback(result.release)
             try:
@@ -228,11 +246,11 @@ class WebPoller:
             try:
                 async with asyncio.timeout_at(ends_at):
                     while len(bodies) < 3:
-                        again = await self.fetcher.fetch(
+                        again = await self.fetcher_for(render=page.render).fetch(
                             page.url, PageMemory(), may_follow=self._may_follow, again=True
                         )
                         places.callback(again.release)
-                        cost += page.cost
+                        cost += _at_cost(page, again).cost
                         notices += self._blocked(page, again, self._clock())
                         usable = again.error is None and again.status in (200, 203)
                         if not usable or again.content_type != told:
@@ -276,7 +294,11 @@ class WebPoller:
         notices = self._paced(page, rules, now) + self._blocked(page, result, now)
         report = self._judged(page, memory, result, seen, now)
         return replace(
-            report, notices=notices, robots_tag=result.robots_tag, release=result.release
+            report,
+            notices=notices,
+            robots_tag=result.robots_tag,
+            hub_links=_hub_links(result, seen),
+            release=result.release,
         )
 
     def _unreadable(self, page: Page, memory: PageMemory, rules: Rules, error: str) -> PollReport:
@@ -373,6 +395,24 @@ class WebPoller:
         return _failed(page, memory, now, f"status {result.status}")
 
 
+def _hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:
+    """What an answer says of hubs: by its headers, else by what was read of its body."""
+    links = result.hub_links if result.hub_links.hub else seen.hub_links
+    if links is None or not links.hub:
+        return links
+    try:
+        hub, topic = (joined(result.final_url, told) for told in (links.hub, links.topic))
+        # Hubs know a topic by the very words of its feed.
+        return HubLinks(hub, links.topic if links.topic.startswith("http") else topic)
+    except InputError:
+        return NO_HUB
+
+
+def _at_cost(page: Page, result: FetchResult) -> Page:
+    """The page at the cost of this fetch, if that was measured."""
+    return page if result.requests is None else replace(page, cost=float(result.requests))
+
+
 def _failed(
     page: Page, memory: PageMemory, now: float, error: str, notices: tuple[Notice, ...] = ()
 ) -> PollReport:
@@ -387,7 +427,9 @@ def _compared(
     compared = seen.compared
     # The validators are those of this answer alone, even if it sent none.
     kept = _remembered(result, compared.memory)
-    version = Version(page.id, now, result.content_type or "", result.body, compared.body_hash)
+    version = Version(
+        page.id, now, result.content_type or "", result.body, compared.body_hash, result.head
+    )
     # Of a page that was seen there is a copy, unless other parts of it count since.
     can_tell = page.seen_at is None or memory.text_hash is not None
     outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED

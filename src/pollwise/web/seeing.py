@@ -10,7 +10,7 @@ from typing import TypeVar
 import xxhash
 
 from pollwise.sources.reading import read, read_plainly
-from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError
+from pollwise.sources.view import WHOLE, HubLinks, Kind, Parts, UnreadableError
 from pollwise.types import PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import Comparison, compare, is_same, same
@@ -26,11 +26,12 @@ _READ_WITHIN = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a body is to the latest copy, with its title and kind (None: as before)."""
+    """What a body is to the latest copy, with its title, kind and hub (None: as before)."""
 
     compared: Comparison
     title: str | None = None
     kind: Kind | None = None
+    hub_links: HubLinks | None = None
 
 
 def see(memory: PageMemory, body: bytes, content_type: str | None, parts: Parts = WHOLE) -> Seen:
@@ -38,7 +39,7 @@ def see(memory: PageMemory, body: bytes, content_type: str | None, parts: Parts 
     if is_same(memory, body, parts):
         return Seen(same(memory, xxhash.xxh3_128_hexdigest(body)))
     view = read(body, content_type, parts)
-    return Seen(compare(memory, view), view.title, view.kind)
+    return Seen(compare(memory, view), view.title, view.kind, view.hub_links)
 
 
 def see_plainly(memory: PageMemory, body: bytes, content_type: str | None) -> Seen:

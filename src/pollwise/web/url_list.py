@@ -11,18 +11,19 @@ from pollwise.web.wishes import wished_page
 __all__ = ["read_url_list"]
 
 _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="[^"]*") | \S+""", re.VERBOSE)
-_MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore)=(.*)", re.DOTALL)
+_MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
+_ANSWERS = {"yes": True, "no": False, "": False}
 
 
 def read_url_list(path: Path) -> list[NewPage]:
     """The pages of a file (UTF-8), in its order; the first line of a repeated URL counts.
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
-    `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"` and `ignore="nav"` may follow
-    the URL in any order, and a comment after ` #`. With nothing behind the sign they take back what
-    the page had. `InputError` names file and line.
+    `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"` and
+    `render=yes` may follow the URL in any order, and a comment after ` #`. With nothing behind the
+    sign they take back what the page had. `InputError` names file and line.
     """
     listed: dict[str, NewPage] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
@@ -58,7 +59,8 @@ def _entry(line: str) -> NewPage:
         if matched is None:
             raise InputError(
                 f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER, at-least=N/TIME and"
-                " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR and ignore=SELECTOR may follow it"
+                " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR, ignore=SELECTOR and render=YES may"
+                " follow it"
             )
         name, value = matched.groups()
         if name in values and name not in _SEVERAL:
@@ -73,6 +75,7 @@ def _entry(line: str) -> NewPage:
         tags=values.get("tags"),
         select=values.get("select"),
         ignore=values.get("ignore"),
+        render=_answer("render", values.get("render")),
     )
 
 
@@ -88,3 +91,12 @@ def _number(name: str, texts: list[str] | None) -> float | None:
     if not 0 < value < math.inf:
         raise InputError(f"'{name}={texts[0]}'; {name} must be a number above 0, such as {name}=2")
     return value
+
+
+def _answer(name: str, texts: list[str] | None) -> bool | None:
+    if texts is None:
+        return None
+    answer = texts[0].lower()
+    if answer not in _ANSWERS:
+        raise InputError(f"'{name}={texts[0]}'; {name} must be yes or no, such as {name}=yes")
+    return _ANSWERS[answer]

@@ -3,19 +3,29 @@
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical, scope_of
 
-__all__ = ["read_tags", "wished_page"]
+__all__ = ["LONGEST_NAME", "read_tags", "read_wishes", "wished_page"]
+
+LONGEST_NAME = 200
+"""Characters of the name of a page."""
 
 _TAG = re.compile(r"[^\s,]+")
 
 
-def wished_page(
-    url: str,
+def wished_page(url: str, **told: Any) -> NewPage:
+    """A page with what is wanted of it, told as to `read_wishes`; `InputError` also for the URL."""
+    wishes = read_wishes(**told)
+    address = canonical(url)
+    return NewPage(address, scope_of(address), **wishes)
+
+
+def read_wishes(
     *,
     weight: float | None = None,
     cost: float | None = None,
@@ -24,29 +34,31 @@ def wished_page(
     tags: Sequence[str] | None = None,
     select: Sequence[str] | None = None,
     ignore: Sequence[str] | None = None,
+    render: bool | None = None,
     paused: bool | None = None,
-) -> NewPage:
-    """A page with what is wanted of it; None: not told. An empty text or list takes a wish back.
+    name: str | None = None,
+) -> dict[str, Any]:
+    """What is wanted of pages, as fields of `NewPage`; None: not told. An empty text or list takes
+    a wish back.
 
     `at_least` and `at_most` are frequencies such as 1/day. `InputError` for what cannot be used.
     """
-    for name, value in (("weight", weight), ("cost", cost)):
+    for key, value in (("weight", weight), ("cost", cost)):
         if value is not None and not 0 < value < math.inf:
-            raise InputError(f"{name} {value:g}: expected a number above 0, such as {name} 2")
+            raise InputError(f"{key} {value:g}: expected a number above 0, such as {key} 2")
     longest, shortest = read_bounds(at_least or None, at_most or None)
-    address = canonical(url)
-    return NewPage(
-        address,
-        scope_of(address),
-        weight,
-        cost,
-        0.0 if at_least == "" else longest,
-        0.0 if at_most == "" else shortest,
-        paused,
-        None if tags is None else read_tags(tags),
-        None if select is None else _read_selectors(select, "select"),
-        None if ignore is None else _read_selectors(ignore, "ignore"),
-    )
+    return {
+        "weight": weight,
+        "cost": cost,
+        "longest_interval": 0.0 if at_least == "" else longest,
+        "shortest_interval": 0.0 if at_most == "" else shortest,
+        "paused": paused,
+        "tags": None if tags is None else read_tags(tags),
+        "select": None if select is None else _read_selectors(select, "select"),
+        "ignore": None if ignore is None else _read_selectors(ignore, "ignore"),
+        "render": render,
+        "name": None if name is None else _read_name(name),
+    }
 
 
 def read_tags(texts: Sequence[str]) -> tuple[str, ...]:
@@ -60,6 +72,15 @@ def read_tags(texts: Sequence[str]) -> tuple[str, ...]:
         if not (_TAG.fullmatch(tag) and tag.isprintable()):
             raise InputError(f"tags: {tag!r} is no word; write them as news,daily")
     return tuple(dict.fromkeys(tags))
+
+
+def _read_name(text: str) -> str:
+    name = text.strip()
+    if not name.isprintable() or len(name) > LONGEST_NAME:
+        raise InputError(
+            f"name {name[:40]!r}: expected one line of text of at most {LONGEST_NAME} characters"
+        )
+    return name
 
 
 def _read_selectors(texts: Sequence[str], where: str) -> tuple[str, ...]:

@@ -1,15 +1,12 @@
 """`changes`, `history`, `diff` and `notify` as they are called."""
 
 import json
-import signal
 import sys
 from pathlib import Path
-from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
 
-from pollwise import cli
 from pollwise.cli.notices import targets_told
 from pollwise.errors import InputError
 from pollwise.store import Store
@@ -17,28 +14,6 @@ from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 URL = "http://a.example/"
-
-
-class Answer(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Call `pollwise` with these words, in the folder of the database."""
-    monkeypatch.chdir(tmp_path)
-    on_interrupt = signal.getsignal(signal.SIGINT)
-
-    def run(*words: object) -> Answer:
-        monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return Answer(end.value.code, *capsys.readouterr())
-
-    yield run
-    signal.signal(signal.SIGINT, on_interrupt)
 
 
 @pytest.fixture
@@ -59,6 +34,18 @@ def test_the_three_answers(run):
     assert "first copy" in run("history", URL).out
     assert run("diff", URL).out.splitlines()[-2:] == ["-Number 10", "+Number 20"]
     assert run("diff", URL, 2, 1).out.splitlines()[-2:] == ["-Number 20", "+Number 10"]
+
+
+@pytest.mark.usefixtures("db")
+def test_what_was_listed_is_marked_as_read(run):
+    first = run("changes", "--unread", "--mark-read")
+    assert first.out.splitlines()[1:] == ["  - Number 10", "  + Number 20"]
+    assert "1 change marked as read" in first.err
+    assert run("changes", "--unread").out == ""
+    [change] = json.loads(run("changes", "--since", "1970-01-01", "--json").out)["changes"]
+    assert change["read"] is True
+    again = run("changes", "--since", "1970-01-01", "--mark-read")
+    assert "marked" not in again.err
 
 
 @pytest.mark.usefixtures("db")

@@ -1,18 +1,14 @@
 """The command line in this process: what cannot be used, and what is answered."""
 
 import json
-import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from pollwise import cli
 from pollwise.cli.answers import print_json
 from pollwise.insight.knowledge import read_knowledge
 from pollwise.policies.index.bayes_index import BayesianIndex
@@ -20,39 +16,9 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
 
+from .calling import Answer
+
 SITE = "http://a.example"
-
-
-class Answer(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict:
-        def refuse(name: str) -> None:
-            raise AssertionError(f"{name} in JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path) -> Iterator[Run]:
-    """Call `pollwise` with these words, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    on_interrupt = signal.getsignal(signal.SIGINT)
-
-    def run(*words: object) -> Answer:
-        monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return Answer(end.value.code, *capsys.readouterr())
-
-    yield run
-    signal.signal(signal.SIGINT, on_interrupt)
 
 
 @pytest.fixture
@@ -121,6 +87,10 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", "--file", "none.txt"], ["none.txt", "name a readable text file"]),
         (["watch", "--file", "."], [".", "name a readable text file"]),
         (["watch", SITE, "--db", "none/x.db"], ["there is no folder", "none: make it"]),
+        (
+            ["watch", SITE, "--db", "a.db", "--db=b.db"],
+            ["--db names 2 databases", "another process"],
+        ),
         (["watch", SITE, "--db", "."], ["is a folder: name a database file"]),
         (["watch", SITE, "--objective", "x"], ["--objective", "'x'", "freshness", "watch --help"]),
         (["watch", SITE, "--keep", "3y"], ["keep '3y'", "such as 20", "90d"]),
@@ -131,7 +101,11 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["watch", SITE, "--first-copies", "fast"], ["first-copies 'fast'", "such as 500/hour"]),
         (["watch", SITE, "--half-life", "-1"], ["--half-life -1: expected hours above 0"]),
         (["watch", SITE, "--half-life", "3"], ["--objective ephemeral, not freshness", "both"]),
-        (["watch", SITE, "--verbose", "--log-json"], ["--verbose", "--log-json", "one of them"]),
+        (["watch", SITE, "--verbose", "--log-json"], ["--verbose", "--log json", "one of them"]),
+        (["watch", "--quiet", "25:00-26:00"], ["'25:00-26:00'", "22:00-06:30"]),
+        (["watch", "--file", "none.txt", "--verbose", "--log-json"], ["one of them"]),
+        (["set", "--tag", "x", "--weight", "-1"], ["weight -1: expected a number above 0"]),
+        (["plan", "--freshness", "2"], ["freshness 2", "between 0 and 1"]),
         (["watch", SITE, "--speed", "3"], ["--speed", "'pollwise watch --help'"]),
         (["status"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
         (["plan"], ["pollwise.db does not exist", "start 'pollwise watch'"]),
@@ -272,7 +246,7 @@ def test_explain_tells_our_own_shortage_from_what_is_wrong_with_the_page(run, db
 
 def test_explain_of_a_page_that_is_not_watched(run, db):
     before = db.read_bytes()
-    parts = [f"{SITE}/x is not watched", "kept.db", f"`pollwise watch {SITE}/x --db {db}` does"]
+    parts = [f"{SITE}/x is not watched", "kept.db", f"`pollwise add {SITE}/x --db {db}` adds it"]
     assert_refused(run("explain", f"{SITE}/x", "--db", db), *parts)
     assert db.read_bytes() == before
 
@@ -299,7 +273,7 @@ def test_explain_and_plan_tell_the_bounds(run, known):
             f"{SITE}/news", "a.example", longest_interval=7200.0, shortest_interval=60.0
         )
         store.add_pages([bounded], now=50.0)
-        store.save_noise(0, Noise(changes_in_a_row=15))
+        store.save_masks(0, PageMemory(noise=Noise(changes_in_a_row=15)))
     document = run("explain", f"{SITE}/news", "--db", known, "--json").document
     assert (document["changes_in_row"], document["slowed"]) == (15, False)
     assert document["demanded"] is True
@@ -389,7 +363,11 @@ class TestPlan:
 
     def test_a_database_without_pages(self, run, tmp_path):
         Store.open(tmp_path / "empty.db").close()
-        assert_refused(run("plan", "--db", "empty.db"), "empty.db has no pages", "pollwise watch")
+        assert_refused(
+            run("plan", "--db", "empty.db"),
+            "empty.db has no pages",
+            "pollwise add URL --db empty.db",
+        )
         assert run("status", "--db", "empty.db", "--json").document["forecast"] is None
 
     def test_pages_that_were_never_watched(self, run, tmp_path):

@@ -1,16 +1,15 @@
 """`pollwise search` and `pollwise export` in this process: what they answer and refuse."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from pollwise import cli
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory
+
+from .calling import Answer, Run
 
 SITE = "https://a.example/"
 
@@ -19,20 +18,10 @@ def of(*collected: Collected) -> tuple[Discoveries, ...]:
     return tuple(Discoveries(collected=each) for each in collected)
 
 
-class Answer(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Call `pollwise` with these words, in a folder with a collection of two pages."""
-    monkeypatch.chdir(tmp_path)
-    with Store.open("pollwise.db") as store:
+@pytest.fixture(autouse=True)
+def collection(tmp_path: Path) -> None:
+    """Two pages."""
+    with Store.open(tmp_path / "pollwise.db") as store:
         store.add_pages([NewPage(f"{SITE}whales"), NewPage(f"{SITE}[bold]")], now=0.0)
         texts = {0: ("Whales", "A blue whale. " * 20), 1: ("\x1b[2J\nOdd", "A [red]whale[/] \x1b")}
         store.commit(
@@ -43,15 +32,6 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
                 discovered=of(*(Collected(n, 0.5 + n / 4, *text) for n, text in texts.items())),
             )
         )
-
-    def run(*words: object) -> Answer:
-        monkeypatch.setattr("sys.argv", ["pollwise", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert isinstance(end.value.code, int)
-        return Answer(end.value.code, *capsys.readouterr())
-
-    return run
 
 
 def test_a_watch_is_not_searched(run: Run) -> None:

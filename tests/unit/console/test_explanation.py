@@ -48,7 +48,11 @@ AFTER_ONE_POLL = Explanation(
     tags=(),
     select=(),
     ignore=(),
+    render=False,
     quiet_until=None,
+    signal=None,
+    signalled_at=None,
+    share_of=None,
 )
 LATER = [RecentPoll(at, Outcome.CHANGED, at == 3.0, False) for at in (4.0, 3.0)]
 AFTER_MANY = replace(
@@ -133,9 +137,20 @@ def test_a_time_that_no_calendar_has_is_a_dash(shown):
 def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
     print_explanation(
         replace(
-            AFTER_ONE_POLL, paused=True, tags=("news", "daily"), select=("main",), ignore=("x",)
+            AFTER_ONE_POLL,
+            paused=True,
+            tags=("news", "daily"),
+            select=("main",),
+            ignore=("x",),
+            render=True,
         )
     )
     out = capsys.readouterr().out
-    for told in ("it is paused", "news daily", "what counts", "main", "what does not"):
+    for told in ("it is paused", "news daily", "what counts", "main", "what does not", "rendered"):
         assert told in out
+
+
+def test_a_signal_and_a_share_are_told(shown):
+    told = shown(replace(AFTER_MANY, signal=0.8, signalled_at=172_800.0, share_of="shop"))
+    assert "signalled (UTC) 1970-01-03 00:00:00, true with probability 0.80" in told
+    assert "share of the budget that of shop" in told

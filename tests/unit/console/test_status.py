@@ -6,6 +6,7 @@ from dataclasses import replace
 from pollwise.console.status import print_status
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
+from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import ChangedPage, FailingPage, Outlook, PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
 
@@ -15,6 +16,7 @@ NEVER = Interval(math.inf, math.inf, math.inf)
 STATUS = Status(
     database="x.db",
     budget=None,
+    shares=(),
     objective=None,
     started_at=None,
     pages=12_345,
@@ -25,14 +27,21 @@ STATUS = Status(
     keep="90d",
     event_bytes=12_000_000,
     bytes=1_000_000,
+    growth=None,
     failing=1,
     gone=2,
     paused=0,
+    with_hub=5,
+    subscribed=4,
+    hub_error="denied: not for you",
     always_changing=1,
     clock_ahead=7200.0,
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
+    failing_receivers=(
+        FailingReceiver("phone", "status 500", 3, None, 12, waiting_since=60.0, next_try_at=120.0),
+    ),
     always_changes=(URL,),
     collection=None,
     evidence=Evidence(polls=50, needed=40),
@@ -53,10 +62,15 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "0 (34 MB), to keep: 90 days" in shown
     assert "12 MB of at most 300 MB" in shown
     assert "12,345 (1 failing, 2 gone)" in terminal.plain
+    assert "subscribed 4 of 5 pages with a hub; one is not: denied: not for you" in shown
     assert "differ at every poll 1 page" in shown
     assert "differs at every poll: `pollwise check URL` shows what" in shown
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
+    assert (
+        "those to phone fail (status 500): 12 changes to be told since 1970-01-01 00:01:00, tried"
+        " again at 1970-01-01 00:02:00 (UTC)"
+    ) in shown
     assert "1 (0.5–1) changes found, copies fresh 100 % (50–100) of the time" in shown
     assert "│ copies fresh 100 % (50–100) of the time," in terminal.plain
     assert "7 (3.5–7) changes found" in shown

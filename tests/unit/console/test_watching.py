@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 from pollwise.console import display
-from pollwise.console.watching import Detail, WatchDisplay, log_notice
+from pollwise.console.log import LogFormat, notices_in
+from pollwise.console.watching import Detail, WatchDisplay
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.watching import Ahead, NextPoll
 from pollwise.settings import WatchSettings
@@ -74,9 +75,12 @@ def test_a_watch_may_tell_every_poll(capsys):
 def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
     turns = turn(Outcome.CHANGED, first=True, body=b"four"), turn(Outcome.FAILED, "status\n500")
     watch(*turns, detail=Detail.log)
-    log_notice("the disk is full")
+    notices_in(LogFormat.json, print)("the disk is full")
     first, failed, notice = map(json.loads, capsys.readouterr().err.splitlines())
     assert first == {
+        "at": 86_400.0,
+        "level": "info",
+        "event": "poll",
         "polled_at": 86_400.0,
         "url": URL,
         "outcome": "changed",
@@ -90,8 +94,21 @@ def test_a_log_has_an_object_for_every_poll_and_nothing_else(capsys):
         "error": None,
     }
     assert (failed["outcome"], failed["error"], failed["bytes"]) == ("failed", "status\n500", None)
-    assert notice.keys() == {"at", "notice"}
-    assert notice["notice"] == "the disk is full"
+    assert failed["level"] == "warning"
+    assert notice.pop("at") > 0
+    assert notice == {"level": "notice", "event": "notice", "notice": "the disk is full"}
+
+
+def test_journald_gets_priorities_and_no_times(capsys):
+    with WatchDisplay(SETTINGS, pages=1, db=Path("x.db"), log=LogFormat.systemd) as shown:
+        for progress in HISTORY[:4]:
+            shown.show(progress, WATCHED)
+        notices_in(LogFormat.systemd, print)("quiet hours are over")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "<6>watching 1 page at 5/hour for delay, database x.db"
+    assert f"<4>failed (status 500)  {URL}" in lines
+    assert "<5>quiet hours are over" in lines
+    assert lines[-1] == "<6>stopped: 4 polls, 1 change, 1 page in trouble"
 
 
 def test_a_log_tells_what_is_masked_and_that_a_page_always_changes(capsys):

@@ -78,6 +78,8 @@ def test_a_file_that_is_there_is_kept_unless_forced(db: Path) -> None:
         ),
         ("x.jsonl", {"min_relevance": 1.5}, "relevance is 1.5; expected a number from 0 to 1"),
         ("x.jsonl", {"min_relevance": np.nan}, "relevance is nan"),
+        ("x.warc.gz", {"bodies": True}, "has all bodies anyway: leave out --bodies"),
+        ("x.opml", {"bodies": True}, "OPML only names feeds: choose jsonl or parquet"),
         (".", {"format_name": "jsonl", "force": True}, "it is no regular file"),
         ("none/x.jsonl", {}, "cannot be written .*: choose another place"),
     ],

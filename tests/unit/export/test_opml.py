@@ -13,15 +13,16 @@ def test_the_feeds_come_back_with_their_tags(tmp_path: Path) -> None:
     db, file = tmp_path / "pollwise.db", tmp_path / "feeds.opml"
     feed = NewPage("http://a.example/feed?a=1&b=2", tags=("news", "daily"))
     with Store.open(db) as store:
-        store.add_pages([feed, NewPage("http://a.example/"), NewPage("http://b.example/x")], 0.0)
+        named = NewPage("http://b.example/x", name="My <feed>")
+        store.add_pages([feed, NewPage("http://a.example/"), named], 0.0)
         for page_id, source in enumerate(("feed", "page", "feed")):
             seen = Observation(page_id, 1.0, Outcome.CHANGED)
-            title = "News & \x1b[31m<more>" if page_id == 0 else None
+            title = ("News & \x1b[31m<more>", None, "Its title")[page_id]
             result = PollResult(seen, PageMemory(), source=source, title=title)
             store.commit(Batch(polls=(result,)))
     assert export_collection(db, file, now=2.0) == 2
     read = read_opml(file.read_bytes())
-    assert [(page.url, page.tags) for page in read.pages] == [
-        (feed.url, feed.tags),
-        ("http://b.example/x", None),
+    assert [(page.url, page.tags, page.name) for page in read.pages] == [
+        (feed.url, feed.tags, "News & [31m<more>"),
+        ("http://b.example/x", None, "My <feed>"),
     ]

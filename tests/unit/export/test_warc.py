@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from pollwise.export import export_collection
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 SITE = "https://a.example/"
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -18,6 +22,8 @@ PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 class Record(NamedTuple):
     headers: dict[str, str]
     block: bytes
+    http: tuple[str, list[tuple[str, str]]] | None
+    """Status and headers of a response."""
 
     @property
     def summary(self) -> tuple[str, str, str]:
@@ -31,7 +37,9 @@ def records(path: Path) -> list[Record]:
         for record in ArchiveIterator(file, check_digests="raise"):
             block = record.content_stream().read()
             assert record.rec_headers.protocol == "WARC/1.1"
-            found.append(Record(dict(record.rec_headers.headers), block))
+            head = record.http_headers
+            http = None if head is None else (head.statusline, head.headers)
+            found.append(Record(dict(record.rec_headers.headers), block, http))
         return found
 
 
@@ -69,7 +77,68 @@ def test_versions_are_resources_and_equal_bodies_revisits(db: Path) -> None:
     assert len({record.headers["WARC-Record-ID"] for record in (info, *rest)}) == 7
 
 
-def test_warcio_finds_nothing_wrong(db: Path) -> None:
+HEAD = (
+    b"HTTP/1.1 200 Fine\r\nContent-Type: text/html\r\ncontent-encoding: gzip\r\n"
+    b"Transfer-Encoding: chunked\r\nContent-Length: 7\r\nServer: caf\xc3\xa9\r\nServer: two"
+)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """A page with a version whose head is known, and the poll that found it again."""
+    path = tmp_path / "answers.db"
+    body, empty, memory = b"<p>decoded", b"", PageMemory(body_hash="one")
+    with Store.open(path) as store:
+        store.add_pages([NewPage(SITE)], now=0.0)
+        polls = [
+            PollResult(
+                Observation(0, 1.0, Outcome.CHANGED),
+                memory,
+                Version(0, 1.0, "text/html", body, "one", HEAD),
+            ),
+            PollResult(Observation(0, 2.0, Outcome.UNCHANGED), memory),
+            PollResult(
+                Observation(0, 3.0, Outcome.CHANGED),
+                memory,
+                Version(0, 3.0, "", empty, "none", b"HTTP/1.0 200 \r\nContent-length: 0"),
+            ),
+        ]
+        store.commit(Batch(polls=tuple(polls)))
+    return path
+
+
+def test_a_version_with_a_head_is_a_response(answers: Path) -> None:
+    path = answers.with_name("x.warc.gz")
+    export_collection(answers, path, now=0.0)
+    _, first, again, second = records(path)
+    assert [record.summary for record in (first, again, second)] == [
+        ("response", SITE, "01.000000Z"),
+        ("revisit", SITE, "02.000000Z"),
+        ("response", SITE, "03.000000Z"),
+    ]
+    assert first.headers["Content-Type"] == "application/http; msgtype=response"
+    assert first.block == b"<p>decoded"
+    assert first.headers["WARC-Payload-Digest"] == digest(b"<p>decoded")
+    assert first.http == (
+        "200 Fine",
+        [
+            ("Content-Type", "text/html"),
+            ("X-Crawler-content-encoding", "gzip"),
+            ("X-Crawler-Transfer-Encoding", "chunked"),
+            ("X-Crawler-Content-Length", "7"),
+            ("Server", "caf%C3%A9"),
+            ("Server", "two"),
+            ("Content-Length", "10"),
+        ],
+    )
+    assert again.headers["WARC-Refers-To"] == first.headers["WARC-Record-ID"]
+    assert again.headers["WARC-Payload-Digest"] == first.headers["WARC-Payload-Digest"]
+    assert (second.block, second.http) == (b"", ("200", [("Content-Length", "0")]))
+
+
+@pytest.mark.parametrize("kind", ["db", "answers"])
+def test_warcio_finds_nothing_wrong(kind: str, request: pytest.FixtureRequest) -> None:
+    db = request.getfixturevalue(kind)
     path = db.with_name("x.warc.gz")
     export_collection(db, path, now=0.0)
     check = [sys.executable, "-c", "from warcio.cli import main; main()", "check", str(path)]

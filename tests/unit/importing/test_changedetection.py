@@ -1,6 +1,8 @@
 """Backups of changedetection.io, in the form of all versions."""
 
+import io
 import json
+import tracemalloc
 import zipfile
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.importing.changedetection import read_changedetection
+from pollwise.importing.imported import Imported
 from pollwise.types import Outcome
 
 from .backups import backup
@@ -18,6 +21,7 @@ HOUR = 3600.0
 BEGIN = 1_700_000_000
 WATCH = {
     "url": "https://a.example/list",
+    "title": "The list",
     "include_filters": ["main", "//p", "jq:.a"],
     "subtractive_selectors": [".ad"],
     "ignore_text": ["Seen 3 times", "/views: \\d+/i"],
@@ -52,11 +56,16 @@ NEW = {
 }
 
 
+def read(data: bytes) -> Imported:
+    return read_changedetection(io.BytesIO(data))
+
+
 @pytest.mark.parametrize("files", [OLD, NEW], ids=["until 0.53", "since"])
 def test_a_watch_is_taken_over(files):
-    read = read_changedetection(backup(files))
-    page = read.pages[0]
-    assert (page.url, page.paused) == ("https://a.example/list", True)
+    found = read(backup(files))
+    page = found.pages[0]
+    assert (page.url, page.name) == ("https://a.example/list", "The list")
+    assert page.paused is True
     assert page.tags == ("Two-words", "old", "one")
     assert page.select == ("main", "xpath://p")
     assert page.ignore == (
@@ -64,25 +73,40 @@ def test_a_watch_is_taken_over(files):
         "re:(?i).*Seen\\ 3\\ times.*",
         "re:(?i).*(?:views: \\d+).*",
     )
-    assert read.left_out[:2] == (
+    assert found.left_out[:2] == (
         "https://a.example/list: 'jq:.a' has no counterpart: all of the page counts",
         "https://a.example/list: without trigger_text",
     )
 
 
+def test_one_watch_is_held_at_a_time():
+    large = json.dumps({**WATCH, "notes": [{"n": n} for n in range(2000)]})
+    data = io.BytesIO(backup({f"w{n}/watch.json": large for n in range(60)}))
+
+    def peak() -> int:
+        tracemalloc.start()
+        try:
+            assert len(read_changedetection(data).pages) == 60
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak() < 5_000_000, "all of them take more than 20 MB"
+
+
 def test_of_many_checks_ten_are_told():
     files = {"w/watch.json": json.dumps({**WATCH, "last_checked": BEGIN + 1000 * HOUR})}
-    read = read_changedetection(backup({**files, "w/history.txt": f"{BEGIN},x"}))
-    [[first, *others]] = read.checks.values()
+    found = read(backup({**files, "w/history.txt": f"{BEGIN},x"}))
+    [[first, *others]] = found.checks.values()
     assert first.outcome is Outcome.CHANGED
     assert [one.polled_at - BEGIN for one in others] == [100 * HOUR * n for n in range(1, 11)]
 
 
 def test_past_checks_are_told_as_far_as_they_are_known():
-    read = read_changedetection(backup(OLD))
+    found = read(backup(OLD))
     told = {
         url: [((one.polled_at - BEGIN) / HOUR, one.outcome) for one in checks]
-        for url, checks in read.checks.items()
+        for url, checks in found.checks.items()
     }
     assert told == {
         "https://a.example/list": [
@@ -97,7 +121,7 @@ def test_past_checks_are_told_as_far_as_they_are_known():
             (25.0, Outcome.CHANGED),
         ],
     }
-    assert read.left_out[-1] == "a watch without a URL"
+    assert found.left_out[-1] == "a watch without a URL"
 
 
 def test_urls_that_are_not_as_others():
@@ -105,9 +129,9 @@ def test_urls_that_are_not_as_others():
         "a/watch.json": json.dumps({"url": "source:https://a.example/"}),
         "b/watch.json": json.dumps({"url": "https://b.example/?day={% now 'utc' %}"}),
     }
-    read = read_changedetection(backup(files))
-    assert [page.url for page in read.pages] == ["https://a.example/"]
-    assert read.left_out == (
+    found = read(backup(files))
+    assert [page.url for page in found.pages] == ["https://a.example/"]
+    assert found.left_out == (
         "https://b.example/?day={% now 'utc' %}: made anew at each check; add what it means now",
     )
 
@@ -126,7 +150,7 @@ def test_urls_that_are_not_as_others():
 )
 def test_what_is_no_backup_is_said_in_a_line(data, told):
     with pytest.raises(InputError, match=told) as caught:
-        read_changedetection(data)
+        read(data)
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -141,13 +165,13 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(sorted(WATCH)), json_values), st.text(max_size=30))
 def test_any_values_are_read_or_left_out(watch, history):
     files = {"w/watch.json": json.dumps({"url": "http://a.example/", **watch})}
-    read_changedetection(backup({**files, "w/history.txt": history}))
+    read(backup({**files, "w/history.txt": history}))
 
 
 def test_checks_without_a_pause_between_them_are_believed_to_have_one():
     watch = {**WATCH, "time_between_check": {"seconds": 1e-310}}
     files = {"w/watch.json": json.dumps(watch), "w/history.txt": HISTORY}
-    [checks] = read_changedetection(backup(files)).checks.values()
+    [checks] = read(backup(files)).checks.values()
     assert len(checks) == 2 + 20
 
 
@@ -157,4 +181,4 @@ def test_a_damaged_archive_is_refused(method):
     for place in range(0, len(sound), 7):
         data = bytearray(sound)
         data[place] ^= 0x55
-        read_or_refused(read_changedetection, bytes(data))
+        read_or_refused(read, bytes(data))

@@ -23,16 +23,33 @@ READER = b"""<?xml version="1.0" encoding="UTF-8"?>
 
 def test_the_feeds_of_a_reader():
     read = read_opml(READER)
-    assert [(page.url, page.tags) for page in read.pages] == [
-        ("http://town.example/feed", ("Daily-news-local", "sport", "ball")),
-        ("https://deep.example/", ("Daily-news-local", "Deep")),
-        ("https://alone.example/atom.xml", None),
+    assert [(page.url, page.tags, page.name) for page in read.pages] == [
+        ("http://town.example/feed", ("Daily-news-local", "sport", "ball"), "Town"),
+        ("https://deep.example/", ("Daily-news-local", "Deep"), None),
+        ("https://alone.example/atom.xml", None, "Alone"),
     ]
     assert [page.scope for page in read.pages if page.tags is None] == ["alone.example"]
     assert read.left_out == (
         "A link: no feed (it has no xmlUrl)",
         "feed is not fetched: 'feed://x.example/'; give a URL that begins with http:// or https://",
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ('title="Only &lt;title&gt;"', "Only <title>"),
+        ('text="Text" title="Title"', "Text"),
+        ('text="two\n  lines\u202e"', "two lines"),
+        ('text="https://a.example/feed"', None),
+        ('text=" "', None),
+        (f'text="{"long " * 100}"', ("long " * 40).strip()),
+    ],
+)
+def test_the_name_of_a_feed(told, name):
+    data = f"<opml><outline {told} xmlUrl='https://a.example/feed'/></opml>".encode()
+    [page] = read_opml(data).pages
+    assert page.name == name
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_jobs_become_pages():
     read = read_urlwatch(JOBS)
     one, two, three = read.pages
     assert (one.url, one.scope) == ("https://one.example/", "one.example")
+    assert (one.name, two.name) == ("one", None)
     assert one.select == ("main > article", "xpath://p")
     assert one.ignore == ("xpath://p[@class='ad']",)
     assert (two.select, two.tags, two.paused) == (("#content",), ("news", "a-b"), True)

@@ -127,6 +127,14 @@ def test_what_is_no_text_has_no_difference(tmp_path):
     assert stored(tmp_path / "x.db", "1", "2", content_type="image/png") == Difference()
 
 
+def test_a_name_stands_for_the_title(tmp_path):
+    stored(tmp_path / "x.db", "<title>One</title><p>a", "<title>Two</title><p>b")
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(URL, name="Mine")], now=9.0)
+    assert read_difference(tmp_path / "x.db", 0, URL, 1.0) == Difference("Mine", "a", "b")
+    assert read_difference(tmp_path / "x.db", 0, URL, 0.0).title == "Mine"
+
+
 def test_what_is_not_selected_is_no_difference(tmp_path):
     pytest.importorskip("selectolax")
     with Store.open(tmp_path / "x.db") as store:

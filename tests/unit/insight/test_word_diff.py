@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.insight.word_diff import Hunk, Kind, word_diff
+from pollwise.insight.word_diff import Edit, Hunk, word_diff
 
 BLOCKS = st.lists(st.lists(st.sampled_from("abc"), min_size=1).map(" ".join), max_size=8)
 STEPS = 1e8
 """A few seconds of `difflib`."""
 
 
-def side(hunk: Hunk, kind: Kind) -> list[str]:
+def side(hunk: Hunk, kind: Edit) -> list[str]:
     """The blocks of a hunk as they were (REMOVED) or became (ADDED)."""
     texts = (
-        " ".join(some.text for some in block.words if some.kind in (Kind.SAME, kind))
+        " ".join(some.text for some in block.words if some.kind in (Edit.SAME, kind))
         for block in hunk.blocks
     )
     return [text for text in texts if text]
@@ -30,7 +30,7 @@ def test_both_versions_can_be_read_from_what_differs(before, after):
     assert (hunks == ()) == (before == after)
     rebuilt = list(before)
     for hunk in reversed(hunks):
-        old, new = side(hunk, Kind.REMOVED), side(hunk, Kind.ADDED)
+        old, new = side(hunk, Edit.REMOVED), side(hunk, Edit.ADDED)
         begin = hunk.before_block - 1
         assert rebuilt[begin : begin + len(old)] == old
         rebuilt[begin : begin + len(old)] = new
@@ -44,12 +44,12 @@ def test_what_is_far_apart_is_in_hunks_of_its_own():
     first, second = word_diff(before, after)
     assert (first.before_block, first.after_block, len(first.blocks)) == (3, 3, 3)
     assert (second.before_block, second.after_block) == (15, 16)
-    assert [block.kind for block in second.blocks] == [Kind.SAME, Kind.REMOVED, Kind.SAME]
+    assert [block.kind for block in second.blocks] == [Edit.SAME, Edit.REMOVED, Edit.SAME]
 
 
 def test_blocks_with_little_in_common_are_shown_whole():
     [hunk] = word_diff(["one two three four"], ["five six seven four"])
-    assert [block.kind for block in hunk.blocks] == [Kind.REMOVED, Kind.ADDED]
+    assert [block.kind for block in hunk.blocks] == [Edit.REMOVED, Edit.ADDED]
 
 
 def hostile() -> dict[str, tuple[Sequence[str], Sequence[str]]]:

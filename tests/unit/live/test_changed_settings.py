@@ -66,11 +66,18 @@ def test_everything_else_that_is_kept_is_told() -> None:
         "host_limits": ("a.example=200/day",),
         "notify": ("https://a.example/",),
         "quiet": ("22:00-06:00",),
+        "shares": ("shop=30%",),
+        "listen": "127.0.0.1:2",
+        "listen_token": "env:B",
+        "public_url": "https://b.example/",
     }
     typed = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
+    typed["shares"] = "share"
     silent = {"topic", "subject", "given", "given_plain", "requests", "workers"}
     silent |= {"parameters", "objective", "keep"}
-    for settings in (WATCH, COLLECT):
+    listening = {"listen": "127.0.0.1:1", "listen_token": "env:A"}
+    watch = replace(WATCH, **listening, public_url="https://a.example/")
+    for settings in (watch, COLLECT):
         for field in fields(settings):
             if field.name not in silent:
                 value = others.get(field.name) or of_type[type(getattr(settings, field.name))]

@@ -12,17 +12,28 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreVersionError
-from pollwise.events import Added, Budgeted, Removed, Updated
+from pollwise.events import Added, Budgeted, Removed, Signalled, Updated
 from pollwise.live import control
-from pollwise.live.control import ask, carry_out, carry_out_waiting, watch_settings
+from pollwise.live.control import (
+    ask,
+    carry_out,
+    carry_out_waiting,
+    signal_pages,
+    unused_shares,
+    watch_settings,
+)
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import Progress, Watched, run
 from pollwise.live.requests import (
     AddPages,
-    ChangeBudget,
     ChangePages,
+    ChangeSettings,
+    Effect,
+    MarkRead,
     RemovePages,
     Request,
+    SignalPages,
+    decode_answer,
     encode_request,
 )
 from pollwise.policies.deadline.uniform import Uniform
@@ -30,6 +41,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import CollectSettings
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.retention import parse_retention
 from pollwise.store.sqlite.requests import Requester
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
@@ -62,10 +74,49 @@ def test_pages_are_added_changed_and_removed(store):
     [changed] = carry_out(store, ChangePages((new(B, paused=True),)), 3.0).events
     assert isinstance(changed, Updated)
     assert [(page.url, page.paused, page.tags) for page in changed.pages] == [(B, True, ("x",))]
+    [named] = carry_out(store, ChangePages((new(B, name="Bee"),)), 3.0).events
+    assert isinstance(named, Updated)
+    assert named.pages[0].name == "Bee"
     removed = carry_out(store, RemovePages((A, A)), 4.0)
     assert removed.events == (Removed(4.0, (0,)),)
     assert [page.url for page in removed.removed] == [A]
     assert [record.page.url for record in store.pages()] == [B]
+
+
+def test_settings_hold_from_now_on(store, monkeypatch):
+    kept = []
+    monkeypatch.setattr(store, "keep_versions", kept.append)
+    done = carry_out(store, ChangeSettings(keep="30d", quiet=("22:00-06:00",)), 1.0)
+    assert done.events == ()
+    assert kept == [parse_retention("30d")]
+    settings = watch_settings(store)
+    assert (settings.keep, settings.quiet) == ("30d", ("22:00-06:00",))
+    with pytest.raises(InputError, match="25:00"):
+        carry_out(store, ChangeSettings(keep="all", quiet=("25:00-26:00",)), 2.0)
+    assert len(kept) == 1
+    assert watch_settings(store).keep == "30d"
+
+
+def test_changes_are_marked_as_read(store):
+    carry_out(store, AddPages((new(A),)), 1.0)
+    for at in (2.0, 3.0, 4.0):
+        poll = PollResult(Observation(0, at, Outcome.CHANGED), PageMemory())
+        store.commit(Batch(polls=(poll,)))
+    carry_out(store, MarkRead((2,)), 5.0)
+    assert [one.seq for one in store.changes(unread=True)] == [1]
+    carry_out(store, MarkRead((2,), read=False), 6.0)
+    carry_out(store, MarkRead(up_to=1), 6.0)
+    assert [one.seq for one in store.changes(unread=True)] == [2]
+
+
+def test_what_was_so_already_is_no_change(store):
+    carry_out(store, AddPages((new(A),)), 1.0)
+    again = carry_out(store, AddPages((new(A), new(B))), 2.0)
+    assert again.effect == Effect(added=(B,), unchanged=(A,))
+    assert [type(event) for event in again.events] == [Added]
+    assert carry_out(store, ChangePages((new(A, paused=False),)), 3.0).events == ()
+    both = carry_out(store, ChangePages((new(A, paused=True), new(B, paused=False))), 4.0)
+    assert both.effect == Effect(changed=(A,), unchanged=(B,))
 
 
 def test_what_cannot_be_done_changes_nothing(store):
@@ -75,28 +126,58 @@ def test_what_cannot_be_done_changes_nothing(store):
     with pytest.raises(InputError, match=f"{B} is not watched"):
         carry_out(store, ChangePages((new(A, weight=3.0), new(B))), 2.0)
     with pytest.raises(InputError, match="budget 'much'"):
-        carry_out(store, ChangeBudget("much"), 2.0)
+        carry_out(store, ChangeSettings("much"), 2.0)
     [record] = store.pages()
     assert record.page.weight == 1.0
 
 
 def test_a_budget_stays_until_another_is_told(store):
-    [event] = carry_out(store, ChangeBudget("7200/hour"), 1.0).events
+    [event] = carry_out(store, ChangeSettings("7200/hour"), 1.0).events
     assert event == Budgeted(1.0, 2.0, 2.0)
     assert watch_settings(store).budget == "7200/hour"
     store.start_run(2.0, watch_settings(store).recorded(), None)
     assert watch_settings(store).budget == "7200/hour"
-    carry_out(store, ChangeBudget("1/hour"), 3.0)
+    carry_out(store, ChangeSettings("1/hour"), 3.0)
     assert watch_settings(store).budget == "1/hour"
     assert store.runs()[-1].settings["budget"] == "7200/hour", "it takes this to re-run the run"
 
 
 def test_a_budget_for_each_page_grows_with_the_pages(store):
-    carry_out(store, ChangeBudget("1/second/page"), 1.0)
+    carry_out(store, ChangeSettings("1/second/page"), 1.0)
     *_, budgeted = carry_out(store, AddPages((new(A), new(B))), 2.0).events
     assert budgeted == Budgeted(2.0, 2.0, 2.0)
     *_, budgeted = carry_out(store, RemovePages((B,)), 3.0).events
     assert budgeted == Budgeted(3.0, 1.0, 1.0)
+
+
+def test_shares_of_the_budget_are_kept_and_told_with_it(store):
+    [event] = carry_out(store, ChangeSettings(shares=("shop=30%", "news=20%")), 1.0).events
+    assert event.shares == (("shop", 0.3), ("news", 0.2))
+    [event] = carry_out(store, ChangeSettings("1/second"), 2.0).events
+    assert event == Budgeted(2.0, 1.0, 1.0, (("shop", 0.3), ("news", 0.2)))
+    with pytest.raises(InputError, match="110 %"):
+        carry_out(store, ChangeSettings("2/second", ("shop=30%", "news=80%")), 3.0)
+    assert watch_settings(store).budget == "1/second"
+    [event] = carry_out(store, ChangeSettings(shares=()), 4.0).events
+    assert event.shares == ()
+    assert watch_settings(store).shares == ()
+
+
+def test_a_share_that_no_page_has_is_told(store):
+    carry_out(store, AddPages((new(A, tags=("shop",)),)), 1.0)
+    assert unused_shares(store) == []
+    carry_out(store, ChangeSettings(shares=("shop=30%", "shpo=20%")), 1.0)
+    assert unused_shares(store) == ["share of shpo: no page has this tag yet"]
+
+
+def test_signals_that_waited_are_taken_in_together(store):
+    carry_out(store, AddPages((new(A), new(B))), 1.0)
+    for urls in ((A,), (A, B), (B, "http://gone.example/")):
+        store.put_request(encode_request(SignalPages(urls)), 1.0)
+    assert carry_out_waiting(store, 2.0, polls=False) == []
+    [carried] = carry_out_waiting(store, 3.0)
+    assert carried.events == (Signalled(3.0, (0, 1), 3.0),)
+    assert store.waiting_requests() == []
 
 
 def test_other_parts_make_the_copy_of_a_page_useless(store):
@@ -111,6 +192,18 @@ def test_other_parts_make_the_copy_of_a_page_useless(store):
     [record] = store.pages()
     assert record.memory == PageMemory()
     assert record.page.seen_at == 5.0
+
+
+def test_a_signal_waits_for_a_process_that_polls(db):
+    ask(db, AddPages((new(A),)), make=True, say=print)
+    signal_pages(db, [A])
+    with pytest.raises(InputError, match=f"{B} is not watched"):
+        signal_pages(db, [A, B])
+    ask(db, ChangeSettings("5/hour"), make=False, say=print)  # carries out what waits but signals
+    with Store.open(db) as store:
+        [carried] = carry_out_waiting(store, 5.0)
+        assert carried.events == (Signalled(5.0, (0,), 5.0),)
+        assert carry_out_waiting(store, 6.0) == []
 
 
 def test_without_an_owner_a_command_does_it_itself(db):
@@ -133,7 +226,7 @@ def test_an_owner_is_asked_and_answers(db, store):
     owner = threading.Thread(target=own)
     owner.start()
     try:
-        ask(db, AddPages((new(A),)), make=True, say=print)
+        assert ask(db, AddPages((new(A),)), make=True, say=print) == Effect(added=(A,))
         with pytest.raises(InputError, match=f"{B} is not watched"):
             ask(db, RemovePages((B,)), make=False, say=print)
     finally:
@@ -175,9 +268,13 @@ def test_a_new_owner_finds_what_waits_in_its_order(db, store):
         assert [requester.answer(number) for number in ids] == [None] * 3
         assert len(carry_out_waiting(store, 2.0)) == 2
         first, second, third = (requester.answer(number) for number in ids)
-    assert (first, third) == ("", "")
+    assert first is not None
     assert second is not None
-    assert "is not watched" in second
+    assert third is not None
+    assert decode_answer(first) == Effect(added=(A,))
+    assert decode_answer(third) == Effect(removed=(A,))
+    with pytest.raises(InputError, match="is not watched"):
+        decode_answer(second)
     assert carry_out_waiting(store, 3.0) == []
 
 
@@ -193,7 +290,7 @@ def test_requests_are_carried_out_together_or_not_at_all(db, store, monkeypatch)
         ids = [requester.put_request(encode_request(AddPages((new(url),))), 1.0) for url in (A, B)]
         answer = store.answer_request
 
-        def locked(request_id: int, now: float, told: str = "") -> bool:
+        def locked(request_id: int, now: float, told: str) -> bool:
             if request_id == ids[1]:
                 raise StoreBusyError("locked")
             return answer(request_id, now, told)
@@ -250,7 +347,7 @@ REQUESTS = st.one_of(
     st.builds(lambda urls, w: AddPages(tuple(new(u, **w) for u in urls)), SOME, WISHES),
     st.builds(lambda urls, w: ChangePages(tuple(new(u, **w) for u in urls)), SOME, WISHES),
     st.builds(lambda urls: RemovePages(tuple(urls)), SOME),
-    st.builds(ChangeBudget, st.sampled_from(["1/second", "3/second", "1/second/page"])),
+    st.builds(ChangeSettings, st.sampled_from(["1/second", "3/second", "1/second/page"])),
 )
 RUNS = st.lists(
     st.lists(st.tuples(st.integers(0, 20), REQUESTS), max_size=8), min_size=1, max_size=3
@@ -258,7 +355,7 @@ RUNS = st.lists(
 ALL = AddPages(tuple(map(new, URLS)))
 AT_ONCE = [
     [(3, AddPages((new(URLS[0]),))), (3, RemovePages((URLS[0],)))],
-    [(0, ALL), (6, ChangeBudget("3/second")), (6, RemovePages(tuple(URLS)))],
+    [(0, ALL), (6, ChangeSettings("3/second")), (6, RemovePages(tuple(URLS)))],
     [(0, ALL), (6, RemovePages(tuple(URLS[:3]))), (6, AddPages((new(URLS[0]),)))],
     [(0, AddPages((new(URLS[0]),))), (6, AddPages((new(URLS[4]),))), (6, RemovePages((URLS[0],)))],
     [(3, AddPages((new(URLS[0]),))), (3, ChangePages((new(URLS[0], paused=True),)))],

@@ -1,16 +1,18 @@
 """A list of pages that is followed while a watch runs."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pollwise.errors import InputError, StoreBusyError
+from pollwise.live.control import Carried
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.requests import described
 from pollwise.store import Store
 from pollwise.store.records import NewPage
+from pollwise.web.url_list import read_url_list
 
 A, B, C = "http://a.example/", "http://b.example/", "http://c.example/"
 Write = Callable[..., None]
@@ -40,10 +42,14 @@ def store(tmp_path) -> Iterator[Store]:
         yield store
 
 
+def what_was_done(carried: Iterable[Carried]) -> list[str]:
+    return [described(one.request, one.effect) for one in carried]
+
+
 def looked_twice(followed: FollowedList, store: Store) -> list[str]:
     """What was done, and said, after the file stayed as it is from one look to the next."""
     assert followed.carry_out(store, 1.0) == []
-    done = [described(carried.request) for carried in followed.carry_out(store, 2.0)]
+    done = what_was_done(followed.carry_out(store, 2.0))
     assert followed.carry_out(store, 3.0) == []
     done += followed.notices
     followed.notices.clear()
@@ -97,6 +103,16 @@ def test_what_a_line_says_no_more_is_taken_back(path, write, store):
     assert (second.weight, second.tags) == (1.0, ("t",))
 
 
+def test_a_cost_that_a_line_says_no_more_is_the_usual_one(path, write, store):
+    write(f"{A} render=yes cost=5", f"{B} render=yes", f"{C} cost=5")
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    assert [record.page.cost for record in store.pages()] == [5.0, 10.0, 5.0]
+    write(f"{A} render=yes", B, f"{C} cost=5 render=yes")
+    looked_twice(followed, store)
+    assert [record.page.cost for record in store.pages()] == [10.0, 1.0, 5.0]
+
+
 def test_a_page_that_another_list_names_stays_until_that_one_drops_it(path, write, store):
     write(A, B)
     other_path = path.with_name("others.txt")
@@ -110,8 +126,8 @@ def test_a_page_that_another_list_names_stays_until_that_one_drops_it(path, writ
     assert FollowedList(path).remove_missing(store, 3.0, both) == []
     other_path.write_text(f"{C}\n{B}\n")
     assert both[1].carry_out(store, 4.0, both) == []
-    done = [described(carried.request) for carried in both[1].carry_out(store, 5.0, both)]
-    assert done == [f"added: {C}", f"set: {B}", f"removed: {A}"]
+    done = what_was_done(both[1].carry_out(store, 5.0, both))
+    assert done == [f"added: {C}", f"unchanged: {B}", f"removed: {A}"]
 
 
 def test_what_a_locked_database_refused_is_tried_again(path, write, store, monkeypatch):
@@ -129,7 +145,7 @@ def test_what_a_locked_database_refused_is_tried_again(path, write, store, monke
         with pytest.raises(StoreBusyError):
             followed.carry_out(store, 2.0)
     assert watched(store) == {A: 1.0}
-    done = [described(carried.request) for carried in followed.carry_out(store, 3.0)]
+    done = what_was_done(followed.carry_out(store, 3.0))
     assert done == [f"added: {B}", f"removed: {A}"]
 
 
@@ -167,7 +183,36 @@ def test_a_file_that_cannot_be_used_changes_nothing(path, write, store):
         f"{path} names no page; its pages are watched as before"
     ]
     write(A, B)
-    assert looked_twice(followed, store) == [f"added: {B}"]
+    well_again = f"{path} can be read again, and is followed"
+    assert looked_twice(followed, store) == [f"added: {B}", well_again]
+    write(A)
+    assert looked_twice(followed, store) == [f"removed: {B}"]
+
+
+def test_a_file_that_comes_back_as_it_was_is_told(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    aside = path.rename(path.with_name("aside.txt"))
+    [told] = looked_twice(followed, store)
+    assert told.startswith(f"{path}: the URL list cannot be read (")
+    aside.rename(path)
+    assert looked_twice(followed, store) == [f"{path} can be read again, and is followed"]
+
+
+def test_a_file_is_read_again_when_only_its_permissions_changed(path, write, store):
+    def read(path: Path) -> list[NewPage]:
+        if not path.stat().st_mode & 0o400:
+            raise InputError(f"{path}: the URL list cannot be read (Permission denied)")
+        return read_url_list(path)
+
+    write(A)
+    followed = FollowedList(path, read)
+    store.add_pages(followed.pages, 0.0)
+    path.chmod(0)
+    assert len(looked_twice(followed, store)) == 1
+    path.chmod(0o600)
+    assert looked_twice(followed, store) == [f"{path} can be read again, and is followed"]
 
 
 def test_a_file_that_is_still_being_written_is_left_alone(path, write, store):
@@ -177,9 +222,7 @@ def test_a_file_that_is_still_being_written_is_left_alone(path, write, store):
     for lines in ([B], [B, C], [A, B, C]):
         write(*lines)
         assert followed.carry_out(store, 1.0) == []
-    assert [described(c.request) for c in followed.carry_out(store, 2.0)] == [
-        f"2 pages added: {B} and 1 more"
-    ]
+    assert what_was_done(followed.carry_out(store, 2.0)) == [f"2 pages added: {B} and 1 more"]
 
 
 def test_a_file_that_is_not_there_at_first_is_an_error(path):

@@ -9,9 +9,10 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.insight.explanation import read_explanation
+from pollwise.insight.status import read_status
 from pollwise.live.control import ask, watch_settings
 from pollwise.live.importing import import_file
-from pollwise.live.requests import ChangeBudget
+from pollwise.live.requests import ChangeSettings
 from pollwise.store import Store
 
 from ..importing.backups import backup
@@ -63,6 +64,15 @@ def test_pages_that_were_polled_keep_what_was_learned_of_them(tmp_path: Path) ->
         assert store.pages()[0].changes == 29
 
 
+def test_an_import_is_no_start(tmp_path: Path) -> None:
+    file, db = tmp_path / "feeds.opml", tmp_path / "pollwise.db"
+    file.write_text("<opml><outline xmlUrl='http://a.example/'/></opml>")
+    import_file(file, db, say=print)
+    status = read_status(db)
+    assert (status.started_at, status.budget) == (None, "60/hour")
+    assert status.evidence is not None
+
+
 def test_what_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     file, db = tmp_path / "list.zip", tmp_path / "pollwise.db"
     with pytest.raises(InputError, match=r"list\.zip cannot be read \(No such file"):
@@ -79,7 +89,7 @@ def test_what_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
 def test_a_budget_that_was_set_before_holds(tmp_path: Path) -> None:
     file, db = tmp_path / "feeds.opml", tmp_path / "pollwise.db"
     file.write_text("<opml><outline xmlUrl='http://a.example/' category='a\x7fb'/></opml>")
-    ask(db, ChangeBudget("10/hour"), make=True, say=print)
+    ask(db, ChangeSettings("10/hour"), make=True, say=print)
     import_file(file, db, say=print)
     with Store.open_readonly(db) as store:
         assert watch_settings(store).budget == "10/hour"

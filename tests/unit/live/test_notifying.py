@@ -15,6 +15,7 @@ import pytest
 
 from pollwise.errors import StoreError
 from pollwise.insight.changes import change_id
+from pollwise.live.incoming import Incoming
 from pollwise.live.notifying import notifying
 from pollwise.notify.delivery import Delivery
 from pollwise.notify.notice import Notice
@@ -155,7 +156,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
         receiver("broken", tags=["news"], at_most="4/hour"),
     ]
     said: list[str] = []
-    unexpected: list[BaseException] = []
+    incoming = Incoming()
     expected: dict[str, set[str]] = {one.name: set() for one in receivers}
     seen: set[int] = set()
     found = 0
@@ -172,7 +173,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
                 receivers,
                 clock=clock,
                 say=said.append,
-                fail=unexpected.append,
+                incoming=incoming,
                 send=world.send,
                 look_every=turn_time,
             )
@@ -201,7 +202,7 @@ async def test_a_day_in_which_receivers_fail_and_the_run_restarts(tmp_path: Path
                 if not one.tags or set(one.tags) & set(change.tags):
                     expected[one.name].add(identity)
         rests = {one.name: one for one in store.receivers()}
-    assert not unexpected
+    assert incoming.take() == ()  # no error either
     assert world.failures > 50
     for one in receivers:
         notices = world.arrived[one.name]
@@ -227,12 +228,18 @@ async def told(
     clock: SteppedClock,
     send: Any,
     *receivers: Receiver,
-    fail: Callable[[BaseException], None] = print,
+    incoming: Incoming | None = None,
 ):
     """The said lines of a run that tells these receivers."""
     said: list[str] = []
     telling = notifying(
-        store, receivers, clock=clock, say=said.append, fail=fail, send=send, look_every=60.0
+        store,
+        receivers,
+        clock=clock,
+        say=said.append,
+        incoming=incoming or Incoming(),
+        send=send,
+        look_every=60.0,
     )
     async with telling(Writer()):  # type: ignore[arg-type]
         await clock.idle(len(receivers))
@@ -264,6 +271,19 @@ async def test_the_end_of_a_run_sends_what_was_found_last(store: Store) -> None:
     assert len(arrived) == 1
 
 
+async def test_the_end_of_a_run_tells_what_waits_and_for_whom(store: Store) -> None:
+    clock, arrived = SteppedClock(), []
+    limited, free = receiver("limited", at_most="1/hour"), receiver("free", at_most="1/second")
+    async with told(store, clock, lambda one, _: arrived.append(one.name), limited, free) as said:
+        store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
+        await clock.advance(60.0, 2)
+        store.commit(Batch(polls=(poll(0, BEGIN + 61, b"<p>3"), poll(0, BEGIN + 62, b"<p>4"))))
+        clock.jump(5.0)
+    assert sorted(arrived) == ["free", "free", "limited"]
+    [line] = said
+    assert line.startswith("to be told to limited by a later run: 2 changes, from ")
+
+
 async def test_a_receiver_that_never_answers_does_not_hold_up_the_end(store: Store) -> None:
     never, clock = threading.Event(), SteppedClock()
     begun = time.monotonic()
@@ -292,23 +312,26 @@ async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -
     gaps = np.diff(tries).tolist()
     assert gaps[:7] == [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 3600.0]
     assert set(gaps[7:]) == {3600.0}
-    [line] = said
+    line, at_the_end = said
     assert line.startswith("notices to me fail (no route): tried again after 60 s")
+    assert at_the_end.startswith("to be told to me by a later run: 1 change, from ")
     assert store.receivers()[0].error == "no route"
 
 
 async def test_what_nobody_expects_ends_the_run(store: Store) -> None:
     clock = SteppedClock()
-    failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+    incoming = Incoming()
 
     def send(*_: object) -> None:
         raise IndexError("unexpected")
 
     async def run() -> None:
-        async with told(store, clock, send, receiver("me"), fail=failed.set_result):
+        async with told(store, clock, send, receiver("me"), incoming=incoming):
             store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
             clock.jump(60.0)
-            assert isinstance(await asyncio.wait_for(failed, 60.0), IndexError)
+            await asyncio.wait_for(incoming.arrived(), 60.0)
+            with pytest.raises(IndexError, match="unexpected"):
+                incoming.take()
 
     with pytest.raises(IndexError, match="unexpected"):
         await run()
@@ -345,7 +368,7 @@ async def test_a_receiver_that_cannot_be_stored_leaves_no_task_behind(store: Sto
 
     before = asyncio.all_tasks()
     two = [receiver("one"), receiver("two")]
-    telling = notifying(store, two, clock=SteppedClock(), say=print, fail=print)
+    telling = notifying(store, two, clock=SteppedClock(), say=print, incoming=Incoming())
     with pytest.raises(StoreError, match="has died"):
         async with telling(FullDisk()):  # type: ignore[arg-type]
             raise AssertionError("it began")

@@ -5,9 +5,16 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.live.requests import (
     AddPages,
-    ChangeBudget,
     ChangePages,
+    ChangeSettings,
+    Effect,
+    LeaveHost,
+    MarkRead,
+    MaskPart,
     RemovePages,
+    SignalPages,
+    UnmaskPart,
+    decode_answer,
     decode_request,
     described,
     encode_request,
@@ -15,7 +22,7 @@ from pollwise.live.requests import (
 from pollwise.store.records import NewPage
 
 PAGE = NewPage(
-    "http://a.example/", "a.example", 2.0, 0.5, 60.0, 0.0, True, ("x", "y"), ("main",), (), ""
+    "http://a.example/", "a.example", 2.0, 0.5, 60.0, 0.0, True, ("x", "y"), ("main",), (), True, ""
 )
 
 
@@ -25,7 +32,16 @@ PAGE = NewPage(
         AddPages((PAGE, NewPage("http://b.example/", "b.example"))),
         ChangePages((PAGE,)),
         RemovePages(("http://a.example/",)),
-        ChangeBudget("5/hour"),
+        SignalPages(("http://a.example/", "http://b.example/")),
+        ChangeSettings("5/hour"),
+        LeaveHost("a.example", 10.0),
+        ChangeSettings(shares=("shop=30%", "news=5%")),
+        ChangeSettings("5/hour", ()),
+        ChangeSettings(keep="30d", quiet=("22:00-06:00",)),
+        UnmaskPart("http://a.example/"),
+        UnmaskPart("http://a.example/", 2, "It is\n12:03"),
+        MaskPart("http://a.example/", "two\nlines"),
+        MarkRead((1, 5), 3, False),
     ],
     ids=lambda request: type(request).__name__,
 )
@@ -47,7 +63,16 @@ def test_a_request_comes_back_from_its_text(request_):
         '["remove", []]',
         '["remove", "ab"]',
         r'["remove", ["http://a.example/\udcff"]]',
-        '["budget", 5]',
+        '["settings", 5]',
+        '["settings", {"budget": 5}]',
+        '["settings", {"objective": "freshness"}]',
+        '["unmask", ["http://a.example/", -1, null]]',
+        '["unmask", ["http://a.example/", true, null]]',
+        r'["mask", ["http://a.example/", "\udcff"]]',
+        '["read", [["1"], 0, true]]',
+        '["read", [[1], 0, 1]]',
+        '["leave", "ab"]',
+        '["leave", ["a.example", 0]]',
         *(
             '["change", [{"url": "http://a.example/", ' + field + "}]]"
             for field in (
@@ -57,6 +82,7 @@ def test_a_request_comes_back_from_its_text(request_):
                 '"weight": {}',
                 '"shortest_interval": NaN',
                 '"paused": 1',
+                '"render": "yes"',
                 '"tags": "x"',
                 r'"tags": ["x\udcff"]',
                 r'"select": ["a\nb"]',
@@ -71,6 +97,33 @@ def test_what_is_no_request_is_refused(text):
 
 def test_what_was_done_is_said_in_a_line():
     paused = NewPage("http://a.example/", "a.example", paused=True)
-    assert described(ChangePages((paused,))) == "paused: http://a.example/"
-    assert described(AddPages((PAGE, PAGE))) == "2 pages added: http://a.example/ and 1 more"
-    assert described(ChangeBudget("5/hour")) == "the budget is 5/hour from now on"
+    resumed = NewPage("http://b.example/", "b.example", paused=False)
+    a, b = paused.url, resumed.url
+    assert described(ChangePages((paused,)), Effect(changed=(a,))) == f"paused: {a}"
+    assert described(ChangePages((paused,)), Effect(unchanged=(a,))) == f"paused already: {a}"
+    assert described(ChangePages((resumed,)), Effect(unchanged=(b,))) == f"not paused: {b}"
+    assert described(AddPages((PAGE, resumed)), Effect((a, b))) == f"2 pages added: {a} and 1 more"
+    assert described(AddPages((PAGE, resumed)), Effect(added=(b,), unchanged=(a,))) == (
+        f"added: {b}; watched already: {a}"
+    )
+    assert described(SignalPages((a,)), Effect()) == f"signalled: {a}"
+    assert described(ChangeSettings("5/hour"), Effect()) == "the budget is 5/hour from now on"
+    shares = ChangeSettings("5/hour", ("shop=30%",))
+    told = "the budget is 5/hour, the shares are shop=30% from now on"
+    assert described(shares, Effect()) == told
+    assert described(ChangeSettings(shares=()), Effect()) == "the shares are none from now on"
+    keep = ChangeSettings(keep="30d", quiet=())
+    told = "versions that are kept: 30d, quiet hours: none from now on"
+    assert described(keep, Effect()) == told
+    assert described(MarkRead((1, 2), 7), Effect()) == (
+        "2 changes and all changes up to 7 marked as read"
+    )
+    assert described(MarkRead((1,), read=False), Effect()) == "1 change marked as unread"
+    part = Effect(changed=(a,), parts=("Visitor 7",))
+    assert described(MaskPart(a, "Visitor 7"), part) == "counts no more: Visitor 7"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"flown": []}', '{"added": "a"}'])
+def test_what_is_no_answer_is_refused(text):
+    with pytest.raises(InputError, match="answers as another version does"):
+        decode_answer(text)

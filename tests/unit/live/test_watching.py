@@ -1,12 +1,13 @@
 """What a watch says of the poll to come, and what it refuses before it begins."""
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from pollwise.errors import InputError
 from pollwise.events import HostBlocked, Poll, Polled, Tick
-from pollwise.live.requests import ChangeBudget, encode_request
+from pollwise.live.requests import ChangeSettings, encode_request
 from pollwise.live.watching import Ahead, NextPoll, ahead, named_pages, watch_pages
 from pollwise.notify.receivers import receiver_of
 from pollwise.policies.awaited import AwaitedPolicy
@@ -14,6 +15,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import latest_settings
 from pollwise.store import Store
+from pollwise.store.records import StoredReceiver
 from pollwise.types import Budget, Observation, Outcome, Page
 
 
@@ -50,6 +52,23 @@ def test_while_it_is_compiled_first_copies_are_ahead():
 
 
 @pytest.mark.parametrize(
+    ("told", "message"),
+    [({"quiet": ("25:00-26:00",)}, "25:00-26:00"), ({"header_file": "/none"}, "/none")],
+)
+def test_what_was_told_is_checked_before_the_database(tmp_path: Path, told, message) -> None:
+    with pytest.raises(InputError, match=message):
+        watch_pages(
+            [],
+            [],
+            told,
+            tmp_path / "none.db",
+            make_display=lambda *_: pytest.fail("it began"),
+            say=print,
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     ("told", "receivers", "message"),
     [
         ({"notify": ("exec:cat",)}, ["exec:cat"], "two receivers of notices are called 'exec:cat'"),
@@ -77,9 +96,34 @@ def test_what_cannot_be_read_is_said_before_anything_is_changed(
     assert list(tmp_path.iterdir()) == []
     db = tmp_path / "x.db"
     with Store.open(db) as store:
-        store.put_request(encode_request(ChangeBudget("5/hour")), 1.0)
+        store.put_request(encode_request(ChangeSettings("5/hour")), 1.0)
     begin(db)
     with Store.open(db) as store:
         assert len(list(store.waiting_requests())) == 1
         assert (store.totals().pages, latest_settings(store)) == (0, None)
     assert said == []
+
+
+class BegunError(Exception):
+    """The watch would begin now."""
+
+
+def test_who_is_told_of_nothing_any_more_does_not_fail(tmp_path: Path) -> None:
+    def begin(*_: object) -> NoReturn:
+        raise BegunError
+
+    db = tmp_path / "x.db"
+    with Store.open(db) as store:
+        for name in ("phone", "exec:cat"):
+            store.save_receiver(StoredReceiver(name, 5, 0, 1.0, 2.0, 3, "status 500"))
+    with pytest.raises(BegunError):
+        watch_pages(
+            named_pages(["http://a.example/"]),
+            [],
+            {"notify": ("exec:cat",)},
+            db,
+            make_display=begin,
+            say=print,
+        )
+    with Store.open_readonly(db) as store:
+        assert [one.name for one in store.receivers() if one.failures] == ["exec:cat"]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.store.sqlite.damage import put
 
 from pollwise.notify.delivery import Delivery
-from pollwise.notify.receivers import Kind, read_receiver
+from pollwise.notify.receivers import Channel, read_receiver
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, StoredReceiver
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -40,6 +41,14 @@ def delivery(**told: Any) -> Delivery:
 
 def test_nothing_is_due_without_a_change(store):
     assert delivery().due_at(store, 5.0) == math.inf
+
+
+def test_the_name_of_a_page_goes_before_its_title(store):
+    store.add_pages([NewPage(URL, name="Town hall")], now=50.0)
+    change(store, 0, 100.0)
+    notice = delivery().begin(store, 110.0)
+    assert (notice.title, notice.text.splitlines()[0]) == ("Changed: Town hall", "Town hall")
+    assert [(one.name, one.title) for one in notice.changes] == [("Town hall", "T0")]
 
 
 def test_a_change_is_told_at_once_with_what_differs(store):
@@ -89,6 +98,17 @@ def test_only_changes_of_its_tags_are_told(store):
     assert [told.url for told in one.begin(store, 130.0).changes] == [SHOP]
     one.arrived(130.0)
     assert one.due_at(store, 140.0) == math.inf
+
+
+def test_what_waits_is_counted_without_being_read(store):
+    store.add_pages([NewPage(SHOP, tags=("shop", "big"))], now=50.0)
+    for at in (100.0, 110.0):
+        change(store, 0, at)
+    change(store, 1, 120.0)
+    put(store.path, "UPDATE changes SET items = ?", "[")
+    assert delivery().count_waiting(store, 130.0) == 3
+    for tag, waiting in (("shop", 1), ("big", 1), ("sho", 0), ("%", 0)):
+        assert delivery(tags=[tag]).count_waiting(store, 130.0) == waiting
 
 
 def test_a_notice_that_nobody_wants_any_more_is_dropped(store):
@@ -142,7 +162,7 @@ def test_a_notice_has_a_bounded_number_of_changes(store):
 
 def test_a_feed_has_what_was_told_before_too(store):
     one = delivery()
-    one.receiver = replace(one.receiver, kind=Kind.ATOM)
+    one.receiver = replace(one.receiver, channel=Channel.ATOM)
     change(store, 0, 100.0)
     one.begin(store, 100.0)
     one.arrived(100.0)

@@ -6,7 +6,7 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.notify.receivers import (
-    Kind,
+    Channel,
     read_receiver,
     receiver_of,
     require_own_names,
@@ -17,22 +17,22 @@ HOOK = "https://a.example/hook"
 
 
 @pytest.mark.parametrize(
-    ("target", "kind", "kept", "name"),
+    ("target", "channel", "kept", "name"),
     [
-        (HOOK, Kind.WEBHOOK, HOOK, "https://a.example #7225f113"),
+        (HOOK, Channel.WEBHOOK, HOOK, "https://a.example #7225f113"),
         (
             "smtp://a.example/?to=me@a.example",
-            Kind.MAIL,
+            Channel.MAIL,
             "smtp://a.example/?to=me@a.example",
             "smtp://a.example #31a72e94",
         ),
-        ("exec:cat -", Kind.COMMAND, "cat -", "exec:cat ... #37a4b309"),
-        ("exec:cat", Kind.COMMAND, "cat", "exec:cat"),
+        ("exec:cat -", Channel.COMMAND, "cat -", "exec:cat ... #37a4b309"),
+        ("exec:cat", Channel.COMMAND, "cat", "exec:cat"),
     ],
 )
-def test_the_target_tells_the_kind(target, kind, kept, name):
+def test_the_target_tells_the_channel(target, channel, kept, name):
     receiver = receiver_of(target)
-    assert (receiver.kind, receiver.target, receiver.name) == (kind, kept, name)
+    assert (receiver.channel, receiver.target, receiver.name) == (channel, kept, name)
     assert storable_target(target) == target
 
 
@@ -137,7 +137,7 @@ def test_a_url_that_apprise_does_not_know(monkeypatch: pytest.MonkeyPatch) -> No
         receiver_of("nosuch://hidden/hidden")
     assert "hidden" not in str(error.value)
     receiver = receiver_of("json://localhost/hidden")
-    assert (receiver.kind, receiver.name) == (Kind.APPRISE, "json://... #9654e4cf")
+    assert (receiver.channel, receiver.name) == (Channel.APPRISE, "json://... #9654e4cf")
 
 
 def test_paths_may_begin_at_home(monkeypatch, tmp_path: Path):

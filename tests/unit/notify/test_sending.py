@@ -9,7 +9,7 @@ import pytest
 
 from pollwise.notify import sending
 from pollwise.notify.delivery import trial_notice
-from pollwise.notify.receivers import Kind, Receiver, receiver_of
+from pollwise.notify.receivers import Channel, Receiver, receiver_of
 from pollwise.notify.sending import NotSentError, send
 
 NOTICE = trial_notice(1_000_000.0)
@@ -62,14 +62,14 @@ def test_a_feed_is_written_as_a_whole(tmp_path):
 def test_what_goes_wrong_is_told_without_secrets(tmp_path):
     nobody = "http://hidden.invalid:9/hidden"
     with pytest.raises(NotSentError) as caught:
-        send(Receiver("n", Kind.WEBHOOK, nobody), NOTICE)
+        send(Receiver("n", Channel.WEBHOOK, nobody), NOTICE)
     assert "hidden" not in str(caught.value)
     mailbox = "smtp://me:hidden@127.0.0.1:9/?to=me@a.example"
     with pytest.raises(NotSentError, match="Connection refused"):
-        send(Receiver("n", Kind.MAIL, mailbox), NOTICE)
+        send(Receiver("n", Channel.MAIL, mailbox), NOTICE)
     gone = str(tmp_path / "gone" / "feed.xml")
     with pytest.raises(NotSentError, match="cannot be written"):
-        send(Receiver("n", Kind.ATOM, gone), NOTICE)
+        send(Receiver("n", Channel.ATOM, gone), NOTICE)
 
 
 def test_apprise_sends(monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.scheduler.budgets import BudgetText, parse_budget, parse_interval
+from pollwise.scheduler.budgets import BudgetText, parse_budget, parse_interval, parse_shares
 from pollwise.types import Budget
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -71,3 +71,22 @@ def test_numbers_are_no_budgets():
 def test_the_polls_of_one_second_may_come_at_once():
     assert parse_budget("10/second").budget(pages=1) == Budget(10.0, burst=10.0)
     assert parse_budget("6/minute/page").budget(pages=5) == Budget(0.5, burst=1.0)
+
+
+def test_shares_are_read_with_their_tags():
+    assert parse_shares([" shop = 30 %", "a=b=.5%", "all=69.5%"]) == {
+        "shop": 0.3,
+        "a=b": 0.005,
+        "all": 0.695,
+    }
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["shop"], ["=30%"], ["shop=30"], ["shop=0%"], ["shop=101%"], ["shop=-5%"], ["shop=nan%"],
+     ["shop=1e1%"], ["shop=\u0663%"], ["shop=10%", "shop=20%"], ["a=60%", "b=41%"],
+     [f"t{n}=1%" for n in range(33)]],
+)  # fmt: skip
+def test_other_shares_are_refused(texts):
+    with pytest.raises(InputError, match=r"^--share"):
+        parse_shares(texts)

@@ -14,6 +14,7 @@ from pollwise.events import (
     HostPaced,
     Polled,
     Removed,
+    Signalled,
     Tick,
     Updated,
 )
@@ -68,6 +69,7 @@ garbage = st.lists(
                 max_size=5,
             ).map(tuple),
         ),
+        st.builds(Signalled, small_times, st.lists(page_ids, max_size=3).map(tuple), small_times),
         st.builds(Budgeted, small_times, st.sampled_from([0.1, 3.0]), st.just(1.0)),
         st.builds(Removed, small_times, st.lists(page_ids, max_size=3).map(tuple)),
         st.builds(HostBlocked, small_times, scopes, st.floats()),

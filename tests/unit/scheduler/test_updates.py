@@ -1,5 +1,6 @@
 """What users want otherwise while pages are polled: pauses, weights, bounds, another budget."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -8,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.events import Added, Budgeted, Polled, SavedUp, Tick, Updated
+from pollwise.errors import InputError
+from pollwise.events import (
+    Added,
+    Budgeted,
+    PolicyReady,
+    Polled,
+    SavedUp,
+    Signalled,
+    Tick,
+    Updated,
+)
+from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.bounds import Bounds
 from pollwise.scheduler.scheduler import Scheduler
@@ -156,3 +168,104 @@ class TestBudgeted:
     def test_none_is_no_budget(self):
         with pytest.raises(ValueError, match="Budget: rate"):
             scheduler().handle(Budgeted(0.0, math.nan, 1.0))
+
+
+class TestShares:
+    def test_shares_come_with_the_budget_and_hold_for_the_tags_that_pages_have_by_then(self):
+        policy = BayesianIndex()
+        some = Scheduler(policy, Budget(1.0))
+        watched = [Page(n, seen_at=0.0, tags=("shop",) * (n < 2)) for n in range(4)]
+        some.handle(Added(0.0, watched))
+        some.handle(Updated(0.0, [replace(watched[3], tags=("news",))]))
+        some.handle(Budgeted(1.0, 2.0, 1.0, (("news", 0.1), ("shop", 0.4))))
+        groups, shares = policy.group_shares([0, 1, 2, 3])
+        assert groups.tolist() == [2, 2, 0, 1]
+        assert shares.tolist() == pytest.approx([0.5, 0.1, 0.4])
+        some.handle(Budgeted(2.0, 2.0, 1.0))
+        assert policy.group_shares([0, 3])[0].tolist() == [0, 0]
+
+    def test_a_policy_without_shares_says_so(self):
+        some = scheduler()
+        with pytest.raises(InputError, match="RoundRobin gives no shares"):
+            some.handle(Budgeted(0.0, 1.0, 1.0, (("shop", 0.5),)))
+
+    @pytest.mark.parametrize("failing", [False, True], ids=["dear", "failing"])
+    def test_a_share_is_one_of_what_polls_really_took(self, failing):
+        """Those with the tag take three times as much as planned, or fail every other time."""
+        spent = {True: 0.0, False: 0.0}
+
+        def answer(page_id, now):
+            is_tagged = page_id < 10
+            cost = 3.0 if is_tagged and not failing else 1.0
+            spent[is_tagged] += cost
+            if failing and is_tagged and dice.random() < 0.5:
+                return cost, Outcome.FAILED
+            return cost, Outcome.CHANGED if dice.random() < 0.3 else Outcome.UNCHANGED
+
+        dice = np.random.default_rng(3)
+        policy = BayesianIndex()
+        policy.share_out({"shop": 0.3}, {})
+        some = Scheduler(policy, Budget(1.0), retry_after=5.0, retry_ceiling=5.0, crawl_delay=0.0)
+        now, wake = 0.0, 0.0
+        events = [Added(0.0, [Page(n, seen_at=0.0, tags=("shop",) * (n < 10)) for n in range(40)])]
+        while now < 12_000.0:
+            if now > 4_000.0 > now - 2.0:
+                spent.update({True: 0.0, False: 0.0})
+            polls = []
+            for event in events:
+                *polls, wake = some.handle(event)
+            told = tuple(
+                Observation(poll.page_id, now, outcome, cost=cost)
+                for poll in polls
+                for cost, outcome in [answer(poll.page_id, now)]
+            )
+            if not told:
+                now = max(wake.time, now + 1e-3)
+            events = [Polled(now, told)] if told else [Tick(now)]
+        assert spent[True] / sum(spent.values()) == pytest.approx(0.3, abs=0.03)
+
+    def test_prices_survive_a_restart_by_the_tags_of_their_groups(self):
+        policy = BayesianIndex()
+        policy.share_out({"shop": 0.3}, {})
+        some = Scheduler(policy, Budget(1.0))
+        some.handle(Added(0.0, [Page(0, tags=("shop",), seen_at=0.0), Page(1, seen_at=0.0)]))
+        policy.load_group_prices({"": 0.5, "shop": 5.0})
+        again = BayesianIndex()
+        again.share_out({"news": 0.2, "shop": 0.3}, {})
+        Scheduler(again, Budget(1.0)).restore([], some.state())
+        assert again.group_prices() == {"": 0.5, "news": 1.0, "shop": 5.0}
+
+    def test_an_awaited_policy_loses_neither_prices_nor_pages(self):
+        awaited = AwaitedPolicy()
+        some = Scheduler(awaited, Budget(1.0))
+        state = json.loads(some.state()) | {"group_prices": {"shop": 5.0}}
+        some.restore([Page(0, seen_at=0.0, tags=("shop",))], json.dumps(state))
+        some.handle(Updated(1.0, [Page(0, seen_at=0.0, tags=("news",), weight=2.0)]))
+        some.handle(Budgeted(1.0, 1.0, 1.0, (("shop", 0.3), ("news", 0.2))))
+        assert json.loads(some.state())["group_prices"] == {"shop": 5.0}
+        policy = BayesianIndex()
+        policy.share_out({"shop": 0.3}, {})
+        awaited.prepare(policy)
+        some.handle(PolicyReady(2.0))
+        assert policy.group_prices()["shop"] == 5.0
+        assert policy.group_shares([0])[0].tolist() == [2]
+        assert policy.state.pages["weight"][0] == 2.0
+
+
+class TestSignals:
+    def test_the_policy_hears_of_them(self):
+        policy = BayesianIndex()
+        some = Scheduler(policy, Budget(1e-9), crawl_delay=0.0)
+        some.handle(Added(0.0, [Page(n, seen_at=0.0) for n in range(3)]))
+        some.handle(Signalled(5.0, (1, 99), 4.0))
+        assert policy.state.pages["signalled_at"][:3].tolist() == [0.0, 4.0, 0.0]
+
+    @pytest.mark.parametrize("signalled", [False, True])
+    def test_a_page_that_changes_as_signalled_does_not_change_all_the_time(self, signalled):
+        some = scheduler(rate=1.0, bounds=Bounds(automatic=True))
+        some.handle(Added(0.0, [Page(0, seen_at=0.0)]))
+        for n in range(1, 40):
+            if signalled:
+                some.handle(Signalled(10.0 * n, (0,), 10.0 * n))
+            some.handle(Polled(10.0 * n + 1.0, (Observation(0, 10.0 * n + 1.0, Outcome.CHANGED),)))
+        assert some.bounds.is_slowed(0) is not signalled

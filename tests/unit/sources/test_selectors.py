@@ -6,6 +6,7 @@ import pytest
 
 from pollwise import extras
 from pollwise.errors import InputError
+from pollwise.sources import markup
 from pollwise.sources.selectors import read_selectors
 
 
@@ -67,3 +68,9 @@ def test_without_the_extra_there_are_no_selectors(monkeypatch, text):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pollwise\[text\]'`, or let all of the page count"):
         read_selectors([text], "--select")
+
+
+def test_without_the_extra_a_page_has_its_title_still(monkeypatch):
+    monkeypatch.setattr(markup, "find_spec", lambda name: None)
+    html = "<title>News &amp;\n more</title><link rel=alternate type=application/rss+xml href=/f>"
+    assert markup.head_of(html) == ("News & more", ())

@@ -162,6 +162,16 @@ def test_the_time_of_a_change_is_that_of_its_latest_item():
     assert compare(compared.memory, feed(C, B, A, built=1)).changed_at is None
 
 
+def test_a_feed_of_which_an_earlier_version_kept_the_text_begins_anew():
+    body = b"<rss><channel><lastBuildDate>17</lastBuildDate></channel></rss>"
+    memory = compare(PageMemory(), read_plainly(body, "text/html")).memory
+    compared = compare(memory, feed(A, built=1))
+    assert not compared.changed
+    again = compare(compared.memory, feed(A, B, built=2))
+    assert again.changed
+    assert [item.key for item in again.items] == ["2"]
+
+
 def test_items_that_left_are_remembered_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(change, "_MOST_ITEMS_GONE", 2)
     memory = compare(PageMemory(), feed(A, B)).memory

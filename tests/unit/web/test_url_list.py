@@ -56,6 +56,7 @@ def test_an_empty_list(tmp_path):
         ("http://h/ http://g/", "only weight=NUMBER and cost=NUMBER"),
         ("http://h/ weight=x", "weight must be a number above 0"),
         ("http://h/ weight=0", "weight must be a number above 0"),
+        ("http://h/ render=maybe", "render must be yes or no, such as render=yes"),
         ("http://h/ cost=-1", "cost must be a number above 0"),
         ("http://h/ cost=inf", "cost must be a number above 0"),
         ("http://h/ cost=nan", "cost must be a number above 0"),
@@ -85,5 +86,17 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_nothing_behind_the_sign_takes_back_what_a_page_had(tmp_path):
     path = tmp_path / "urls"
-    path.write_text("http://h/ weight= cost= at-least= at-most= tags= select= ignore=\n")
-    assert read_url_list(path) == [NewPage("http://h/", "h", 1.0, 1.0, 0.0, 0.0, None, (), (), ())]
+    path.write_text("http://h/ weight= cost= at-least= at-most= tags= select= ignore= render=\n")
+    taken_back = NewPage("http://h/", "h", 1.0, 1.0, 0.0, 0.0, None, (), (), (), False)
+    assert read_url_list(path) == [taken_back]
+
+
+def test_pages_that_are_to_be_rendered(tmp_path):
+    path = tmp_path / "urls"
+    path.write_text("http://h/a render=yes\nhttp://h/b render=yes cost=3\nhttp://h/c render=no\n")
+    pages = read_url_list(path)
+    assert [(page.render, page.cost) for page in pages] == [
+        (True, None),
+        (True, 3.0),
+        (False, None),
+    ]

@@ -3,7 +3,8 @@
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.web.wishes import read_tags, wished_page
+from pollwise.store.records import NewPage
+from pollwise.web.wishes import read_tags, read_wishes, wished_page
 
 
 @pytest.mark.parametrize("tag", ["x\udcff", "x\x00", "\x1b[31m", "a b"], ids=ascii)
@@ -19,3 +20,23 @@ def test_a_selector_is_a_line_that_can_be_printed(name, selector):
     with pytest.raises(InputError, match=f"{name}: a selector is one line") as refused:
         wished_page("http://a.example/", **{name: [selector]})
     assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "x\udcff", "x" * 201], ids=range(4))
+def test_a_name_is_a_short_line_that_can_be_printed(name):
+    with pytest.raises(InputError, match="expected one line of text of at most 200") as refused:
+        wished_page("http://a.example/", name=name)
+    assert str(refused.value).isprintable()
+
+
+def test_a_name_is_told_without_the_spaces_around_it():
+    assert wished_page("http://a.example/", name=" Town hall ").name == "Town hall"
+    assert wished_page("http://a.example/", name="").name == ""
+
+
+def test_wishes_are_checked_without_a_page():
+    assert wished_page("http://a.example", weight=2.0) == NewPage(
+        "http://a.example/", "a.example", **read_wishes(weight=2.0)
+    )
+    with pytest.raises(InputError, match="cost 0: expected a number above 0"):
+        read_wishes(cost=0.0)

@@ -12,9 +12,9 @@ The numbers were set by trial, in simulated worlds of 500 pages and on recorded 
 `docs/theory.md` has more.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +23,16 @@ from pollwise.checks import require_share
 from pollwise.errors import InputError
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
-from pollwise.policies.arrays import ABSENT, LEASED, watched
+from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
+from pollwise.policies.index.estimates import ESTIMATE, estimates_of
+from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import slow_hope
-from pollwise.policies.index.state import SURELY, TILTS, index_of, time_to_reach
-from pollwise.rates.lattice import CELL, RATES
+from pollwise.policies.index.queue import own_price
+from pollwise.policies.index.state import SURELY, TILTS, index_of
+from pollwise.rates.lattice import RATES
 from pollwise.rates.recalibration import recalibrated_all
 
 __all__ = ["BayesianIndex", "PageEstimate"]
@@ -41,9 +44,10 @@ class PageEstimate:
 
     `change_rate` is the posterior mean, per second; `rate_low` and `rate_high` bound the central
     90 % of the posterior. `index` is the page's index, `price` the one at which pages of its host
-    are polled. `due_at` is the time (UTC seconds) at which the index reaches the price; infinite:
-    never, by its index alone. `polls` are those that told something. `leased`: a poll is under
-    way.
+    and its share of the budget are polled. `due_at` is the time (UTC seconds) at which the index
+    reaches the price; infinite: never, by its index alone. `polls` are those that told something.
+    `leased`: a poll is under way. `signal` is the probability that it has changed as somebody said
+    at `signalled_at`, since its copy was made; None: nobody did.
     """
 
     change_rate: float
@@ -54,6 +58,13 @@ class PageEstimate:
     due_at: float
     polls: int
     leased: bool
+    signal: float | None = None
+    signalled_at: float | None = None
+
+
+def _figure(told: Any) -> Any:
+    """A number of Python; None for NaN."""
+    return None if told != told else told.item()
 
 
 _FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
@@ -100,27 +111,17 @@ class BayesianIndex(IndexPolicy):
 
     def estimate(self, page_id: int, now: float) -> PageEstimate:
         """What is known of a page and why it is (not) polled next."""
-        _, (posterior,) = self.rate_posteriors([page_id])
-        state = self.state
-        before = state.pages[page_id].copy()  # to look at a page must not change it
-        form_belief(state, page_id)
-        own, common = state.pages[page_id], state.shared[0]
-        low, high = np.searchsorted(np.cumsum(posterior), (0.05, 0.95))
-        price = float(common["price"] * state.hosts["price"][own["scope"]])
-        has_copy = not math.isnan(own["seen_at"])
-        wait = time_to_reach(state.pages, state.shared, page_id, price) if has_copy else 0.0
-        estimate = PageEstimate(
-            change_rate=float(posterior @ RATES),
-            rate_low=float(RATES[low] / CELL),
-            rate_high=float(RATES[min(high, len(RATES) - 1)] * CELL),
-            index=float(index_of(state.pages, state.shared, page_id, now)),
-            price=price,
-            due_at=float(own["seen_at"]) + wait if has_copy else now,
-            polls=int(own["polls"]),
-            leased=bool(own["where"] == LEASED),
-        )
-        state.pages[page_id] = before
-        return estimate
+        (told,) = self.estimates([page_id], now)
+        return PageEstimate(**{name: _figure(told[name]) for name in ESTIMATE.names or ()})
+
+    def estimates(
+        self, page_ids: Sequence[int] | NDArray[np.int64], now: float
+    ) -> NDArray[np.void]:
+        """The same of many pages: records with the fields of `PageEstimate`, NaN for None."""
+        ids = self._watched(page_ids)
+        estimates = np.zeros(len(ids), ESTIMATE)
+        estimates_of(self.state, ids, float(now), estimates)
+        return estimates
 
     def likely_next(self, now: float) -> int | None:
         """The page that `select` would most likely give at `now`; None: there is none.
@@ -148,7 +149,7 @@ class BayesianIndex(IndexPolicy):
         for page_id in ids:
             form_belief(state, page_id)
             index = float(index_of(state.pages, state.shared, page_id, now))
-            bids.append(index / float(state.hosts["price"][scopes[page_id]]))
+            bids.append(index / own_price(state, page_id))
         for (rows, numbers), was in zip(looked_at, before, strict=True):
             rows[numbers] = was
         return ids[int(np.argmax(bids))]
@@ -215,6 +216,20 @@ class BayesianIndex(IndexPolicy):
     def told(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """How many polls of each page told something of its change rate."""
         return self.state.pages["polls"][self._watched(page_ids)].copy()
+
+    def group_shares(
+        self, page_ids: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The group of each page that has a share of the budget together, and all their shares.
+
+        Shares are those of groups that have pages; without shares there is one group.
+        """
+        state = self.state
+        groups = state.pages["group"][self._watched(page_ids)].astype(np.int64)
+        count = max(int(state.shared[0]["groups"]), 1)
+        if count == 1:
+            return groups, np.ones(1)
+        return groups, np.array([share_of(state.shared, group) for group in range(count)])
 
     @property
     def examples(self) -> int:

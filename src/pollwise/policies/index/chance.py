@@ -19,7 +19,7 @@ __all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_o
 
 @kernel
 def _modelled(state: IndexState, page: int, now: float) -> float:
-    """The mean of 1 - e^(-λτ) over the belief, in operational time.
+    """The mean of 1 - e^(-λτ) over the belief, in operational time, or a pending signal is true.
 
     NaN without a copy, 0 for a copy that is not older than now.
     """
@@ -29,7 +29,8 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
     if now <= own.seen_at:
         return 0.0
     refresh_belief(state, page)
-    return chance_after(state.pages, state.shared, page, operational_time(state, page, now))
+    chance = chance_after(state.pages, state.shared, page, operational_time(state, page, now))
+    return 1.0 - (1.0 - chance) * (1.0 - own.signal)
 
 
 @kernel

@@ -20,7 +20,12 @@ from pollwise.policies.index.state import (
     ticks_between,
 )
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
-from pollwise.rates.posterior import forget, learn_last_change, learn_poll
+from pollwise.rates.posterior import (
+    forget,
+    learn_last_change,
+    learn_poll,
+    learn_signalled_change,
+)
 from pollwise.types import Outcome
 
 __all__ = ["learn", "operational_time", "worth_after"]
@@ -67,10 +72,17 @@ def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted
 def _learn_change(
     state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
 ) -> None:
-    """Let the likelihood take in a change; `elapsed` is in operational time."""
+    """Let the likelihood take in a change; `elapsed` is in operational time.
+
+    After a signal its date says nothing: the poll came when it did because of the change.
+    """
     own, common = state.pages[page], state.shared[0]
     unchanged = common.tables[UNCHANGED_TABLE]
-    if not dated:
+    if own.signal > 0.0:
+        learn_signalled_change(
+            own.likelihood, elapsed, common.tables[CHANGED_TABLE], np.float32(own.signal)
+        )
+    elif not dated:
         learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
         learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
@@ -116,26 +128,34 @@ def learn(state: IndexState, observation: Any) -> None:
         row = lattice_row(
             common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
         )
+        if changed and own.signal > 0.0:
+            row = row + np.float32(own.signal) * (np.float32(1.0) - row)
         steady, bursts = steady_model(state, page), burst_model(state, page)
         better = max(mean_over(bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(steady, row), _LEAST_CHANCE)
         own.burst_odds += math.log(better)
         own.burst_odds = min(max(own.burst_odds, -_MOST_ODDS), _MOST_ODDS)
-        if not by_clock(own, common):
+        # What a poll after a signal finds says nothing of how pages change by themselves, together
+        # or by the clock.
+        unasked = own.signal == 0.0
+        if unasked and not by_clock(own, common):
             note_poll(state, page, polled_at - own.seen_at, changed)
-        learn_clock(state, page, polled_at, changed)
+        if unasked:
+            learn_clock(state, page, polled_at, changed)
         forget(own.likelihood)
         if changed:
             spell = last_changed_at - own.seen_at if dated else elapsed
-            _end_spell(state, page, bursts, spell)
+            if unasked:
+                _end_spell(state, page, bursts, spell)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
             own.reverts += observation.reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if dated else polled_at
-            if not by_clock(own, common):  # a change at the usual hour says nothing of others
+            # A change at the usual hour says nothing of others.
+            if unasked and not by_clock(own, common):
                 note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
-            if dated:
+            if dated and unasked:
                 learn_tick(own, polled_at, last_changed_at)
         else:
             learn_poll(own.likelihood, elapsed, common.tables[UNCHANGED_TABLE])

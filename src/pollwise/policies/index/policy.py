@@ -2,13 +2,14 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import require_shares
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import (
@@ -23,10 +24,17 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
+from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.learning import worth_after
 from pollwise.policies.index.line import straighten_line
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
-from pollwise.policies.index.queue import add_pages, best_of, remove_pages, weigh_page
+from pollwise.policies.index.queue import (
+    add_pages,
+    best_of,
+    remove_pages,
+    signal_page,
+    weigh_page,
+)
 from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
     INDEX_HOST,
@@ -56,6 +64,8 @@ _SHARED_LEARNED = (
     "share",
     "exposure",
     "recalibration",
+    "signals",
+    "true_signals",
 )
 _PAGE_LEARNED = (
     "changes",
@@ -67,6 +77,10 @@ _PAGE_LEARNED = (
     "spell_at",
     "likelihood",
     "spells",
+    "signal",
+    "signalled_at",
+    "signals",
+    "true_signals",
 )
 _AT_FIRST: dict[str, float] = {"likelihood": 1.0, "worth": 1.0, "clock_odds": FIRST_CLOCK_ODDS}
 """What is learned of a page before its first poll; the rest is 0."""
@@ -99,6 +113,8 @@ class IndexPolicy(CompiledPolicy):
         self._scopes: dict[str, int] = {}
         self._sites: dict[str, int] = {}
         self._kinds: dict[tuple[str, str], int] = {}
+        self._shares: dict[str, int] = {}
+        """The numbers of the groups by their tags."""
         self._state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -111,10 +127,11 @@ class IndexPolicy(CompiledPolicy):
 
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
         scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
-        sites, kinds = self._groups(pages)
-        self._make_room_for_groups()
+        sites, kinds = self._site_numbers(pages)
+        self._make_room()
         state = self._state
         state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
+        state.pages["group"][page_ids] = [self._group(page.tags) for page in pages]
         state.pages["seen_at"][page_ids] = seen_at(pages)
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
@@ -135,9 +152,18 @@ class IndexPolicy(CompiledPolicy):
     def block(self, scope: str, until: float) -> None:
         """Have `best_page` pass over all pages of a politeness scope before `until`."""
         number = self._scopes.setdefault(scope, len(self._scopes))
-        self._make_room_for_groups()
+        self._make_room()
         host = self._state.hosts[number : number + 1]
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
+
+    def host_price(self, scope: str) -> float | None:
+        """The factor on the price of the polls of a scope that cannot keep up; None: it can.
+
+        It is known only while the policy is at work: what was learned does not have it.
+        """
+        number = self._scopes.get(scope)
+        price = 1.0 if number is None else float(self._state.hosts["price"][number])
+        return price if price > 1.0 else None
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """The page of the largest index, of these; see `Chooser`."""
@@ -148,6 +174,77 @@ class IndexPolicy(CompiledPolicy):
         for page_id, weight in zip(page_ids, weights, strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)
+
+    def signal(self, page_ids: Sequence[int], at: float) -> None:
+        """Somebody knew at a time that these pages had changed; unknown ids are ignored.
+
+        It raises their index by what earlier signals have been worth. Without learning, and for
+        objectives other than detection, freshness and delay, it does nothing.
+        """
+        if self._learning:
+            for page_id in watched(page_ids, self._state.pages).tolist():
+                signal_page(self._state, page_id, at)
+
+    def share_out(self, shares: Mapping[str, float], tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Give pages with these tags these shares of the budget (0 to 1), and the others the rest.
+
+        `tags` are those of the pages that have any, by page id. A page with several such tags has
+        the share of the first, in the order of `shares`. A share holds on average, in cost units,
+        and as far as its pages can be polled; what they leave goes to the others. `InputError` for
+        shares that `require_shares` refuses.
+        """
+        require_shares("shares", shares)
+        prices = self.group_prices()
+        self._shares = {tag: number for number, tag in enumerate(shares, 1)}
+        common = self._state.shared[0]
+        common["groups"] = len(shares) + 1 if shares else 0
+        common["group_share"][: len(shares) + 1] = [
+            max(1.0 - sum(shares.values()), 0.0),
+            *shares.values(),
+        ]
+        common["group_price"] = 1.0
+        self.load_group_prices(prices)
+        self._state.pages["group"] = 0
+        self.retag(tags)
+        common["sweep_left"] = len(self._state.pages)
+
+    def retag(self, tags: Mapping[int, tuple[str, ...]]) -> None:
+        """Tell of other tags of pages, by page id; unknown ids are ignored."""
+        pages, common = self._state.pages, self._state.shared[0]
+        for page_id in watched(list(tags), pages).tolist():
+            pages["group"][page_id] = self._group(tags[page_id])
+        everyone = all_watched(pages)
+        groups = pages["group"][everyone]
+        offered = groups[~np.isin(pages["where"][everyone], (HELD, LEASED))]
+        common["group_pages"] = np.bincount(groups, minlength=MOST_GROUPS)
+        common["group_offered"] = np.bincount(offered, minlength=MOST_GROUPS)
+
+    def spend(self, page_id: int, cost: float) -> None:
+        """A poll of a page took so much of the budget; unknown ids are ignored."""
+        if self._shares and len(watched([page_id], self._state.pages)):
+            charge_group(self._state.shared, self._state.pages[page_id]["group"], float(cost))
+
+    @property
+    def price(self) -> float:
+        """The price that the index of a page has to reach, but for those of its group and host."""
+        return float(self._state.shared[0]["price"])
+
+    def group_prices(self) -> dict[str, float]:
+        """The prices of the groups with a share, by tag; that of the rest has an empty one."""
+        prices = self._state.shared[0]["group_price"]
+        return {tag: float(prices[number]) for tag, number in {"": 0, **self._shares}.items()}
+
+    def load_group_prices(self, prices: Mapping[str, float]) -> None:
+        """Put prices back; those of tags without a share are ignored."""
+        common = self._state.shared[0]
+        for tag, number in {"": 0, **self._shares}.items():
+            common["group_price"][number] = prices.get(tag, 1.0)
+        common["group_swept"] = common["group_price"]
+
+    def _group(self, tags: Sequence[str]) -> int:
+        """The number of the group whose share of the budget a page with these tags has."""
+        numbers = (self._shares[tag] for tag in tags if tag in self._shares)
+        return min(numbers, default=0)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """What was learned; see `Policy`."""
@@ -190,15 +287,23 @@ class IndexPolicy(CompiledPolicy):
                 self._state.pages["changes"][ids],
                 self._state.shared[0]["revert_worth"],
             )
+            self._recount_signals(everyone)
             recount(self._state, everyone)
         add_pages(self._state, waiting)
+
+    def _recount_signals(self, page_ids: NDArray[np.int64]) -> None:
+        """Sum the signals of sites up anew."""
+        pages, sites = self._state.pages, self._state.sites
+        page_ids = page_ids[pages["site"][page_ids] >= 0]
+        for name in ("signals", "true_signals"):
+            sites[name] = np.bincount(pages["site"][page_ids], pages[name][page_ids], len(sites))
 
     def _objective_identity(self) -> NDArray[np.float64]:
         """Numbers that tell objectives apart."""
         objective = self.objective
         return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
 
-    def _groups(self, pages: Sequence[Page]) -> tuple[list[int], list[int]]:
+    def _site_numbers(self, pages: Sequence[Page]) -> tuple[list[int], list[int]]:
         """The numbers of the sites of pages, and of their kinds within these; -1: none."""
         sites, kinds = [], []
         for page in pages:
@@ -210,7 +315,7 @@ class IndexPolicy(CompiledPolicy):
             kinds.append(kind)
         return sites, kinds
 
-    def _make_room_for_groups(self) -> None:
+    def _make_room(self) -> None:
         """Make room for all scopes, sites and kinds; arrays double."""
         self._state = self._state._replace(
             hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
@@ -257,6 +362,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
     shared["prior"] = base_prior(0.0)
+    shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:
         shared["learning"] = 1
         shared["tilt"] = learning.tilt

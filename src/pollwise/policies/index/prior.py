@@ -191,7 +191,7 @@ def count_pages(state: IndexState) -> None:
             _start_round(state)
 
 
-@kernel
+@kernel(nogil=True)
 def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Count all pages by site and kind anew; the prior of all pages stays as it is."""
     common = state.shared[0]

@@ -7,12 +7,13 @@ decision looks at a few dozen pages however many there are, and unlike with poll
 due times, a wrong price costs little: if it is too low the pool is fuller, if it is too high the
 page that is due next is taken.
 
-Four details keep that true while the price and the knowledge of pages change:
+Five details keep that true while the price and the knowledge of pages change:
 
 - In each decision the *sweep* moves one more page of the calendar to where it belongs now, or
   several in a round after the price has moved by a tenth.
 - A pool that overflows raises the price to what its best pages are worth and sends the rest back.
 - Pages never observed all look alike, so they wait in a line; only its head competes.
+- Where groups of pages have shares of the budget, each has its *group price* (`groups`).
 - Pages of a host that is too busy are *held* until it has time, and its *host price* rises, at most
   once between two of its polls. Its pages compete and become due at that multiple of the price,
   until about as many are due as it can take. Every poll that the host answers lowers it again.
@@ -31,8 +32,10 @@ from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.chance import note_outcome
+from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
 from pollwise.policies.index.line import head_of_line, join_line
+from pollwise.policies.index.signals import note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import (
     CALENDAR,
@@ -54,8 +57,10 @@ __all__ = [
     "best_page",
     "lease_page",
     "observe_page",
+    "own_price",
     "remove_pages",
     "select_page",
+    "signal_page",
     "weigh_page",
 ]
 
@@ -79,10 +84,18 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @kernel
+def own_price(state: IndexState, page: int) -> float:
+    """The factor on the price of a page: that of its host, and of its group."""
+    own = state.pages[page]
+    price = state.hosts[own.scope].price
+    return price * state.shared[0].group_price[own.group] if state.shared[0].groups > 0 else price
+
+
+@kernel
 def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy is to enter the pool."""
     common, own = state.shared[0], state.pages[page]
-    price = common.price * state.hosts[own.scope].price
+    price = common.price * own_price(state, page)
     refresh_belief(state, page)
     wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
     floor = floor_time(state.pages, state.shared, page)
@@ -91,10 +104,9 @@ def _entry(state: IndexState, page: int) -> float:
 
 @kernel
 def _bid(state: IndexState, page: int, now: float) -> float:
-    """What a page competes with: its index, at the price of its host."""
-    host = state.hosts[state.pages[page].scope]
+    """What a page competes with: its index, at its own price."""
     refresh_belief(state, page)
-    return index_of(state.pages, state.shared, page, now) / host.price
+    return index_of(state.pages, state.shared, page, now) / own_price(state, page)
 
 
 @kernel
@@ -146,11 +158,12 @@ def _leave(state: IndexState, page: int) -> None:
         state.line[state.pages[page].place] = -1
 
 
-@kernel
+@kernel(nogil=True)
 def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Take up pages whose fields (weight, seen_at ...) have been set."""
     for page in pages:
         state.shared[0].pages += 1
+        count_page(state.shared, state.pages[page].group, 1, 1)
         join_site(state, page)
         refresh_belief(state, page)
         _wait(state, page)
@@ -165,12 +178,14 @@ def weigh_page(state: IndexState, page: int, weight: float) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@kernel
+@kernel(nogil=True)
 def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
         if state.pages[page].where != ABSENT:
             state.shared[0].pages -= 1
+            offered = state.pages[page].where != LEASED and state.pages[page].where != HELD
+            count_page(state.shared, state.pages[page].group, -1, -1 if offered else 0)
             _leave(state, page)
             leave_site(state, page)
             state.pages[page].where = ABSENT
@@ -201,6 +216,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
     while state.held[0] > 0 and pages[state.held[1]].key <= now:
         page = state.held[1]
         _leave(state, page)
+        count_page(state.shared, state.pages[page].group, 0, 1)
         _wait(state, page)
     while state.calendar[0] > 0 and pages[state.calendar[1]].key <= now:
         page = state.calendar[1]
@@ -218,10 +234,12 @@ def _fill_pool(state: IndexState, now: float) -> None:
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
-    if common.sweep_left <= 0 and not (
-        common.swept_price / _PRICE_MOVE <= common.price <= common.swept_price * _PRICE_MOVE
+    if common.sweep_left <= 0 and (
+        not common.swept_price / _PRICE_MOVE <= common.price <= common.swept_price * _PRICE_MOVE
+        or have_moved(state.shared, _PRICE_MOVE)
     ):
         common.swept_price = common.price
+        note_swept(state.shared)
         common.sweep_left = len(state.pages)
     count = _QUICK_SWEEP if common.sweep_left > 0 else 1
     common.sweep_left = max(common.sweep_left - count, 0)
@@ -295,6 +313,7 @@ def best_of(state: IndexState, pages: NDArray[np.int64], now: float) -> int:
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
     _leave(state, page)
+    count_page(state.shared, state.pages[page].group, 0, -1)
     state.pages[page].where = LEASED
     at_host_price = state.hosts[state.pages[page].scope].price > 1.0
     _note_poll(state.shared, now, math.inf if at_host_price else largest, second)
@@ -349,8 +368,12 @@ def observe_page(state: IndexState, observation: Any) -> None:
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
         if state.shared[0].learning:
+            later = own.signal if observation.polled_at < own.signalled_at else np.float32(0.0)
+            own.signal -= later
             note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
+            note_signalled_poll(state, page, observation.polled_at, outcome == _CHANGED)
             learn(state, observation)
+            own.signal = later
             if outcome == _CHANGED:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at
@@ -358,7 +381,15 @@ def observe_page(state: IndexState, observation: Any) -> None:
             _leave(state, page)
             _wait(state, page)
     if where == LEASED:
+        count_page(state.shared, own.group, 0, 1)
         _wait(state, page)
+
+
+@kernel
+def signal_page(state: IndexState, page: int, time: float) -> None:
+    """Somebody said at a time that a page has changed."""
+    if note_signal(state, page, time) and state.pages[page].where == CALENDAR:
+        heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
 register(IndexState, Kernels(select_page, observe_page, _next_return, _defer))

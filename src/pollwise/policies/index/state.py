@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED, READY
+from pollwise.policies.index.groups import MOST_GROUPS, share_of
 from pollwise.rates.lattice import (
     COLUMNS,
     RATE_COUNT,
@@ -55,6 +56,7 @@ __all__ = [
     "chance_after",
     "floor_time",
     "index_of",
+    "round_time",
     "ticks_between",
     "time_to_reach",
 ]
@@ -69,6 +71,7 @@ INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f8"),  # weight / cost
+        ("group", "i4"),  # whose share of the budget it has; 0: the rest
         ("rate", "f8"),  # where it is known
         ("key", "f8"),  # calendar: when to enter the pool; held: when to come back
         ("place", "i8"),  # in calendar, held, pool or line
@@ -87,6 +90,10 @@ INDEX_PAGE = np.dtype(
         ("changes", "f4"),  # seen by polls
         ("reverts", "f4"),  # how many of them went back to an earlier version
         ("worth", "f4"),  # the factor on its weight for its reverts
+        ("signal", "f4"),  # the probability that a pending signal is true; 0: there is none
+        ("signalled_at", "f8"),
+        ("signals", "f4"),  # how many were followed by a poll
+        ("true_signals", "f4"),  # how many of these told of a change
         ("dates", "i4"),  # changes whose time was told
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
@@ -119,6 +126,8 @@ INDEX_SITE = np.dtype(
         ("share", "f8"),  # of the changes seen, those that came together with others
         ("exposure", "f8"),  # expected changes for each second that a surge counts like
         ("page", "i8"),  # one of its pages; -1: there is none
+        ("signals", "f8"),  # of its pages
+        ("true_signals", "f8"),
     ]
 )
 """What is kept of each site (`sites`)."""
@@ -169,6 +178,8 @@ INDEX_SHARED = np.dtype(
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
         ("share", "f8"),  # see INDEX_SITE
         ("exposure", "f8"),
+        ("signals", "f8"),  # of all pages
+        ("true_signals", "f8"),
         ("pool_size", "i8"),
         ("first_new", "i8"),
         ("new_size", "i8"),
@@ -176,6 +187,14 @@ INDEX_SHARED = np.dtype(
         ("sweep_left", "i8"),  # pages of a quick round
         ("swept_price", "f8"),  # the price at the start of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
+        ("groups", "i8"),  # with a share of the budget, and the rest; 0: there are no shares
+        ("group_share", "f8", (MOST_GROUPS,)),
+        ("group_price", "f8", (MOST_GROUPS,)),
+        ("group_pages", "i8", (MOST_GROUPS,)),
+        ("group_offered", "i8", (MOST_GROUPS,)),  # pages that wait for their turn
+        ("charged", "i8"),  # polls that were charged to groups
+        ("mean_cost", "f8"),  # of these
+        ("group_swept", "f8", (MOST_GROUPS,)),  # the price at the start of the latest quick round
         ("prior", "f8", (RATE_COUNT,)),
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
@@ -217,21 +236,23 @@ def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
 
 @kernel(fastmath=True)
 def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) -> float:
-    """What a surge of changes on the site of a page adds to its index."""
+    """What a surge of changes on the site of a page, or a signal, adds to its index."""
     time, kind = time_at(step), common.surge_kind
     unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
-    surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
+    surged = np.zeros(RATE_COUNT, np.float32)
+    if own.surge > 0.0:
+        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
     total, rates, mass = np.float32(0.0), np.float32(0.0), np.float32(0.0)
     for j in range(RATE_COUNT):
         share = own.belief[j] * tilt[j]
         mass += share
-        total += share * unchanged[j] * surged[j]
+        total += share * unchanged[j] * (surged[j] + own.signal * (np.float32(1.0) - surged[j]))
         rates += share * np.float32(RATES[j])
     if kind == SEEN_SURGE:
         return float(total / mass)
     if kind == STALE_SURGE:
         return float(time * total / mass)
-    return float(time * own.surge * rates / mass)
+    return float(time * (own.surge * rates / mass + own.signal))
 
 
 @kernel
@@ -251,15 +272,18 @@ def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
         mean *= interpolate(common.tables[DECAY_TABLE], common.decay * time)
     if not common.learning:
         return mean * own.weight
-    if own.surge > 0.0 and common.surge_kind != NO_SURGE:
+    if (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE:
         mean += _surge_index(own, tilt, common, step)
     return mean * own.weight * own.worth
 
 
 @kernel
 def by_clock(own: Any, common: Any) -> bool:
-    """Whether a page is taken to change by the clock, and the objective has an index for that."""
-    return own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
+    """Whether a page is taken to change by the clock, and the objective has an index for that.
+
+    Not while a signal is pending: it tells of a change at another time.
+    """
+    return own.signal == 0.0 and own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
 
 
 @kernel
@@ -276,12 +300,22 @@ def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> floa
 
 
 @kernel
+def round_time(pages: Pages, shared: Shared, page: int) -> float:
+    """Seconds in which there is a poll for each page that shares the budget with this one."""
+    common, group = shared[0], pages[page].group
+    if common.groups == 0:
+        return common.pages * common.gap
+    share = share_of(shared, group)
+    return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
+
+
+@kernel
 def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     """The elapsed time at which a page is polled whatever its index is; infinite: never."""
     common = shared[0]
     if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
         return math.inf
-    floor = common.patience * common.pages * common.gap
+    floor = common.patience * round_time(pages, shared, page)
     if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < SURELY:
         return math.inf
     return floor
@@ -304,7 +338,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     if elapsed <= 0.0:
         return 0.0
     # `floor_time` costs more than the index, so it is not computed for pages polled lately.
-    patience = common.patience * common.pages * common.gap
+    patience = common.patience * round_time(pages, shared, page)
     if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
         return math.inf
     if common.learning and by_clock(own, common):

@@ -1,8 +1,8 @@
-"""The bodies of page versions as they are stored: compressed if that makes them smaller."""
+"""The bodies and heads of page versions as they are stored: compressed."""
 
 import zlib
 
-__all__ = ["pack_body", "unpack_body"]
+__all__ = ["pack_body", "pack_head", "unpack_body", "unpack_head"]
 
 
 def pack_body(body: bytes) -> tuple[str, bytes]:
@@ -22,3 +22,16 @@ def unpack_body(codec: str, size: int, data: bytes) -> bytes:
     if len(body) != size:
         raise ValueError(f"{len(body)} bytes, not {size}")
     return body
+
+
+def pack_head(head: bytes) -> bytes | None:
+    """The bytes to store of the head of an answer; None: there is none."""
+    return zlib.compress(head) if head else None
+
+
+def unpack_head(data: bytes | None) -> bytes:
+    """The head that `pack_head` packed; `ValueError` if it is damaged."""
+    try:
+        return b"" if data is None else zlib.decompress(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error

@@ -43,14 +43,16 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
-    " interval? interval? text flag text text text text text text"
+    " interval? interval? text flag text text text text text text text flag"
 )
+_CHANGE = "whole whole text time time flag told? text text text flag"
 COLUMNS = {
     query: words.split()
     for query, words in {
         "next_page_id": "whole",
         "live_pages": _PAGE,
         "live_page_by_url": _PAGE,
+        "new_pages": _PAGE,
         "totals": "whole whole whole whole whole whole",
         "recent_polls": "whole time outcome time? whole? number flag",
         "outcomes": "whole time outcome",
@@ -59,6 +61,7 @@ COLUMNS = {
         "learned_shared": "text text text bytes",
         "scheduler_state": "text",
         "sizes": "whole whole",
+        "lately": "whole whole time? whole",
         "latest_time": "time",
         "pages_after": "whole",
         "times_of_page": "time",
@@ -66,14 +69,19 @@ COLUMNS = {
         "runs": "whole time text",
         "initial_state": "bytes?",
         "events_after": "whole text",
-        "changes_after": "whole whole text time time flag told? text text",
+        "changes_after": _CHANGE,
+        "unread_changes_after": _CHANGE,
+        "count_changes": "whole time?",
         "latest_change": "whole",
+        "written": "whole",
         "page_ids": "id",
         "receivers": "text whole whole time? time? whole text?",
+        "subscriptions": "id text text text text time time? time? whole text?",
         "waiting_requests": "whole text",
         "answer": "text",
         "content": "text whole bytes",
         "versions": "time told text whole",
+        "head": "bytes?",
         "revisits": "time",
         "history_after": "whole whole number? bytes?",
         "terms_after": "whole bytes",

@@ -12,6 +12,8 @@ from pollwise.store.sqlite.queries import SQL
 
 __all__ = ["Connection"]
 
+_ROWS_AT_ONCE = 2000
+
 
 class Connection:
     """A connection to the database at `path`; file and disk errors are `StoreError`s."""
@@ -32,6 +34,22 @@ class Connection:
         if unsound_column(query, rows) is not None:
             raise damaged(self.path, "a stored value is not what anybody wrote")
         return rows
+
+    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
+        """The same of a query without parameters, in parts, for whom one list would be too long.
+
+        They are of one state of the file; nothing may be written before the last one.
+        """
+        with undamaged_database(self.path):
+            cursor = self._sqlite.execute(SQL[query])
+        while True:
+            with undamaged_database(self.path):
+                rows = cursor.fetchmany(_ROWS_AT_ONCE)
+            if unsound_column(query, rows) is not None:
+                raise damaged(self.path, "a stored value is not what anybody wrote")
+            if not rows:
+                return
+            yield rows
 
     def row(self, query: str, **values: object) -> Any:
         """The row of a query that always has one."""

@@ -57,7 +57,7 @@ def _make(path: Path) -> FileUse | None:
         _remove_drafts(path.parent)
         with tempfile.TemporaryDirectory(prefix=_DRAFTS, dir=path.parent) as folder:
             draft = Path(folder, "pollwise.db")
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o644))
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
             use = FileUse.writing(draft)
             undo.callback(use.release)
             with closing(connect(draft, "rw")) as connection:

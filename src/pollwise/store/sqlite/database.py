@@ -18,6 +18,7 @@ from pollwise.store.sqlite.file_format import (
     pragma,
     prepare,
 )
+from pollwise.store.sqlite.upgrading import keep_older
 
 __all__ = [
     "check_readable",
@@ -60,8 +61,11 @@ def check_usable(path: Path) -> None:
         )
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+def open_for_writing(path: Path) -> tuple[sqlite3.Connection, Path | None]:
     """A connection to the database, which is migrated first; the lock must be held.
+
+    The other answer is where a copy of the database is kept as it was before: None if it had the
+    latest format already.
 
     `StoreError` if the file is not ours or cannot be written, `StoreVersionError` if a later
     version of pollwise wrote it.
@@ -70,11 +74,12 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     connection = connect(path, "rw")
     try:
         _check_tables(connection, path)
+        copy = keep_older(connection, path)
         prepare(connection)
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, copy
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pollwise.errors import StoreBusyError, StoreError
+from pollwise.texts import one_line
 
 __all__ = ["damaged", "reported", "undamaged_database"]
 
@@ -51,8 +52,7 @@ def reported(path: Path) -> Iterator[None]:
             raise
         kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
         # SQLite may quote a statement of several lines.
-        told = " ".join(str(error).split())
-        raise kind(f"{path} {cause.format(path=path)} ({told})") from error
+        raise kind(f"{path} {cause.format(path=path)} ({one_line(error)})") from error
     except OSError as error:
         if error.errno in _FULL_DISK:
             mend = "free some space"

@@ -32,7 +32,7 @@ def unpack_noise(text: str) -> Noise:
 
 
 def _mask(packed: list[Any]) -> Mask:
-    before, after, shape, least, most, room, sample, value, quiet, state, varying = packed
+    before, after, shape, least, most, room, sample, value, quiet, state, varying, *rest = packed
     return Mask(
         _pair(before),
         _pair(after),
@@ -45,7 +45,14 @@ def _mask(packed: list[Any]) -> Mask:
         _whole(quiet),
         MaskState(_whole(state)),
         tuple(map(_whole, varying)),
+        *map(_flag, rest),  # earlier versions have none
     )
+
+
+def _flag(packed: object) -> bool:
+    if not isinstance(packed, bool):
+        raise TypeError(packed)
+    return packed
 
 
 def _pair(packed: object) -> tuple[str, str]:

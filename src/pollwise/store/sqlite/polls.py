@@ -5,15 +5,14 @@ from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.store.records import PollResult
-from pollwise.store.sqlite.bodies import pack_body
+from pollwise.store.retention import KEPT_POLLS
+from pollwise.store.sqlite.bodies import pack_body, pack_head
+from pollwise.store.sqlite.noise import pack_noise
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.rows import poll_values, storable
-from pollwise.types import Outcome, Version
+from pollwise.types import Outcome, PageMemory, Version
 
-__all__ = ["save_poll"]
-
-_KEPT_POLLS = 50
-"""Polls of each page that are kept for explanations; the event log has them all."""
+__all__ = ["save_masks", "save_poll"]
 
 _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
@@ -39,7 +38,7 @@ def save_poll(
         connection.execute(SQL["drop_changes"], {"kept": _KEPT_CHANGES})
     connection.execute(SQL["update_polled_page"], values)
     connection.execute(SQL["insert_poll"], values)
-    connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": _KEPT_POLLS})
+    connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": KEPT_POLLS})
     if poll.version is not None:
         if poll.version.page_id != seen.page_id:
             raise InputError(
@@ -48,12 +47,20 @@ def save_poll(
         _save_version(connection, poll.version)
 
 
+def save_masks(connection: sqlite3.Connection, page_id: int, memory: PageMemory) -> None:
+    """Write what is known of a page's noise, and its text without it, within a transaction."""
+    noise = pack_noise(memory.noise)
+    values = {"page_id": page_id, "noise": noise, "text_hash": memory.text_hash}
+    connection.execute(SQL["save_masks"], values)
+
+
 def _save_version(connection: sqlite3.Connection, version: Version) -> None:
     values = {
         "page_id": version.page_id,
         "seen_at": version.seen_at,
         "content_type": storable(version.content_type),
         "body_hash": version.body_hash,
+        "head": pack_head(version.head),
     }
     if not connection.execute(SQL["insert_version"], values).rowcount:
         return

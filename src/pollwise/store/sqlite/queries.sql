@@ -9,12 +9,12 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, listed_in)
+     paused, tags, selected, ignored, rendered, listed_in, name)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
      NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
      COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
-     COALESCE(:listed_in, ''));
+     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
@@ -25,11 +25,13 @@ UPDATE pages SET
     shortest_interval = NULLIF(COALESCE(:shortest_interval, shortest_interval), 0),
     paused = COALESCE(:paused, paused), tags = COALESCE(:tags, tags),
     selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored),
+    name = COALESCE(:name, name),
+    rendered = COALESCE(:rendered, rendered),
     listed_in = CASE :listed_in WHEN '' THEN '' ELSE listed_in END
 WHERE id = :id;
 
 -- name: forget_copy
--- Other parts of a page count from now on: what is remembered of the latest copy is of no use.
+-- Other parts of a page count from now on, or it is rendered, or no more: what is remembered of the latest copy is of no use.
 UPDATE pages SET
     etag = NULL, last_modified = NULL, body_hash = NULL, text_hash = NULL, earlier_hashes = '',
     noise = '', items = ''
@@ -50,7 +52,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in
+       listed_in, name, rendered
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_page_by_url
@@ -60,8 +62,18 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in
+       listed_in, name, rendered
 FROM pages WHERE url = :url AND removed_at IS NULL;
+
+-- name: new_pages
+-- The watched pages from an id on (the same columns as live_pages).
+SELECT id, url, scope, weight, cost, seen_at,
+       etag, last_modified, body_hash, text_hash, earlier_hashes,
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
+       listed_in, name, rendered
+FROM pages WHERE id >= :first AND removed_at IS NULL ORDER BY id;
 
 -- name: page_ids
 -- The pages that ever had a URL, removed ones too, oldest first.
@@ -114,16 +126,46 @@ FROM pages WHERE id = :page_id AND :changed AND seen_at < :polled_at;
 DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - :kept;
 
 -- name: changes_after
--- Changes in the order in which they were found, with the tags that their pages have now.
-SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags
+-- Changes in the order in which they were found, with tags and names that their pages have now.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND (:page_id IS NULL OR c.page_id = :page_id)
 ORDER BY c.seq LIMIT :limit;
 
+-- name: unread_changes_after
+-- Those of changes_after that nobody has marked as read.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE NOT c.is_read AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+    AND (:page_id IS NULL OR c.page_id = :page_id)
+ORDER BY c.seq LIMIT :limit;
+
+-- name: mark_change
+-- Mark one change as read or not; one that is marked so already stays.
+UPDATE changes SET is_read = :read WHERE seq = :seq AND is_read <> :read;
+
+-- name: mark_changes_up_to
+-- Mark changes up to a number as read.
+UPDATE changes SET is_read = 1 WHERE NOT is_read AND seq <= :seq;
+
+-- name: count_changes
+-- How many changes_after there are, and the earliest time; only of pages with one of the tags, a
+-- JSON list, unless that is empty.
+SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since) AND (:tags = '[]' OR EXISTS (
+    SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
+));
+
 -- name: latest_change
 -- The number of the latest change.
 SELECT COALESCE(MAX(seq), 0) FROM changes;
+
+-- name: written
+-- Another number once another connection has written.
+PRAGMA data_version;
 
 -- name: receivers
 -- Who is told of changes.
@@ -137,9 +179,26 @@ ON CONFLICT (name) DO UPDATE SET
     told_seq = excluded.told_seq, trying_seq = excluded.trying_seq, sent_at = excluded.sent_at,
     tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error;
 
--- name: save_noise
--- What is known of a page's noise, apart from its polls.
-UPDATE pages SET noise = :noise WHERE id = :page_id;
+-- name: subscriptions
+-- What hubs are asked for.
+SELECT page_id, hub, topic, callback, secret, due_at, asked_at, lease_until, failures, error
+FROM subscriptions ORDER BY page_id;
+
+-- name: save_subscription
+-- What a hub is asked for, and what came of it; nothing of a page that was removed.
+INSERT OR REPLACE INTO subscriptions
+    (page_id, hub, topic, callback, secret, due_at, asked_at, lease_until, failures, error)
+SELECT
+    id, :hub, :topic, :callback, :secret, :due_at, :asked_at, :lease_until, :failures, :error
+FROM pages WHERE id = :page_id AND removed_at IS NULL;
+
+-- name: drop_subscription
+-- A page has no hub any more, or is removed.
+DELETE FROM subscriptions WHERE page_id = :id;
+
+-- name: save_masks
+-- What is known of a page's noise, apart from its polls, and the text of its copy without it.
+UPDATE pages SET noise = :noise, text_hash = :text_hash WHERE id = :page_id;
 
 -- name: insert_poll
 -- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.
@@ -282,9 +341,13 @@ SELECT codec, size, data FROM contents WHERE hash = :hash;
 
 -- name: insert_version
 -- Note which body a page had.
-INSERT INTO versions (page_id, seen_at, content_type, body_hash)
-VALUES (:page_id, :seen_at, :content_type, :body_hash)
+INSERT INTO versions (page_id, seen_at, content_type, body_hash, head)
+VALUES (:page_id, :seen_at, :content_type, :body_hash, :head)
 ON CONFLICT DO NOTHING;
+
+-- name: head
+-- The packed head of the answer that brought a version.
+SELECT head FROM versions WHERE page_id = :page_id AND seen_at = :seen_at;
 
 -- name: note_first_version
 -- When a page was first seen, if its versions tell.
@@ -331,6 +394,17 @@ SELECT MIN(page_id) FROM versions WHERE page_id > :after;
 -- name: sizes
 -- The bytes of the event log and of the bodies.
 SELECT event_bytes, body_bytes FROM ledger;
+
+-- name: lately
+-- The bodies that versions brought since a time, and all; the begin of the oldest run whose events
+-- are kept; the free bytes within the file. Of versions it reads the index by bodies alone.
+SELECT
+    (SELECT COUNT(*) FROM (
+        SELECT 1 FROM versions GROUP BY body_hash HAVING MIN(seen_at) >= :since
+    )),
+    (SELECT COUNT(*) FROM contents),
+    (SELECT started_at FROM runs WHERE id = (SELECT run_id FROM events ORDER BY seq LIMIT 1)),
+    (SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size);
 
 -- name: versions
 -- The versions of a page, oldest first.

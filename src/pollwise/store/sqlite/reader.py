@@ -1,34 +1,47 @@
 """Reading from the tables of a SQLite file."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
 from pollwise.store.records import (
+    POLL_OUTCOME,
     ClockSetBack,
     Document,
     Fetched,
     Hit,
+    Lately,
     PageRecord,
     Run,
     Sizes,
     StoredChange,
     StoredReceiver,
+    StoredSubscription,
     StoredVersion,
     Totals,
 )
-from pollwise.store.sqlite.bodies import unpack_body
-from pollwise.store.sqlite.collection import read_documents, read_history, read_terms
+from pollwise.store.sqlite.bodies import unpack_body, unpack_head
+from pollwise.store.sqlite.collection import (
+    read_documents,
+    read_history,
+    read_terms,
+    undamaged,
+)
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.learned import read_learned
 from pollwise.store.sqlite.receivers import read_receivers
-from pollwise.store.sqlite.rows import observation, page_record, stored_change, stored_version
+from pollwise.store.sqlite.rows import Row, observation, page_record, stored_change, stored_version
 from pollwise.store.sqlite.search import count_matches, search
+from pollwise.store.sqlite.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
 
 __all__ = ["CHANGED_SETTINGS", "SqliteReader"]
@@ -52,14 +65,20 @@ class SqliteReader:
         return self._connection.path
 
     def pages(self) -> list[PageRecord]:
-        return self._records("live_pages")
+        return [
+            record
+            for rows in self._connection.rows_in_parts("live_pages")
+            for record in self._made(rows)
+        ]
 
     def find_page(self, url: str) -> PageRecord | None:
         records = self._records("live_page_by_url", url=url)
         return records[0] if records else None
 
     def _records(self, query: str, **values: object) -> list[PageRecord]:
-        rows = self._connection.rows(query, **values)
+        return self._made(self._connection.rows(query, **values))
+
+    def _made(self, rows: list[Row]) -> list[PageRecord]:
         try:
             return [page_record(row) for row in rows]
         except ValueError as error:
@@ -75,14 +94,18 @@ class SqliteReader:
     def sizes(self) -> Sizes:
         return Sizes(*self._connection.row("sizes"))
 
+    def lately(self, since: float) -> Lately:
+        return Lately(*self._connection.row("lately", since=since))
+
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)
         return [observation(row) for row in rows]
 
-    def outcomes(self) -> list[tuple[int, float, bool]]:
-        return [
-            (page, time, bool(changed)) for page, time, changed in self._connection.rows("outcomes")
+    def outcomes(self) -> NDArray[np.void]:
+        parts = [
+            np.array(rows, POLL_OUTCOME) for rows in self._connection.rows_in_parts("outcomes")
         ]
+        return np.concatenate([np.empty(0, POLL_OUTCOME), *parts])
 
     def revisits(self, page_id: int) -> list[float]:
         return [time for (time,) in self._connection.rows("revisits", page_id=page_id)]
@@ -91,10 +114,16 @@ class SqliteReader:
         return [stored_version(row) for row in self._connection.rows("versions", page_id=page_id)]
 
     def changes(
-        self, *, after: int = 0, since: float | None = None, page_id: int | None = None
+        self,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        page_id: int | None = None,
+        unread: bool = False,
     ) -> Iterator[StoredChange]:
+        query = "unread_changes_after" if unread else "changes_after"
         rows = self._connection.rows_by_key(
-            "changes_after", _CHANGES_AT_ONCE, after=after, since=since, page_id=page_id
+            query, _CHANGES_AT_ONCE, after=after, since=since, page_id=page_id
         )
         for row in rows:
             try:
@@ -104,8 +133,20 @@ class SqliteReader:
                     f"{self.path}: a change is damaged ({error}): restore a copy"
                 ) from error
 
+    def count_changes(
+        self, *, after: int = 0, since: float | None = None, tags: Sequence[str] = ()
+    ) -> tuple[int, float | None]:
+        number, first = self._connection.row(
+            "count_changes", after=after, since=since, tags=json.dumps(tags)
+        )
+        return number, first
+
     def latest_change(self) -> int:
         number: int = self._connection.row("latest_change")[0]
+        return number
+
+    def written(self) -> int:
+        number: int = self._connection.row("written")[0]
         return number
 
     def page_ids(self, url: str) -> list[int]:
@@ -113,6 +154,9 @@ class SqliteReader:
 
     def receivers(self) -> list[StoredReceiver]:
         return read_receivers(self._connection)
+
+    def subscriptions(self) -> list[StoredSubscription]:
+        return read_subscriptions(self._connection)
 
     def database_id(self) -> UUID:
         data = self.state("database_id")
@@ -130,6 +174,10 @@ class SqliteReader:
             raise StoreError(
                 f"{self.path}: the body {body_hash} is damaged ({error}): restore a copy"
             ) from error
+
+    def head(self, page_id: int, seen_at: float) -> bytes:
+        rows = self._connection.rows("head", page_id=page_id, seen_at=seen_at)
+        return undamaged(self.path, page_id, unpack_head, rows[0][0]) if rows else b""
 
     def load_learned(self) -> StateDict | None:
         return read_learned(self._connection)

@@ -35,7 +35,7 @@ class SqliteRequests:
     def waiting_requests(self) -> list[WaitingRequest]:
         return [WaitingRequest(*row) for row in self._connection.rows("waiting_requests")]
 
-    def answer_request(self, request_id: int, now: float, answer: str = "") -> bool:
+    def answer_request(self, request_id: int, now: float, answer: str) -> bool:
         values = {"id": request_id, "answered_at": now, "answer": answer}
         with self._connection.transaction() as connection:
             return connection.execute(SQL["answer_request"], values).rowcount > 0

@@ -17,6 +17,7 @@ from pollwise.store.records import (
     Postponed,
     StoredChange,
     StoredVersion,
+    usual_cost,
 )
 from pollwise.store.sqlite.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page, PageMemory
@@ -45,7 +46,7 @@ def page_record(row: Row) -> PageRecord:
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
-    paused, tags, selected, ignored, source, items, listed_in = row[30:]
+    paused, tags, selected, ignored, source, items, listed_in, name, rendered = row[30:]
     known_noise = unpack_noise(noise)
     return PageRecord(
         page=Page(
@@ -64,6 +65,8 @@ def page_record(row: Row) -> PageRecord:
             tags=tuple(tags.split()),
             select=tuple(selected.splitlines()),
             ignore=tuple(ignored.splitlines()),
+            name=name,
+            render=bool(rendered),
         ),
         memory=PageMemory(
             _text(etag),
@@ -94,12 +97,15 @@ def page_record(row: Row) -> PageRecord:
     )
 
 
-def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
-    """The parameters of the query `insert_page`, for depth 0 and without the id.
+def page_values(
+    page: NewPage | Page, added_at: float, known: Page | None = None
+) -> dict[str, object]:
+    """The parameters of the query `insert_page`, for depth 0 and without the id, or of
+    `update_page` for a `known` page.
 
     `InputError` if weight or cost is not finite.
     """
-    told = {"weight": page.weight, "cost": page.cost}
+    told = {"weight": page.weight, "cost": _cost(page, known)}
     for name, value in told.items():
         if value is not None and not math.isfinite(value):
             raise InputError(f"{page.url}: {name} {value} must be finite")
@@ -113,10 +119,23 @@ def page_values(page: NewPage | Page, added_at: float) -> dict[str, object]:
         "tags": _joined(" ", page.tags),
         "selected": _joined("\n", page.select),
         "ignored": _joined("\n", page.ignore),
+        "name": page.name,
+        "rendered": page.render,
         "listed_in": page.listed_in if isinstance(page, NewPage) else None,
         "added_at": added_at,
         "depth": 0,
     }
+
+
+def _cost(page: NewPage | Page, known: Page | None) -> float | None:
+    """The cost that a page has from now on; None: it stays as it was.
+
+    Where nobody chose one, it follows from whether the page is rendered.
+    """
+    if page.cost is not None or page.render is None:
+        return page.cost
+    chosen = known is not None and known.cost != usual_cost(known.render)
+    return None if chosen else usual_cost(page.render)
 
 
 def _joined(between: str, texts: Sequence[str] | None) -> str | None:
@@ -145,7 +164,7 @@ def stored_version(row: Row) -> StoredVersion:
 
 def stored_change(row: Row) -> StoredChange:
     """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
-    seq, page_id, url, seen_at, before_at, reverted, title, items, tags = row
+    seq, page_id, url, seen_at, before_at, reverted, title, items, tags, name, read = row
     return StoredChange(
         seq,
         page_id,
@@ -156,6 +175,8 @@ def stored_change(row: Row) -> StoredChange:
         _text(title),
         _found_items(items),
         tuple(tags.split()),
+        name,
+        bool(read),
     )
 
 

@@ -17,9 +17,9 @@ import re
 
 from pollwise.web.visible_text import is_html, readable, visible_blocks
 
-__all__ = ["Kind", "blocks_of", "cut", "kind_of_body"]
+__all__ = ["Cutting", "blocks_of", "cut", "cutting_of"]
 
-Kind = str
+Cutting = str
 """How a body is cut: `html`, `json`, `xml`, `text`, or `other` if it is not."""
 
 _MARKUP = re.compile(r"<[^>]*+>?+|[^<]++")
@@ -28,7 +28,7 @@ _VALUES = re.compile(r"[^,{}\[\]]*+[,{}\[\]]++|[^,{}\[\]]++")
 _TEXTS = frozenset({"javascript", "x-yaml", "yaml", "toml", "x-ndjson", "rtf", "sql"})
 
 
-def kind_of_body(body: bytes, content_type: str | None) -> Kind:
+def cutting_of(body: bytes, content_type: str | None) -> Cutting:
     """How a body is cut; by its beginning if there is no Content-Type."""
     # NUL and ESC: UTF-16 and ISO-2022-JP, where the byte of '<' may mean something else.
     if b"\0" in body or b"\x1b" in body:
@@ -52,16 +52,16 @@ def blocks_of(body: bytes, content_type: str | None) -> list[str]:
     >>> blocks_of(b'{"generated_at": 17, "tags": ["a", "b"]}', "application/json")
     ['{', '"generated_at": 17,', '"tags": [', '"a",', '"b"]}']
     """
-    kind = kind_of_body(body, content_type)
-    return [] if kind == "other" else cut(readable(body), kind)
+    cutting = cutting_of(body, content_type)
+    return [] if cutting == "other" else cut(readable(body), cutting)
 
 
-def cut(text: str, kind: Kind) -> list[str]:
-    """The blocks of a text of this kind, in order, none of them empty."""
-    if kind == "html":
+def cut(text: str, cutting: Cutting) -> list[str]:
+    """The blocks of a text that is cut so, in order, none of them empty."""
+    if cutting == "html":
         return visible_blocks(text)
-    if kind == "text":
+    if cutting == "text":
         pieces = text.split("\n")
     else:
-        pieces = (_MARKUP if kind == "xml" else _VALUES).findall(text)
+        pieces = (_MARKUP if cutting == "xml" else _VALUES).findall(text)
     return [piece for piece in map(str.strip, pieces) if piece]

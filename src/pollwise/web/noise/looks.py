@@ -75,7 +75,7 @@ def judged_again(
         mask
         for mask, places in zip(noise.masks, covered(pages[-1], noise.masks), strict=True)
         # One that has lost its place is found anew.
-        if places and mask.state is MaskState.SET
+        if (places or mask.by_hand) and mask.state is MaskState.SET
     )
     known = held + refused
     new = find_noise(pages, known) if len(pages) == 3 else ()
@@ -99,5 +99,5 @@ def judged_again(
 
 def _is_latest(memory: PageMemory, view: View) -> bool:
     """Whether a body says what the latest copy does, which need not be the same bytes."""
-    held = [mask for mask in memory.noise.masks if mask.state is not MaskState.REFUSED]
+    held = [m for m in memory.noise.masks if m.state in (MaskState.SET, MaskState.ENDING)]
     return memory.text_hash == fingerprint(view, held).text_hash

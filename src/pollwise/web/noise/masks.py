@@ -26,6 +26,7 @@ __all__ = [
     "left_of",
     "mask_blocks",
     "neighbours",
+    "place_of",
     "sample_of",
 ]
 
@@ -51,6 +52,11 @@ Place = tuple[int, int]
 def beginning(block: str) -> str:
     """What a block is recognised by as the neighbour of a mask."""
     return block[:_BEGINNING]
+
+
+def place_of(mask: Mask) -> tuple[str, str]:
+    """What a mask is for, whatever it allows there."""
+    return mask.before[1], mask.after[0]
 
 
 def sample_of(text: str) -> str:

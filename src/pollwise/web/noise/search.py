@@ -26,11 +26,12 @@ from pollwise.web.noise.masks import (
     covered_blocks,
     digest,
     neighbours,
+    place_of,
     sample_of,
 )
 from pollwise.web.noise.tokens import shape_of, varying_in
 
-__all__ = ["Difference", "differences", "find_noise"]
+__all__ = ["MOST_MASKS", "Difference", "differences", "find_noise", "leaves_words"]
 
 MOST_MASKS = 24
 """Of one page: more noise is not masked, but its page said to differ at every poll."""
@@ -73,7 +74,7 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
             continue
         contents = [first[slice(*before)], second[slice(*here)], third[slice(*after)]]
         mask = _mask(second, here, contents)
-        place = _place(mask)
+        place = place_of(mask)
         old = new.get(place, mask)
         new[place] = replace(
             old,
@@ -96,15 +97,15 @@ def find_noise(pages: Sequence[Blocks], known: Sequence[Mask] = ()) -> tuple[Mas
     masks = [
         mask
         for mask, *found in zip(likely, *places, strict=True)
-        if all(len(each) == times[_place(mask)] for each in found)
+        if all(len(each) == times[place_of(mask)] for each in found)
     ]
-    refused = {_place(mask) for mask in known if mask.state is not MaskState.SET}
-    masks = [mask for mask in masks if _place(mask) not in refused]
-    found_now = {_place(mask) for mask in masks}
-    kept = [mask for mask in known if _place(mask) not in found_now]
+    refused = {place_of(mask) for mask in known if mask.state is not MaskState.SET}
+    masks = [mask for mask in masks if place_of(mask) not in refused]
+    found_now = {place_of(mask) for mask in masks}
+    kept = [mask for mask in known if place_of(mask) not in found_now]
     set_now = [mask for mask in kept if mask.state is MaskState.SET] + masks
     too_much = len(kept) + len(masks) > MOST_MASKS or _hidden(second, set_now) > half
-    if too_much or not _leaves_words(second, set_now):
+    if too_much or not leaves_words(second, set_now):
         return ()
     return tuple(masks)
 
@@ -230,11 +231,6 @@ def _mask(page: Blocks, here: _Range, contents: Sequence[Blocks]) -> Mask:
     )
 
 
-def _place(mask: Mask) -> tuple[str, str]:
-    """What a mask is for, whatever it allows there."""
-    return mask.before[1], mask.after[0]
-
-
 def _hidden(page: Blocks, masks: Sequence[Mask]) -> float:
     """The characters of a page that masks without a shape cover, at their longest."""
     whole = [mask for mask in masks if not mask.shape]
@@ -242,7 +238,7 @@ def _hidden(page: Blocks, masks: Sequence[Mask]) -> float:
     return sum(len(own) * mask.room / 2 for mask, own in zip(whole, places, strict=True))
 
 
-def _leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
+def leaves_words(page: Blocks, masks: Sequence[Mask]) -> bool:
     """Whether anything that can be read is left outside the masks."""
     under = covered_blocks(page, masks)
     return any(n not in under and any(map(str.isalnum, block)) for n, block in enumerate(page))

@@ -123,10 +123,7 @@ def test_a_folder_that_another_program_locks_is_told(
     Store.open(path).close()
 
 
-def test_a_new_database_can_be_read_by_others_as_the_system_allows(path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        Store.open(path).close()
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o640
+def test_a_new_database_is_for_its_user_alone(path: Path) -> None:
+    """It has pages behind logins, and the secrets of subscriptions."""
+    Store.open(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -172,7 +172,8 @@ def test_an_older_format_is_converted_by_a_writer_alone(
     with pytest.raises(StoreVersionError) as caught:
         Store.open_readonly(ours)
     assert_one_line(caught.value, ours, f"older than format {NEXT_FORMAT}", "'pollwise watch'")
-    with closing(open_for_writing(ours)) as connection:
+    opened, _ = open_for_writing(ours)
+    with closing(opened) as connection:
         assert connection.execute("SELECT a FROM more").fetchall() == [(0,)]
         assert connection.execute("PRAGMA user_version").fetchone() == (NEXT_FORMAT,)
     Store.open_readonly(ours).close()

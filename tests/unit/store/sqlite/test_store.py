@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +81,13 @@ class TestPages:
         assert (added.site, added.kind) == ("a.example", "blog/#/*.html")
         assert store.pages()[0].page == added
 
+    def test_a_name_stays_until_another_is_told(self, store: Store) -> None:
+        [page] = store.add_pages([replace(A, name="Town hall")], now=0.0)
+        assert page.name == "Town hall"
+        for told, name in ((None, "Town hall"), ("Office", "Office"), ("", "")):
+            store.add_pages([replace(A, name=told)], now=1.0)
+            assert store.pages()[0].page.name == name
+
     def test_a_page_without_polls_knows_of_none(self, store: Store) -> None:
         store.add_pages([A], now=0.0)
         [record] = store.pages()
@@ -122,11 +130,13 @@ class TestPages:
             tags=("news", "daily"),
             select=("main > article", "xpath://p[1]"),
             ignore=("re:seen \\d+ times",),
+            render=True,
         )
         store.add_pages([wishes], now=0.0)
         [page] = store.add_pages([A], now=1.0)
         assert page.paused
         assert (page.tags, page.select, page.ignore) == (wishes.tags, wishes.select, wishes.ignore)
+        assert page.render
         [page] = store.add_pages([NewPage(A.url, paused=False, tags=(), select=())], now=2.0)
         assert (page.paused, page.tags, page.select, page.ignore) == (False, (), (), wishes.ignore)
 
@@ -178,9 +188,41 @@ class TestPolls:
         assert [one.seq for one in store.changes(after=1)] == [2]
         assert [one.seq for one in store.changes(since=4.0, page_id=0)] == [2]
         assert list(store.changes(page_id=1)) == []
+        assert store.count_changes() == (2, 2.0)
+        assert store.count_changes(after=1) == (1, 4.0)
+        assert store.count_changes(after=2) == (0, None)
         assert store.pages()[0].title == "At 4"
         store.remove_pages([0], now=9.0)
         assert [one.url for one in store.changes()] == [A.url, A.url]
+
+    def test_changes_are_marked_as_read_and_as_unread(self, store: Store) -> None:
+        for at in (1.0, 2.0, 3.0, 4.0):
+            seen = Observation(0, at, Outcome.CHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory()),)))
+        assert [one.read for one in store.changes()] == [False, False, False]
+        assert store.mark_read([3, 3, 99]) == 1
+        assert [one.seq for one in store.changes(unread=True)] == [1, 2]
+        assert [one.read for one in store.changes()] == [False, False, True]
+        assert store.mark_read([3], read=False) == 1
+        assert store.mark_read(up_to=2) == 2
+        assert [one.seq for one in store.changes(unread=True, since=2.0)] == [3]
+
+    @pytest.mark.parametrize(
+        ("told", "costs"),
+        [
+            ([{}, {"render": True}, {"render": True}, {"render": False}], [1.0, 10.0, 10.0, 1.0]),
+            ([{"cost": 5.0}, {"render": False}, {"render": True}], [5.0, 5.0, 5.0]),
+            ([{"render": True, "cost": 1.0}, {"render": True}, {"weight": 2.0}], [1.0, 1.0, 1.0]),
+            ([{"render": True}, {"cost": 30.0}, {"render": False}], [10.0, 30.0, 30.0]),
+            ([{}, {"render": True, "cost": 3.0}], [1.0, 3.0]),
+        ],
+        ids=["usual", "chosen", "cheap", "dear", "both"],
+    )
+    def test_the_cost_follows_rendering_unless_it_was_chosen(
+        self, store: Store, told: list[dict[str, Any]], costs: list[float]
+    ) -> None:
+        url = "https://c.example/"
+        assert [store.add_pages([NewPage(url, **one)], 1.0)[0].cost for one in told] == costs
 
     @pytest.mark.parametrize("items", ["[", "{}1", "[[1]]", '[["a","b","c","d"]]', "[7]", "7"])
     def test_items_that_nobody_wrote_are_damage(self, store: Store, items: str) -> None:
@@ -263,7 +305,7 @@ class TestPolls:
             polls = tuple(poll(page_id, 10.0 + i, outcome) for i, outcome in enumerate(outcomes))
             store.commit(Batch(polls=polls))
         store.remove_pages([2], now=20.0)
-        assert store.outcomes() == [
+        assert store.outcomes().tolist() == [
             (0, 10.0, True), (0, 12.0, False), (1, 10.0, True), (1, 12.0, False)
         ]  # fmt: skip
 
@@ -500,6 +542,18 @@ class TestVersions:
         store.commit(Batch(polls=(replace(result, version=odd),)))
         assert store.versions(0) == [StoredVersion(3.0, "text/\udce9", odd.body_hash, 3)]
         assert store.versions(1) == []
+
+    def test_a_version_keeps_the_head_of_its_answer(self, store: Store) -> None:
+        head = b"HTTP/1.1 200 OK\r\nX-Odd: caf\xe9\r\n" + b"A: b\r\n" * 1000
+        result = poll(0, 3.0, Outcome.CHANGED, b"abc")
+        assert result.version is not None
+        told = replace(result, version=replace(result.version, head=head))
+        store.commit(Batch(polls=(told, poll(0, 4.0, Outcome.CHANGED, b"def"))))
+        assert store.head(0, 3.0) == head
+        assert store.head(0, 4.0) == store.head(0, 5.0) == store.head(1, 3.0) == b""
+        put(store.path, "UPDATE versions SET head = ? WHERE seen_at = 3", b"rubbish")
+        with pytest.raises(StoreError, match="what page 0 holds is damaged"):
+            store.head(0, 3.0)
 
     def test_an_unknown_body_is_refused(self, store: Store) -> None:
         with pytest.raises(InputError, match="no body with the hash 'abc'"):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.noise.blocks import blocks_of, kind_of_body
+from pollwise.web.noise.blocks import blocks_of, cutting_of
 from pollwise.web.visible_text import visible_text
 
 MARKUP = st.text("<>!-/='\" \n\r\t\fascriptylepé&").map(str.encode)
@@ -30,7 +30,7 @@ MARKUP = st.text("<>!-/='\" \n\r\t\fascriptylepé&").map(str.encode)
     ],
 )
 def test_how_a_body_is_cut(body, content_type, kind):
-    assert kind_of_body(body, content_type) == kind
+    assert cutting_of(body, content_type) == kind
 
 
 @given(st.binary(max_size=200) | MARKUP)

@@ -1,0 +1,143 @@
+"""`pollwise serve`: the daemon, which polls and answers."""
+
+import gc
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.configuring import configured
+from pollwise.cli.options import LogName, LogOption, SharesOption, listed
+from pollwise.cli.telling import telling_of
+from pollwise.extras import require_extra
+
+__all__ = ["serve"]
+
+
+def serve(
+    db: Annotated[
+        Path | None, typer.Option("--db", help="The database file. Default: pollwise.db.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A configuration (pollwise.toml), as for watch."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Polls a time, such as 500/hour. Default: as it was.")
+    ] = None,
+    shares: SharesOption = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8900,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A host name by which it may be asked, besides localhost and addresses."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="POLLWISE_TOKEN",
+            help="What every request must bring. If others can reach --host, one is made anyway.",
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A proxy that lets only those through who may ask: its requests need no token.",
+        ),
+    ] = None,
+    peers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peers",
+            metavar="URL",
+            help="Another engine, which gets the queries that are about its topic, with"
+            " ?token=TOKEN if it wants one; give several.",
+        ),
+    ] = None,
+    no_polling: Annotated[
+        bool,
+        typer.Option("--no-polling", help="Only answer: nothing is polled, or another one does."),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
+    log: LogOption = LogName.text,
+) -> None:
+    """Watch pages, or go on with a collection, and answer over HTTP, until stopped (Ctrl-C).
+
+    The dashboard shows what is known and found; pages can be added there. Programs get JSON,
+    events, metrics and the Atom feed of changes.
+    """
+    # As for `watch`.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.disable()
+    require_extra("serve", "to answer over HTTP")
+    from pollwise.console.collecting import CollectDisplay
+    from pollwise.console.slow_readers import stderr_beside
+    from pollwise.console.watching import WatchDisplay
+    from pollwise.dashboard.answering import open_answering
+    from pollwise.errors import InputError
+    from pollwise.insight.collection import holds_collection
+    from pollwise.live.collecting import collect_pages
+    from pollwise.live.watching import watch_pages
+
+    told = {"budget": budget, "shares": listed(shares)}
+    terms = configured(config, None, db, told)
+    telling = telling_of(log, verbose=verbose)
+    with (
+        stderr_beside(telling.say),
+        open_answering(
+            terms.db,
+            host=host,
+            port=port,
+            names=name or [],
+            token=token,
+            proxies=trusted_proxy or [],
+            peers=peers or [],
+            say=telling.say,
+        ) as answering,
+    ):
+        if no_polling:
+            answering.alone()
+        elif terms.db.exists() and holds_collection(terms.db):
+            if config is not None or shares:
+                raise InputError(
+                    f"{terms.db} holds a collection: leave out --config and --share, which are for"
+                    " a watch"
+                )
+            collect_pages(
+                "",
+                [],
+                None,
+                [],
+                terms.told,
+                terms.db,
+                make_display=lambda settings: CollectDisplay(
+                    subject=settings.subject,
+                    budget=settings.budget,
+                    db=terms.db,
+                    log=telling.form,
+                ),
+                say=telling.say,
+                beside=[answering.beside],
+            )
+        else:
+            watch_pages(
+                [],
+                terms.followed,
+                terms.told,
+                terms.db,
+                make_display=lambda settings, pages: WatchDisplay(
+                    settings,
+                    pages=pages,
+                    db=terms.db,
+                    detail=telling.detail,
+                    log=telling.form,
+                ),
+                say=telling.say,
+                secret=terms.secret,
+                receivers=terms.receivers,
+                read_again=terms.read_again,
+                may_be_empty=True,
+                beside=[answering.beside],
+            )

@@ -1,0 +1,1 @@
+"""Charts as SVG, with titles, descriptions and classes for the style sheet."""

@@ -1,0 +1,89 @@
+"""What stands around every page: where one is, whether it polls, and of when it all is."""
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starlette.requests import Request
+
+from pollwise.dashboard.answers import Answers
+from pollwise.insight.snapshot import Snapshot
+from pollwise.live.run_figures import RunFigures
+from pollwise.settings import CollectSettings, Settings, WatchSettings
+from pollwise.version import __version__
+
+__all__ = ["Frame", "PollingState", "frame_of", "polling_state"]
+
+_SILENT = 10.0
+"""Seconds without a word, after which the process that polls seems to hang."""
+
+
+class PollingState(StrEnum):
+    """Whether pages are polled; the values are names of classes in the style sheet."""
+
+    polling = "polling"
+    compiling = "compiling"
+    quiet = "quiet"
+    silent = "silent"
+    """The process that polls says nothing."""
+    off = "off"
+    """Nothing here polls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the layout shows; `path` is that of the present page.
+
+    `state_words` say what the `state` is, `since` (UTC seconds) since when, if that matters. It
+    all is as of `as_of`, the `snapshot`-th that was read.
+    """
+
+    database: str
+    path: str
+    is_collection: bool
+    state: PollingState
+    state_words: str
+    since: float | None
+    as_of: float
+    snapshot: int
+    latest_change: int
+    version: str = __version__
+
+
+async def frame_of(answers: Answers, request: Request) -> Frame:
+    """The frame of a page that answers this request."""
+    snapshot = await answers.snapshot()
+    return _frame(answers, snapshot, request.url.path)
+
+
+def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
+    state, words, since = polling_state(answers.figures, snapshot.settings, time.time())
+    return Frame(
+        database=snapshot.database.name,
+        path=path,
+        is_collection=isinstance(snapshot.settings, CollectSettings),
+        state=state,
+        state_words=words,
+        since=since,
+        as_of=snapshot.read_at,
+        snapshot=answers.snapshots,
+        latest_change=snapshot.latest_change,
+    )
+
+
+def polling_state(
+    figures: RunFigures | None, settings: Settings | None, now: float
+) -> tuple[PollingState, str, float | None]:
+    """Whether pages are polled, in words, and since when if that matters."""
+    if figures is None:
+        return PollingState.off, "Not polling: this process only answers", None
+    if now - figures.at > _SILENT:
+        return PollingState.silent, "The process that polls says nothing since", figures.at
+    if figures.compiling:
+        words = "Getting ready: first copies are fetched, learning starts in a minute or two"
+        return PollingState.compiling, words, None
+    if figures.quiet and isinstance(settings, WatchSettings):
+        until = settings.quiet_hours().end(now)
+        words = "no poll begins" if until is None else f"no poll begins until {until}"
+        return PollingState.quiet, f"Quiet hours: {words}", None
+    return PollingState.polling, "Polling", None

@@ -1,0 +1,199 @@
+"""How times, rates, shares and outcomes are said in pages: the filters of the templates."""
+
+import math
+import time
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from markupsafe import Markup, escape
+
+from pollwise.console.quantities import count, duration, durations, number, rate, storage, unit_of
+from pollwise.insight.forecasts import Interval
+from pollwise.insight.words import moment
+from pollwise.texts import printable
+from pollwise.types import Outcome
+
+__all__ = [
+    "FILTERS",
+    "ago",
+    "bare",
+    "budget_text",
+    "days",
+    "figure",
+    "interval",
+    "outcome",
+    "outward",
+    "per_time",
+    "share",
+    "shares",
+    "when",
+]
+
+_DAY = 86_400.0
+_NOW = 1.0
+"""Seconds; less is said as `just now`."""
+_WEEK = 7 * _DAY
+"""From this distance on, a date says more."""
+_FAR_APART = 100.0
+"""Times the lower of two rates, the higher: their mean would say nothing."""
+_FEWEST = 2.0
+_WEB = ("http", "https")
+
+
+def when(seconds: float | None, now: float | None = None, never: str = "never") -> Markup:
+    """A time (UTC seconds) as `<time>`: how far it is from now, with all of it as the title."""
+    whole = moment(seconds)
+    if seconds is None or whole == "-":
+        return escape(never)
+    text = ago(seconds, time.time() if now is None else now)
+    stamp = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(stamp, whole, text)
+
+
+def ago(seconds: float, now: float) -> str:
+    """A time as people say it; both are UTC seconds.
+
+    >>> [ago(at, 1000.0) for at in (999.7, 940.0, 1005.0)]
+    ['just now', '60 s ago', 'in 5 s']
+    """
+    gone = now - seconds
+    if abs(gone) < _NOW:
+        return "just now"
+    if abs(gone) >= _WEEK:
+        here, there = (datetime.fromtimestamp(at, UTC) for at in (now, seconds))
+        day = f"{there.day} {there:%b}"
+        return day if here.year == there.year else f"{day} {there.year}"
+    length = _whole(abs(gone))
+    return f"{length} ago" if gone > 0 else f"in {length}"
+
+
+def _whole(seconds: float) -> str:
+    """A length of time without fractions, which nobody says of a distance from now."""
+    for size, unit in ((_DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= 2 * size:
+            return count(int(seconds / size), unit)
+    return f"{int(seconds)} s"
+
+
+def per_time(per_day: float | None, between: tuple[float, float] | None = None) -> str:
+    """How often something happens, with the ends of its interval if there is one.
+
+    >>> per_time(3.1, (2.0, 4.5)), per_time(1 / 3, (0.1, 1.0))
+    ('3.1 (2 to 4.5) a day', 'every 3 days (every 10 days to every 24 hours)')
+    >>> per_time(1.0, (0.01, 3.0)), per_time(None)
+    ('every 100 days to 3 a day', 'not known yet')
+    """
+    if per_day is None:
+        return "not known yet"
+    if between is None:
+        return rate(per_day)
+    low, high = between
+    if high > _FAR_APART * low:
+        return f"{rate(low)} to {rate(high)}"
+    if per_day < _FEWEST:
+        ends = f"{rate(low)} to {rate(high)}"
+        return rate(per_day) if rate(low) == rate(high) else f"{rate(per_day)} ({ends})"
+    size, unit = unit_of(per_day)
+    least, mean, most = (number(figure * size / _DAY) for figure in (low, per_day, high))
+    return f"{mean} ({least} to {most}) {unit}"
+
+
+def interval(figure: Interval, unit: float = 1.0) -> Markup:
+    """A forecast figure in this unit, and its interval, which is said more quietly."""
+    mean, low, high = (_three(part / unit) for part in (figure.mean, figure.low, figure.high))
+    return Markup('{} <span class="between">({} to {})</span>').format(mean, low, high)
+
+
+def days(figure: Interval) -> str:
+    """A forecast length of time, which is given in days, and its interval.
+
+    >>> days(Interval(2.0, 1.5, 3.0))
+    '2 days (1.5–3)'
+    """
+    return durations(figure * _DAY)
+
+
+def shares(figure: Interval) -> Markup:
+    """A forecast share in percent, and its interval."""
+    low, high = (f"{100 * part:.0f}" for part in (figure.low, figure.high))
+    return Markup('{} <span class="between">({} to {})</span>').format(
+        share(figure.mean), low, high
+    )
+
+
+def share(part: float | None) -> str:
+    """A share (0 to 1) in percent; small ones with a digit more.
+
+    >>> share(0.5), share(0.031), share(0.0), share(None)
+    ('50 %', '3.1 %', '0 %', 'not known yet')
+    """
+    if part is None:
+        return "not known yet"
+    percent = 100 * part
+    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def _three(figure: float) -> str:
+    return "∞" if math.isinf(figure) else number(float(f"{figure:.3g}"))
+
+
+def budget_text(per_day: float, like: float | None = None) -> str:
+    """A budget in two digits, as the options and forms read it, for so many cost units a day.
+
+    It is in the unit of time in which one would tell the budget `like` (None: its own).
+
+    >>> budget_text(1440.0), budget_text(1234.0), budget_text(0.3)
+    ('60/hour', '51/hour', '2.1/week')
+    >>> budget_text(5760.0), budget_text(5760.0, like=1440.0)
+    ('4/minute', '240/hour')
+    """
+    size, unit = unit_of(per_day if like is None else like)
+    return f"{float(f'{per_day * size / _DAY:.2g}'):g}/{unit.split()[1]}"
+
+
+def figure(told: float) -> str:
+    """A figure that may be infinite."""
+    return "∞" if math.isinf(told) else number(told)
+
+
+def outcome(found: Outcome | None, *, reverted: bool = False, first_copy: bool = False) -> str:
+    """What a poll came to."""
+    if found is None:
+        return "not polled yet"
+    if first_copy:
+        return "first copy"
+    return "changed back" if reverted else found.name.lower()
+
+
+def outward(url: str) -> str:
+    """A URL of a stranger, if it may be a link; else nothing: a link may run scripts."""
+    try:
+        return url if urlsplit(url).scheme.lower() in _WEB else ""
+    except ValueError:
+        return ""
+
+
+def bare(url: str) -> str:
+    """A URL as it is read: without what nearly all begin with."""
+    return printable(url).removeprefix("https://").removeprefix("http://")
+
+
+FILTERS = {
+    "when": when,
+    "per_time": per_time,
+    "interval": interval,
+    "share": share,
+    "shares": shares,
+    "storage": storage,
+    "duration": duration,
+    "days": days,
+    "number": number,
+    "figure": figure,
+    "counted": count,
+    "outcome": outcome,
+    "outward": outward,
+    "bare": bare,
+    "printable": printable,
+    "budget_text": budget_text,
+}
+"""By their names in templates."""

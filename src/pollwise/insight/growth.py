@@ -1,0 +1,104 @@
+"""How a database grows, and how long the disk has room for that."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pollwise.store.base import StoreReader
+from pollwise.store.records import PageRecord
+from pollwise.store.retention import KEPT_POLLS, MOST_EVENT_BYTES, Retention
+
+__all__ = ["Growth", "read_growth"]
+
+_DAY = 86_400.0
+_PERIOD = 7 * _DAY
+_SHORTEST = 3600.0
+"""Seconds; of less nothing can be said."""
+_POLL = 25.0
+"""Bytes that a poll takes."""
+_CHANGE = 700.0
+"""Bytes that a version takes besides its body: its head, its change, and their indexes."""
+_ALMOST = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How a database has grown of late, in bytes a day, and what becomes of that.
+
+    `bytes_per_day` are those of new versions, of the event log and of polls, without the first
+    copies of pages that a watch began with; each is 0 once as much is dropped as comes. They were
+    seen over so many `days`, a week at most. `most_bytes` is the size that the file comes to with
+    the pages that there are (None: it has no limit, as all versions are kept or pages are
+    discovered). `unused_bytes` of the file are free for what comes next. With `disk_free_bytes`
+    free, the disk is full in so many days (None: never, if nobody else writes).
+    """
+
+    bytes_per_day: float
+    version_bytes_per_day: float
+    event_bytes_per_day: float
+    days: float
+    most_bytes: float | None
+    unused_bytes: int
+    disk_free_bytes: int
+    full_in_days: float | None
+
+
+def read_growth(
+    store: StoreReader,
+    records: Sequence[PageRecord],
+    keep: Retention,
+    now: float,
+    *,
+    discovers: bool,
+) -> Growth | None:
+    """The growth of a database with these pages; None before an hour has passed.
+
+    `keep` says which versions are kept, `discovers` whether it is a collection. Its time hardly
+    grows with the database: nothing but indexes and counts is read.
+    """
+    began = min((record.added_at for record in records), default=now)
+    since = max(now - _PERIOD, began)
+    seconds = now - since
+    if seconds < _SHORTEST:
+        return None
+    days = seconds / _DAY
+    stored, sizes, totals = store.lately(since), store.sizes(), store.totals()
+    size = sizes.bodies / max(stored.bodies, 1) + _CHANGE
+    new = stored.new_bodies
+    if not discovers:
+        new -= sum((record.first_seen_at or 0.0) >= since for record in records)
+    versions = max(new, 0) * size / days
+    version_bytes = sizes.bodies + _CHANGE * totals.versions
+    most = None
+    if keep.versions is not None:
+        most = keep.versions * len(records) * size
+    elif keep.age is not None:
+        most = max(versions * keep.age / _DAY, len(records) * size)
+    if most is not None and version_bytes >= _ALMOST * most:
+        versions = 0.0
+    logged = max(now - (stored.log_since or now), seconds) / _DAY
+    events = 0.0 if sizes.events >= _ALMOST * MOST_EVENT_BYTES else sizes.events / logged
+    polls = sum(
+        record.polls * _POLL * _DAY / max(now - record.added_at, _SHORTEST)
+        for record in records
+        if record.polls < KEPT_POLLS
+    )
+    rate = versions + events + polls
+    to_come = None
+    if most is not None and not discovers:
+        polls_to_come = sum(max(KEPT_POLLS - record.polls, 0) for record in records) * _POLL
+        to_come = max(most - version_bytes, 0.0) + polls_to_come
+        to_come += max(MOST_EVENT_BYTES - sizes.events, 0)
+    free = shutil.disk_usage(store.path.parent).free
+    room = free + stored.unused_bytes
+    fits = rate == 0.0 or (to_come is not None and to_come <= room)
+    return Growth(
+        bytes_per_day=rate,
+        version_bytes_per_day=versions,
+        event_bytes_per_day=events,
+        days=days,
+        most_bytes=None if to_come is None else totals.bytes - stored.unused_bytes + to_come,
+        unused_bytes=stored.unused_bytes,
+        disk_free_bytes=free,
+        full_in_days=None if fits else room / rate,
+    )

@@ -1,0 +1,80 @@
+"""What a learning index policy thinks of pages, for people: compiled functions on its state."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
+from pollwise.policies.arrays import LEASED
+from pollwise.policies.index.belief import form_belief
+from pollwise.policies.index.prior import steady_model
+from pollwise.policies.index.queue import own_price
+from pollwise.policies.index.state import IndexState, index_of, time_to_reach
+from pollwise.rates.lattice import CELL, RATE_COUNT, RATES
+
+__all__ = ["ESTIMATE", "estimates_of"]
+
+ESTIMATE = np.dtype(
+    [
+        ("change_rate", "f8"),
+        ("rate_low", "f8"),
+        ("rate_high", "f8"),
+        ("index", "f8"),
+        ("price", "f8"),
+        ("due_at", "f8"),
+        ("polls", "i8"),
+        ("leased", "?"),
+        ("signal", "f8"),  # NaN: nobody signalled a change
+        ("signalled_at", "f8"),
+    ]
+)
+"""The fields are those of `PageEstimate`."""
+
+_LOW, _HIGH = 0.05, 0.95
+
+
+@kernel
+def _rates(state: IndexState, page: int) -> tuple[float, float, float]:
+    """The mean of the posterior of a rate over the long run, and its 5 % and 95 % quantiles."""
+    posterior = steady_model(state, page)
+    total = 0.0
+    for j in range(RATE_COUNT):
+        total += posterior[j]
+    mean, mass = 0.0, 0.0
+    low = high = RATE_COUNT - 1
+    for j in range(RATE_COUNT):
+        share = posterior[j] / total
+        mean += share * RATES[j]
+        if mass < _LOW <= mass + share:
+            low = j
+        if mass < _HIGH <= mass + share:
+            high = j
+        mass += share
+    return mean, RATES[low] / CELL, RATES[high] * CELL
+
+
+@kernel
+def estimates_of(
+    state: Any, page_ids: NDArray[np.int64], now: float, estimates: NDArray[Any]
+) -> None:
+    """Fill in the estimates (of ESTIMATE) of some pages; it changes nothing of them."""
+    for i, page in enumerate(page_ids):
+        told = estimates[i]
+        told.change_rate, told.rate_low, told.rate_high = _rates(state, page)
+        before = state.pages[page : page + 1].copy()
+        form_belief(state, page)
+        own = state.pages[page]
+        has_copy = not math.isnan(own.seen_at)
+        told.index = index_of(state.pages, state.shared, page, now)
+        told.price = state.shared[0].price * own_price(state, page)
+        told.due_at = now
+        if has_copy:
+            told.due_at = own.seen_at + time_to_reach(state.pages, state.shared, page, told.price)
+        told.polls = own.polls
+        told.leased = own.where == LEASED
+        signalled = own.signal > 0.0
+        told.signal = own.signal if signalled else math.nan
+        told.signalled_at = own.signalled_at if signalled else math.nan
+        state.pages[page : page + 1] = before

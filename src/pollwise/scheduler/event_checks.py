@@ -1,0 +1,46 @@
+"""What events must be to be taken in: else they would spoil the arithmetic of time and budget."""
+
+import math
+from typing import get_args
+
+from pollwise.checks import require, require_object
+from pollwise.events import Event, Polled, SavedUp, Signalled, Staffed, Together
+from pollwise.times import require_seconds
+from pollwise.types import Page
+
+__all__ = ["check_event", "check_page"]
+
+_EVENTS = frozenset(get_args(Event))
+
+
+def check_page(event: str, page: Page) -> None:
+    """`InputError` for a page that would spoil the arithmetic of time and budget."""
+    fits = 0 < page.cost < math.inf
+    require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
+    if page.seen_at is not None:
+        require_seconds(f"{event}: page {page.id}: seen_at", page.seen_at)
+
+
+def check_event(event: Event) -> None:
+    """`InputError` for what would spoil the arithmetic of time and budget."""
+    if type(event) not in _EVENTS:
+        require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
+    require_seconds(f"{type(event).__name__}: now", event.now)
+    if isinstance(event, Polled):
+        for one in event.observations:
+            require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
+            if one.last_changed_at is not None:
+                where = f"Polled: page {one.page_id}: last_changed_at"
+                require_seconds(where, one.last_changed_at)
+            fits = 0 <= one.cost < math.inf
+            require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
+    if isinstance(event, Together):
+        for each in event.events:
+            check_event(each)
+    if isinstance(event, SavedUp):
+        fits = 0 <= event.seconds < math.inf
+        require("SavedUp: seconds", event.seconds, fits, "finite and at least 0")
+    if isinstance(event, Signalled):
+        require_seconds("Signalled: at", event.at)
+    if isinstance(event, Staffed):
+        require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")

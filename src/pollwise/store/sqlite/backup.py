@@ -1,0 +1,46 @@
+"""A copy of a database for safe-keeping."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+from pollwise.errors import InputError
+from pollwise.store.sqlite.copying import copy_into
+from pollwise.store.sqlite.database import check_readable
+from pollwise.store.sqlite.failures import reported
+from pollwise.store.sqlite.file_format import connect
+from pollwise.store.sqlite.lock import FileUse
+
+__all__ = ["copy_database"]
+
+
+def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False) -> Path:
+    """Copy a database of any format into `file`, which only its owner may read; its real path.
+
+    A process may write to the database meanwhile. `InputError` if there is a file already (unless
+    `force`), or it is the database itself; `StoreError` as for `copy_into`.
+    """
+    source, target = Path(os.path.realpath(db)), Path(os.path.realpath(file))
+    with reported(source):
+        check_readable(source)
+        use = FileUse.reading(source)
+    try:
+        with reported(target):
+            _check_target(source, target, force=force)
+        with reported(source), closing(connect(source, "ro")) as connection:
+            copy_into(connection, source, target)
+    finally:
+        use.release()
+    return target
+
+
+def _check_target(source: Path, target: Path, *, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: there is no folder {target.parent}: make it, or name another")
+    if not target.exists():
+        return
+    if target.samefile(source):
+        raise InputError(f"{target} is the database itself: name another file")
+    if not (force and target.is_file()):
+        mend = "--force replaces it" if target.is_file() else "it is no regular file"
+        raise InputError(f"{target} exists already: give another name ({mend})")

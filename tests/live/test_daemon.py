@@ -1,0 +1,122 @@
+"""`pollwise serve` as a program: it polls and answers, and both end together."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from pollwise.relevance.topic import topic
+from pollwise.store import Store
+
+from .daemons import PATIENCE, PROGRAM, SOURCE, Daemon, answering
+
+
+@pytest.fixture
+async def daemon(tmp_path) -> AsyncIterator[Daemon]:
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    async with aiohttp.ClientSession(timeout=timeout) as session:
+        daemon = Daemon(tmp_path, session)
+        yield daemon
+        if daemon.process.returncode is None:
+            daemon.process.kill()
+            await daemon.process.communicate()
+
+
+async def test_it_polls_and_answers_from_an_empty_database_on(daemon, site):
+    site.says("/", "<p>hello")
+    await daemon.start()
+    assert await daemon.status("/") == 200
+    daemon.add(site.url("/"))
+    async with asyncio.timeout(PATIENCE):
+        async for figures in daemon.figures():
+            if figures["polls"]["changed"]:
+                break
+    assert figures["pages"] == 1
+    assert site.paths.count("/") == 1
+    assert await daemon.end(signal.SIGINT) == 0
+    assert await daemon.status("/healthz") is None
+    assert "stopped: 1 poll" in "".join(daemon.said)
+
+
+async def test_what_answers_is_started_anew_when_it_is_killed(daemon, site):
+    await daemon.start()
+    [child] = answering(daemon.process.pid)
+    os.kill(child, signal.SIGKILL)
+    await daemon.hears("what answers ended (status -9)")
+    async with asyncio.timeout(PATIENCE):
+        while await daemon.status("/healthz") != 200:
+            await asyncio.sleep(0.05)
+    assert await daemon.end(signal.SIGTERM) == 0
+
+
+async def test_what_answers_ends_with_what_polls(daemon):
+    await daemon.start()
+    [child] = answering(daemon.process.pid)
+    daemon.process.kill()
+    await daemon.process.communicate()
+    async with asyncio.timeout(30):
+        while Path(f"/proc/{child}").exists():
+            await asyncio.sleep(0.05)
+
+
+async def run(folder: Path, *words: str) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        *words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "200"},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode is not None
+    return process.returncode, err.decode()
+
+
+@pytest.fixture
+def collection(tmp_path) -> Path:
+    path = tmp_path / "sea.db"
+    with Store.open(path) as store:
+        store.start_run(0.0, {"topic": asdict(topic("whales"))}, None)
+    return path
+
+
+async def test_what_cannot_be_served_is_refused_in_one_line(tmp_path, collection):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        refused = {
+            ("--port", port): "cannot be listened on (Address already in use); give another",
+            ("--host", "nowhere.invalid"): "cannot be listened on",
+            ("--no-polling",): "pollwise.db does not exist",
+            ("--token", "short"): "a token needs 16 to 200",
+            ("--trusted-proxy", "proxy.example"): "--trusted-proxy proxy.example: give the address",
+            ("--peers", "ftp://a.example"): "--peers: ftp is not fetched",
+            ("--peers", "http://a.example/?q=1"): "leave out what follows the question mark",
+            ("--config", "none.toml"): "none.toml",
+            ("--db", "sea.db", "--share", "a=10%"): "sea.db holds a collection",
+        }
+        for words, line in refused.items():
+            more = [] if "--port" in words else ["--port", "0"]
+            status, err = await run(tmp_path, "serve", *words, *more)
+            assert status == 2, words
+            assert line in err, words
+            assert err.count("\n") <= 2, err
+    assert not (tmp_path / "pollwise.db").exists()
+
+
+async def test_two_of_them_do_not_poll_one_database(daemon, tmp_path):
+    await daemon.start()
+    status, err = await run(tmp_path, "serve", "--port", "0")
+    assert status == 2
+    assert "in use" in err
+    # Answering besides is no harm.
+    other = Daemon(tmp_path, daemon.session)
+    await other.start("--no-polling")
+    assert await other.end(signal.SIGTERM) == 0
+    assert await daemon.end(signal.SIGINT) == 0

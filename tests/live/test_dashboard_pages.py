@@ -1,0 +1,132 @@
+"""Pages, hosts, changes and settings in a real browser: by everybody, by keys, without scripts."""
+
+import time
+
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
+from pollwise.web.rendering.browser import require_browser
+
+from .browsing import browsing, ready
+
+HOUR = 3600.0
+HOSTILE = "</script><img src=x onerror='window.hacked = 1'>"
+POLLS = 6
+PATHS = ["/pages", "/pages?sort=index&q=a", "/changes", "/hosts", "/settings"]
+LOOKS = [("light", 1280), ("dark", 1280), ("light", 390)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _browser():
+    pytest.importorskip("axe_playwright_python")
+    try:
+        require_browser()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def poll(page_id: int, at: float, number: int) -> PollResult:
+    """A poll that found a new version."""
+    text = HOSTILE.replace("<", "&lt;")
+    body = f"<title>{text}</title><p>In stock: {number}<p>{text}".encode()
+    version = Version(page_id, at, "text/html", body, f"{page_id:016x}{number:016x}")
+    seen = Observation(page_id, at, Outcome.CHANGED)
+    return PollResult(seen, PageMemory(text_hash=version.body_hash), version, title=HOSTILE)
+
+
+@pytest.fixture
+def watch(tmp_path):
+    begin = time.time() - (POLLS + 1) * HOUR
+    pages = [
+        NewPage(f"http://{name}.example/", f"{name}.example", tags=("news",)) for name in "abc"
+    ]
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages(pages, now=begin)
+        store.start_run(begin, {"budget": "60/hour"}, None)
+        for turn in range(POLLS):
+            for page_id in range(2):
+                at = begin + turn * HOUR + page_id
+                store.commit(Batch(polls=(poll(page_id, at, turn),)))
+    return tmp_path / "x.db"
+
+
+def kept(db):
+    with Store.open_readonly(db) as store:
+        return {record.page.url: record.page for record in store.pages()}
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
+    from axe_playwright_python.async_playwright import Axe
+
+    async with browsing(watch, scheme=scheme, width=width) as view:
+        for path in PATHS:
+            await ready(view, path)
+            found = (await Axe().run(view)).response["violations"]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+            wide = "document.documentElement.scrollWidth <= window.innerWidth"
+            assert await view.evaluate(wide), path
+        assert await view.evaluate("window.hacked") is None
+        assert view.complaints == []
+
+
+async def test_pages_are_added_paused_and_removed_without_scripts(watch):
+    async with browsing(watch, scripts=False) as view:
+        await ready(view, "/pages")
+        await view.click("#adding summary")
+        await view.fill("#add-urls", "http://d.example/\nnothing")
+        await view.click("#adding button")
+        assert "line 2" in await view.inner_text("#add-urls-error")
+        assert await view.input_value("#add-urls") == "http://d.example/\nnothing"
+        assert len(kept(watch)) == 3
+        await view.fill("#add-urls", "http://d.example/")
+        await view.fill("#add-tags", "daily")
+        await view.click("#adding button")
+        assert "Added" in await view.inner_text(".flash")
+        assert kept(watch)["http://d.example/"].tags == ("daily",)
+        await ready(view, "/pages")
+        await view.check("#page-3")
+        await view.click("button[value=pause]")
+        assert "Paused" in await view.inner_text(".flash")
+        assert kept(watch)["http://d.example/"].paused
+        await view.check("#page-3")
+        await view.click("button[value=remove]")
+        assert len(kept(watch)) == 4
+        await view.click("button[value=remove-now]")
+        assert "Removed" in await view.inner_text(".flash")
+        assert len(kept(watch)) == 3
+
+
+async def test_changes_are_read_by_keys_alone(watch):
+    async with browsing(watch, scripts=False) as view:
+        await ready(view, "/changes")
+        assert await view.locator(".unread").count() == 2 * (POLLS - 1)
+        button = view.locator(".unread button[name=read]").first
+        await button.focus()
+        await view.keyboard.press("Enter")
+        await view.wait_for_selector(".flash")
+        assert await view.locator(".unread").count() == 2 * (POLLS - 1) - 1
+        await view.locator("summary").first.focus()
+        await view.keyboard.press("Enter")
+        assert "In stock:" in await view.locator("details[open]").first.inner_text()
+        await view.click(".reading > .actions button")
+        assert await view.locator(".unread").count() == 0
+
+
+async def test_settings_that_somebody_else_changed_are_shown(watch):
+    async with browsing(watch, scripts=False) as view:
+        await ready(view, "/settings")
+        await view.fill("#settings-budget", "9/hour")
+        with Store.open(watch) as store:
+            store.change_settings({"budget": "7/hour"})
+        await view.click("button.main")
+        assert "7/hour" in await view.inner_text("#settings-budget-error")
+        await view.click("button.main")
+        assert "Set" in await view.inner_text(".flash")
+        await view.fill("#settings-quiet", "25:00")
+        await view.click("button.main")
+        assert "expected times of the day" in await view.inner_text("#settings-quiet-error")
+        assert await view.input_value("#settings-budget") == "9/hour"

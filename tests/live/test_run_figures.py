@@ -1,0 +1,92 @@
+"""The figures of a real watch, next to what its server saw."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from aiohttp import web
+
+from pollwise.live.run_figures import RunFigures, decode, encode
+from pollwise.live.watching import named_pages, watch_pages
+
+PAGES = 3
+SETTINGS = {"budget": "20/second", "crawl_delay": 0.05, "allow_private": True}
+
+
+class NoDisplay:
+    def begin(self, **_: object) -> None:
+        pass
+
+    def show(self, *_: object) -> None:
+        pass
+
+
+def watch(urls: list[str], db: Path, file: Path) -> None:
+    """Watch until there are first copies, for which nothing is compiled; write the figures."""
+
+    @asynccontextmanager
+    async def told(figures: Callable[[], RunFigures]) -> AsyncIterator[None]:
+        async def look() -> None:
+            while True:
+                polls = figures().polls
+                if polls["changed"] == 2 and polls["failed"] and figures().under_way == 0:
+                    os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.01)
+
+        looking = asyncio.ensure_future(look())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            file.write_text(encode(figures()), encoding="utf-8")
+
+    @contextmanager
+    def display(*_: object):
+        yield NoDisplay()
+
+    watch_pages(
+        named_pages(urls),
+        [],
+        SETTINGS,
+        db,
+        make_display=display,
+        say=print,
+        beside=[told],
+    )
+
+
+async def test_the_figures_of_a_watch_are_what_its_server_saw(site, tmp_path):
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text="<p>News", content_type="text/html")
+
+    async def fail(request: web.Request) -> web.Response:
+        return web.Response(status=500)
+
+    site.answers.update({"/0": answer, "/1": answer, "/2": fail})
+    urls = [site.url(f"/{n}") for n in range(PAGES)]
+    file = tmp_path / "figures.json"
+    arguments = (urls, tmp_path / "pages.db", file)
+    process = get_context("spawn").Process(target=watch, args=arguments)
+    process.start()
+    try:
+        await asyncio.wait_for(asyncio.to_thread(process.join), timeout=100)
+    finally:
+        process.kill()
+    assert process.exitcode == 0
+    figures = decode(file.read_text(encoding="utf-8"))
+    polls: Mapping[str, int] = figures.polls
+    assert figures.requests == len(site.asked)
+    asked_for_pages = sum(path != "/robots.txt" for path in site.paths)
+    assert polls["changed"] + polls["unchanged"] + polls["failed"] == asked_for_pages
+    assert polls["changed"] == 2
+    assert figures.changes == 0  # they are first copies
+    assert figures.bytes_received >= len("<p>News") * (polls["changed"] + polls["unchanged"])
+    assert figures.pages == PAGES
+    assert figures.hosts == 1
+    assert figures.wait_seconds >= figures.longest_wait > 0
+    assert figures.commit_seconds > 0
+    assert figures.at > figures.started_at

@@ -1,0 +1,68 @@
+"""What users want of pages, as it is told on the command line."""
+
+import json
+
+import pytest
+
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
+
+A, B = "http://a.example/", "http://b.example/"
+
+
+@pytest.fixture
+def db(tmp_path):
+    """A page that has a title and has changed, and one that was never seen."""
+    path = tmp_path / "pollwise.db"
+    with Store.open(path) as store:
+        store.add_pages([NewPage(A, "a.example", tags=("x",)), NewPage(B, "b.example")], now=0.0)
+        for at in (10.0, 20.0):
+            version = Version(0, at, "text/html", b"<title>Home</title><p>%d" % at, f"{at}")
+            seen = Observation(0, at, Outcome.CHANGED)
+            poll = PollResult(seen, PageMemory(), version, title="Home")
+            store.commit(Batch(polls=(poll,)))
+    return path
+
+
+@pytest.mark.usefixtures("db")
+def test_a_name_goes_before_the_title_until_it_is_taken_back(run):
+    def shown() -> tuple[str, str]:
+        [page] = json.loads(run("list", "--filter", "a.example", "--json").out)["results"]
+        changes = run("changes", "--since", "1970-01-01", "--json").out
+        [change] = json.loads(changes)["changes"]
+        assert (page["title"], change["title"]) == ("Home", "Home")
+        assert page["name"] == change["name"]
+        return page["name"], run("changes", "--since", "1970-01-01").out.splitlines()[0]
+
+    assert shown() == ("", f"1970-01-01 00:00:20  {A}  Home  (changed in the 10 s before)")
+    assert run("set", A, "--name", " Town hall ").err == f"pollwise: set: {A}\n"
+    assert shown() == (
+        "Town hall",
+        f"1970-01-01 00:00:20  {A}  Town hall  (changed in the 10 s before)",
+    )
+    told = run("list", "--filter", "town").out
+    assert "Town hall" in told
+    assert "Home" not in told
+    run("set", A, "--name", "")
+    assert shown()[0] == ""
+
+
+def test_a_new_page_may_have_a_name(run):
+    run("add", A, "--name", "Town hall")
+    assert "Town hall" in run("list").out
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("set", A, B, "--name", "x"), "a name is for one page, and these are 2"),
+        (("add", A, B, "--name", "x"), "a name is for one page, and these are 2"),
+        (("set", A, "--name", "a\nb"), r"name 'a\nb': expected one line of text of at most 200"),
+    ],
+)
+def test_names_that_cannot_be(run, words, message):
+    status, out, err = run(*words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err

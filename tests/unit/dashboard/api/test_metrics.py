@@ -1,0 +1,97 @@
+"""Metrics, as Prometheus reads them."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
+from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.insight.a_watch import URLS
+
+from pollwise.dashboard.answers import Answers
+from pollwise.live.run_figures import RunFigures
+from pollwise.store import Store
+
+FIGURES = RunFigures(
+    started_at=1_000.0,
+    at=2_000.0,
+    polls={"changed": 3, "unchanged": 5, "gone": 0, "failed": 2, "postponed": 1},
+    changes=2,
+    spent=11.5,
+    allowed=2.0 * 11.5,
+    requests=17,
+    bytes_received=12_345,
+    wait_seconds=4.5,
+    longest_wait=2.5,
+    under_way=2,
+    pages=5,
+    first_copies=1,
+    hosts=2,
+    hosts_in_line=1,
+    rate=0.25,
+    price=None,
+    next_poll_at=None,
+    loop_lag=0.01,
+    commit_seconds=0.02,
+    compiling=False,
+    quiet=False,
+)
+
+
+async def scraped(asking: Any) -> dict[tuple[str, str], float]:
+    """The value of each sample by its name and the value of its label."""
+    for _ in range(100):
+        answer = await asking("GET", "/metrics")
+        assert answer.status == 200
+        families = list(text_string_to_metric_families(answer.body.decode()))
+        assert all(one.documentation for one in families)
+        samples = [sample for one in families for sample in one.samples]
+        found = {(one.name, next(iter(one.labels.values()), "")): one.value for one in samples}
+        assert len(found) == len(samples)
+        if ("pollwise_latest_change", "") in found:
+            return found
+    raise AssertionError("the database was never counted")
+
+
+async def test_the_database_in_figures(asking: Any, db: Path):
+    found = await scraped(asking)
+    assert found["pollwise_polling", ""] == 0.0
+    with Store.open_readonly(db) as store:
+        totals = store.totals()
+    pages = {label: value for (name, label), value in found.items() if name == "pollwise_pages"}
+    assert sum(pages.values()) == totals.pages == len(URLS)
+    assert pages["paused"] == pages["failing"] == 1
+    assert found["pollwise_database_size_bytes", "all"] == totals.bytes
+    assert 0 < found["pollwise_expected_freshness_ratio", ""] <= 1
+    assert 0 < found["pollwise_measured_freshness_ratio", "middle"] <= 1
+    assert found["pollwise_pages_due", ""] <= totals.pages - 1
+    assert all(math.isfinite(value) for value in found.values())
+    assert ("pollwise_polls_total", "changed") not in found  # nobody polls
+
+
+async def test_the_run_in_figures(asking: Any, answers: Answers):
+    answers.figures = FIGURES
+    found = await scraped(asking)
+    assert found["pollwise_polling", ""] == 1.0
+    assert found["pollwise_polls_total", "unchanged"] == 5.0
+    assert found["pollwise_polls_total", "postponed"] == 1.0
+    assert found["pollwise_received_bytes_total", ""] == 12_345.0
+    assert found["pollwise_spent_cost_units_total", ""] == 11.5
+    assert found["pollwise_budget_cost_units_per_second", ""] == 0.25
+    assert found["pollwise_loop_lag_seconds", ""] == 0.01
+    assert ("pollwise_price", "") not in found  # it has none
+
+
+async def test_it_speaks_openmetrics(asking: Any, answers: Answers):
+    answers.figures = FIGURES
+    accept = "application/openmetrics-text; version=1.0.0"
+    answer = await asking("GET", "/metrics", accept=accept)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    assert "pollwise_polls" in {one.name for one in read_openmetrics(answer.body.decode())}
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "", "text/html", "nonsense;;q=x"])
+async def test_any_client_gets_text(asking: Any, accept: str):
+    answer = await asking("GET", "/metrics", accept=accept)
+    assert (answer.status, answer.headers["content-type"][:10]) == (200, "text/plain")

@@ -1,0 +1,162 @@
+"""The forms of the lists: whatever is sent, a clear message, a status 4xx, and nothing changed."""
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+from urllib.parse import urlencode
+
+import pytest
+
+from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.application import application
+from pollwise.dashboard.terms import AnsweringTerms
+from pollwise.store import Store
+from pollwise.store.records import NewPage
+
+HOSTILE = "<script>alert(1)</script>"
+REFUSED = [
+    ("/pages", {"do": "add", "urls": "", "tags": ""}, 400, "no page is named"),
+    ("/pages", {"do": "add", "urls": "ftp://a.example"}, 400, "line 1: ftp is not fetched"),
+    ("/pages", {"do": "add", "urls": f"http://b.example\n{HOSTILE}"}, 400, "line 2"),
+    ("/pages", {"do": "add", "urls": "http://b.example\0"}, 400, "cannot be shown"),
+    ("/pages", {"do": "add", "urls": "x" * 200_001}, 400, "characters are too many"),
+    ("/pages", {"do": "add", "urls": "\n".join(map(str, range(1001)))}, 400, "too many at once"),
+    (
+        "/pages",
+        {"do": "add", "urls": "http://b.example", "tags": "a b"},
+        400,
+        "is no word",
+    ),
+    ("/pages", {"do": "add", "urls": "http://b.example", "weight": "0"}, 400, "above 0"),
+    ("/pages", {"do": "add", "urls": "http://b.example", "weight": "nan"}, 400, "above 0"),
+    ("/pages", {"do": "add", "urls": "http://b.example", "admin": "1"}, 400, "no field"),
+    ("/pages", {"do": "pause"}, 400, "no page is ticked"),
+    ("/pages", {"do": "pause", "page": HOSTILE}, 400, "is no page"),
+    ("/pages", {"do": "pause", "page": "77"}, 404, "watched no longer"),
+    ("/pages", {"do": HOSTILE, "page": "0"}, 400, "nobody knows how"),
+    ("/pages", {"do": "tag", "page": "0"}, 400, "no tag is named"),
+    ("/pages", {"do": "tag", "page": "0", "tags": "a b"}, 400, "is no word"),
+    ("/changes", {"read": "7"}, 404, "there is no change 7"),
+    ("/changes", {"read": HOSTILE}, 400, "is no number of a change"),
+    ("/changes", {"up_to": "9" * 50}, 400, "too many"),
+    ("/changes", {}, 400, "say which change"),
+    ("/settings", {"budget": HOSTILE, "was.budget": "60/hour"}, 400, "expected a number above 0"),
+    ("/settings", {"budget": "", "was.budget": "60/hour"}, 400, "no budget is named"),
+    ("/settings", {"budget": "1/hour", "was.budget": "2/hour"}, 409, "somebody changed it"),
+    ("/settings", {"shares": "shop=200%", "was.shares": ""}, 400, "shop"),
+    ("/settings", {"quiet": "25:00-26:00", "was.quiet": ""}, 400, "expected times of the day"),
+    ("/settings", {"keep": "-1", "was.keep": "all"}, 400, "expected a number of versions"),
+    ("/settings", {"budget": "60/hour", "was.budget": "60/hour"}, 400, "nothing was changed"),
+]
+
+
+@pytest.fixture
+def db(tmp_path):
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage("http://a.example/", "a.example")], now=1.0)
+        store.change_settings({"budget": "60/hour"})
+    return tmp_path / "x.db"
+
+
+@asynccontextmanager
+async def asking(db):
+    """Asks an application of this database, as a browser does."""
+    async with Answers(db) as answers:
+        app = application(answers, AnsweringTerms(db), None)
+
+        async def ask(target, sent=None, **headers):
+            path, _, query = target.partition("?")
+            body = b"" if sent is None else urlencode(sent).encode()
+            named = {"host": "localhost", "accept": "text/html", **headers}
+            if sent is not None:
+                named["content-type"] = "application/x-www-form-urlencoded"
+            told = []
+
+            async def receive():
+                return {"type": "http.request", "body": body}
+
+            async def send(message):
+                told.append(message)
+
+            scope = {
+                "type": "http",
+                "method": "GET" if sent is None else "POST",
+                "path": path,
+                "query_string": query.encode(),
+                "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+                "client": ("127.0.0.1", 1),
+            }
+            await app(scope, receive, send)
+            text = b"".join(message.get("body", b"") for message in told[1:]).decode()
+            return told[0]["status"], dict(told[0]["headers"]), text
+
+        while (await ask("/pages"))[0] == 503:
+            await asyncio.sleep(0.1)
+        yield ask
+
+
+def state(db):
+    with Store.open_readonly(db) as store:
+        return [record.page for record in store.pages()], store.changed_settings()
+
+
+async def test_what_cannot_be_used_is_told_and_changes_nothing(db):
+    before = state(db)
+    async with asking(db) as ask:
+        for path, sent, status, line in REFUSED:
+            got, _, text = await ask(path, sent)
+            assert (got, line in text) == (status, True), (path, sent, text)
+            assert HOSTILE not in text
+    assert state(db) == before
+
+
+async def test_a_page_of_another_origin_changes_nothing(db):
+    before = state(db)
+    async with asking(db) as ask:
+        for path, sent, _, _ in REFUSED:
+            status, _, _ = await ask(path, sent, **{"sec-fetch-site": "cross-site"})
+            assert status == 403
+        good = {"do": "add", "urls": "http://b.example/"}
+        assert (await ask("/pages", good, origin="http://evil.example"))[0] == 403
+    assert state(db) == before
+
+
+async def test_what_can_be_used_is_done(db):
+    async with asking(db) as ask:
+        sent = {"do": "add", "urls": "http://b.example/", "tags": "news", "weight": "2"}
+        status, headers, _ = await ask("/pages", sent)
+        assert (status, headers[b"location"]) == (303, b"/pages?sort=added&done=added")
+        status, headers, _ = await ask("/pages?q=a", {"do": "tag", "page": "0", "tags": "x,y"})
+        assert (status, headers[b"location"]) == (303, b"/pages?q=a&done=tagged")
+        sent = {
+            "budget": "9/hour",
+            "was.budget": "60/hour",
+            "quiet": "22:00-06:00",
+            "was.quiet": "",
+        }
+        assert (await ask("/settings", sent))[0] == 303
+    pages, settings = state(db)
+    assert [page.tags for page in pages] == [("x", "y"), ("news",)]
+    assert (pages[1].weight, settings["budget"]) == (2.0, "9/hour")
+    assert list(settings["quiet"]) == ["22:00-06:00"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/pages?sort=x",
+        "/pages?page=0",
+        "/pages?order=sideways",
+        "/pages?state=x",
+        f"/hosts?q={'x' * 1001}",
+        "/hosts?sort=weight",
+        "/changes?before=-1",
+        "/changes?unread=yes",
+        "/changes?url=nothing",
+    ],
+)
+async def test_a_question_that_cannot_be_answered_is_told(db, target):
+    async with asking(db) as ask:
+        status, _, text = await ask(target)
+    assert status == 400
+    assert re.search("<p>.+</p>", text)

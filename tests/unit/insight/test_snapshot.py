@@ -1,0 +1,60 @@
+"""A snapshot: all of a database at once, from which answers are made."""
+
+import time
+
+import pytest
+from tests.unit.insight.a_watch import POLLS, URLS, make_watch
+
+from pollwise.errors import InputError
+from pollwise.insight.explanation import explain
+from pollwise.insight.knowledge import read_knowledge
+from pollwise.insight.plan import between, plan_of, planned
+from pollwise.insight.snapshot import read_snapshot
+from pollwise.insight.status import status_of
+from pollwise.store import Store
+from pollwise.store.records import NewPage
+
+
+@pytest.fixture
+def db(tmp_path):
+    make_watch(tmp_path / "x.db", time.time())
+    return tmp_path / "x.db"
+
+
+def test_it_stays_as_it_was_while_the_database_changes(db):
+    snapshot = read_snapshot(db)
+    assert snapshot.latest_change == POLLS - 1
+    assert snapshot.known.records is snapshot.records
+    assert 0.0 < snapshot.seconds < 60.0
+    with Store.open(db) as store:
+        store.add_pages([NewPage("http://c.example/")], now=time.time())
+        assert status_of(snapshot, store).pages == len(snapshot.records) == len(URLS)
+        assert explain(snapshot.known, store, URLS[0]).polls == POLLS
+        with pytest.raises(InputError, match="added just now"):
+            explain(snapshot.known, store, "http://c.example/")
+
+
+def test_pages_that_were_never_watched(tmp_path):
+    with Store.open(tmp_path / "new.db") as store:
+        store.add_pages([NewPage("http://a.example/")], now=1.0)
+    snapshot = read_snapshot(tmp_path / "new.db")
+    assert (snapshot.known, snapshot.settings, len(snapshot.records)) == (None, None, 1)
+
+
+def test_any_budget_is_read_off_the_curve(db):
+    known = read_knowledge(db)
+    plan = plan_of(known, curve=True)
+    assert [one.factor for one in plan.results] == [0.25, 0.5, 1.0, 2.0, 4.0]
+    assert plan.curve is known.curve
+    present = plan.results[2]
+    assert planned(known, present.budget_per_day) == present
+    # What is left out of the curve is found again between its neighbours.
+    missing = known.curve[7]
+    found = between([*known.curve[:7], *known.curve[8:]], missing.budget_per_day)
+    assert found.factor == pytest.approx(missing.factor)
+    assert found.polls_per_day == pytest.approx(missing.polls_per_day, rel=0.03)
+    assert found.found_per_day.mean == pytest.approx(missing.found_per_day.mean, rel=0.03)
+    assert found.freshness.mean == pytest.approx(missing.freshness.mean, abs=0.02)
+    for budget in (0.0, present.budget_per_day * 5, present.budget_per_day / 5):
+        with pytest.raises(InputError, match="a quarter to four times"):
+            planned(known, budget)

@@ -1,0 +1,65 @@
+"""What sitemaps and feeds tell of pages that are watched."""
+
+import pytest
+
+from pollwise.events import Signalled
+from pollwise.live.listed_pages import ListedPages
+from pollwise.live.loop import Progress, Watched
+from pollwise.store import Store
+from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
+from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web.poller import PollReport
+
+SITE = "http://a.example/"
+DAY = 86_400.0
+MAP = Page(0, SITE + "sitemap.xml")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([NewPage(MAP.url), *(NewPage(f"{SITE}{n}") for n in range(1, 4))], now=0.0)
+        seen = (Observation(n, 10.2 * DAY, Outcome.CHANGED) for n in (0, 1, 2))
+        store.commit(Batch(polls=tuple(PollResult(one, PageMemory()) for one in seen)))
+        yield store
+
+
+def told_by(*items: FoundItem, page_id: int = 0) -> Progress:
+    poll = PollResult(Observation(page_id, 11 * DAY, Outcome.CHANGED), PageMemory(), items=items)
+    return Progress((), (PollReport(poll),))
+
+
+def noted(progress: Progress) -> ListedPages:
+    listed = ListedPages()
+    listed.note(progress, {0: Watched(MAP, PageMemory())})
+    return listed
+
+
+def test_pages_that_are_watched_are_signalled_once(store):
+    listed = noted(
+        told_by(
+            FoundItem("a", url=f"{SITE}1", published_at=10.5 * DAY),
+            FoundItem("b", url="2"),  # without a time, relative
+            FoundItem("c", url=f"{SITE}3", published_at=11 * DAY),  # never polled
+            FoundItem("d", url="http://b.example/", published_at=11 * DAY),  # not watched
+            FoundItem("e", url="http://[/"),
+            FoundItem("f"),  # this is the list itself
+        )
+    )
+    assert listed
+    assert listed.carry_out(store, 12 * DAY) == [Signalled(12 * DAY, (1, 2), 11 * DAY)]
+    assert not listed
+    assert listed.carry_out(store, 12 * DAY) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "signals"), [(9.0, False), (10.0, True), (10.1, False), (10.3, True)]
+)
+def test_a_copy_that_is_newer_needs_no_signal(store, days, signals):
+    """Some lists tell no more than the day."""
+    listed = noted(told_by(FoundItem("a", url=f"{SITE}1", published_at=days * DAY)))
+    assert bool(listed.carry_out(store, 12 * DAY)) is signals
+
+
+def test_a_list_that_was_removed_meanwhile_tells_nothing(store):
+    assert not noted(told_by(FoundItem("a", url=f"{SITE}1"), page_id=7))
