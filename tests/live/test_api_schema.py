@@ -53,7 +53,12 @@ def test_anything_may_be_asked(described: Any) -> None:
     for found in described.get_all_operations():
 
         @given(case=found.ok().as_strategy())
-        @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=8,
+            deadline=None,
+            derandomize=True,  # benchmarks/fuzz_api.py looks further
+            suppress_health_check=list(HealthCheck),
+        )
         def ask(case: Any) -> None:
             case.call_and_validate(excluded_checks=NOT_CHECKED, timeout=30)
 

@@ -3,9 +3,9 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 
 from aiohttp import web
@@ -69,14 +69,14 @@ async def test_the_figures_of_a_watch_are_what_its_server_saw(site, tmp_path):
     site.answers.update({"/0": answer, "/1": answer, "/2": fail})
     urls = [site.url(f"/{n}") for n in range(PAGES)]
     file = tmp_path / "figures.json"
-    arguments = (urls, tmp_path / "pages.db", file)
-    process = get_context("spawn").Process(target=watch, args=arguments)
-    process.start()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, __file__, tmp_path / "pages.db", file, *urls
+    )
     try:
-        await asyncio.wait_for(asyncio.to_thread(process.join), timeout=100)
+        assert await asyncio.wait_for(process.wait(), timeout=100) == 0
     finally:
-        process.kill()
-    assert process.exitcode == 0
+        if process.returncode is None:
+            process.kill()
     figures = decode(file.read_text(encoding="utf-8"))
     polls: Mapping[str, int] = figures.polls
     assert figures.requests == len(site.asked)
@@ -90,3 +90,7 @@ async def test_the_figures_of_a_watch_are_what_its_server_saw(site, tmp_path):
     assert figures.wait_seconds >= figures.longest_wait > 0
     assert figures.commit_seconds > 0
     assert figures.at > figures.started_at
+
+
+if __name__ == "__main__":
+    watch(sys.argv[3:], Path(sys.argv[1]), Path(sys.argv[2]))

@@ -116,7 +116,7 @@ def change_operations(answers: Answers) -> list[Operation]:
         Operation(
             *("POST", "/api/changes/read", "Mark changes as read, or not.", Effect, mark),
             *(Nothing, ReadMarks),
-            refusals=(409,),
+            refusals=(404, 409),
         ),
         Operation(
             *("POST", "/api/signals", "Say that pages have changed.", Signalled, signal),

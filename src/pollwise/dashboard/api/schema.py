@@ -24,7 +24,7 @@ _ALWAYS = {
     503: "The database cannot be read, or the process that polls does not answer.",
 }
 _MORE = {
-    404: "There is no such page, version or part.",
+    404: "There is no such page, version, change or part.",
     409: "It does not fit how things stand now: read them again.",
 }
 _WITH_BODY = {413: "The body is too large.", 415: "The body is no JSON."}
