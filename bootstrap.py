@@ -6,8 +6,8 @@
 
 Makes `.venv` next to this file, installs the locked requirements and pollwise itself (editable)
 into it, and runs the command with the further arguments. The installation is skipped while
-`requirements.lock` and `pyproject.toml` are those of the last one. `test` also looks for a browser,
-once: tests of rendered pages are skipped without one.
+`requirements.lock` and `pyproject.toml` are those of the last one. `test` also looks for a browser
+and for Prometheus, once: tests that need them are skipped without.
 """
 
 import hashlib
@@ -15,12 +15,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "pollwise-installed"
 LOOKED_FOR_BROWSER = VENV / "looked-for-browser"
+LOOKED_FOR_PROMETHEUS = VENV / "looked-for-prometheus"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
@@ -51,6 +53,7 @@ def main(arguments: "list[str]") -> int:
         return 1
     if command == "test":
         get_browser()
+        get_prometheus()
     if command == "demo":
         programs = [["pollwise", "demo", *rest]]
     elif rest:
@@ -116,12 +119,35 @@ def get_browser() -> None:
     LOOKED_FOR_BROWSER.touch()
 
 
-def quietly(*words: str) -> bool:
+def get_prometheus() -> None:
+    """Try to put the programs of Debian's package of Prometheus into `.venv`, no service."""
+    if LOOKED_FOR_PROMETHEUS.exists() or shutil.which("prometheus"):
+        return
+    print("bootstrap: getting Prometheus (once)", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        got = quietly("apt-get", "download", "prometheus", cwd=folder)
+        got = got and all(quietly("dpkg", "-x", str(p), folder) for p in Path(folder).glob("*.deb"))
+        for program in (Path(folder) / "usr" / "bin").glob("prom*"):
+            shutil.copy(program, BIN)
+    if not got:
+        print(
+            "bootstrap: there is none to be had, so its test is skipped; install it for that",
+            file=sys.stderr,
+        )
+    LOOKED_FOR_PROMETHEUS.touch()
+
+
+def quietly(*words: str, cwd: "str | None" = None) -> bool:
     """Whether a program ended well, within ten minutes; what it prints is not shown."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
         ended = subprocess.run(
-            words, capture_output=True, stdin=subprocess.DEVNULL, env=environment, timeout=600
+            words,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=cwd,
+            timeout=600,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -1,10 +1,13 @@
 """A real Prometheus scrapes the daemon, and its own checker finds nothing amiss."""
 
 import asyncio
+import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -12,7 +15,9 @@ from tests.unit.insight.a_watch import URLS, make_watch
 
 from .daemons import PATIENCE, Daemon
 
-PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
+# `bootstrap.py` puts them next to Python.
+PLACES = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+PROMETHEUS, PROMTOOL = (shutil.which(name, path=PLACES) for name in ("prometheus", "promtool"))
 pytestmark = pytest.mark.skipif(
     PROMETHEUS is None or PROMTOOL is None, reason="Prometheus is not installed"
 )
