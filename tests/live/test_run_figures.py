@@ -80,6 +80,7 @@ async def test_the_figures_of_a_watch_are_what_its_server_saw(site, tmp_path):
     figures = decode(file.read_text(encoding="utf-8"))
     polls: Mapping[str, int] = figures.polls
     assert figures.requests == len(site.asked)
+    assert figures.answers["5xx"] == polls["failed"]
     asked_for_pages = sum(path != "/robots.txt" for path in site.paths)
     assert polls["changed"] + polls["unchanged"] + polls["failed"] == asked_for_pages
     assert polls["changed"] == 2

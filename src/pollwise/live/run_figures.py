@@ -16,7 +16,7 @@ from pollwise.live.loop import Progress
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Outcome
-from pollwise.web.traffic import Traffic
+from pollwise.web.traffic import ANSWERS, Traffic
 
 __all__ = ["BesideRun", "RunFigures", "RunMeter", "decode", "encode"]
 
@@ -30,8 +30,8 @@ class RunFigures:
 
     Counted since it began: the `polls` by outcome (changed, unchanged, gone, failed, postponed) and
     the `changes` among them, which are no first copies; `spent` cost units, and what the budget
-    `allowed` (none in quiet hours); and what went over the
-    wire: see `Traffic` (`wait_seconds` and `longest_wait` are its seconds).
+    `allowed` (none in quiet hours); and what went over the wire: see `Traffic` (`wait_seconds` and
+    `longest_wait` are its seconds).
 
     At this moment: polls `under_way`, watched `pages`, those that wait for their `first_copies`,
     politeness scopes `hosts` that were polled or wanted something, and `hosts_in_line` with pages
@@ -49,6 +49,7 @@ class RunFigures:
     spent: float
     allowed: float
     requests: int
+    answers: Mapping[str, int]
     bytes_received: int
     wait_seconds: float
     longest_wait: float
@@ -80,10 +81,11 @@ def decode(text: str) -> RunFigures:
     try:
         told = read_json(text)
         polls = {one.name.lower(): told["polls"][one.name.lower()] for one in Outcome}
-        figures = RunFigures(**{**told, "polls": polls})
+        answers = {one: told["answers"][one] for one in ANSWERS}
+        figures = RunFigures(**{**told, "polls": polls, "answers": answers})
         for one in fields(RunFigures):
             _require_type(getattr(figures, one.name), one.type)
-        for count in polls.values():
+        for count in (*polls.values(), *answers.values()):
             _require_type(count, int)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"no figures of a run: {text[:80]!r} ({error})") from error
@@ -169,6 +171,7 @@ class RunMeter:
             spent=self._spent,
             allowed=self._allowed,
             requests=traffic.requests,
+            answers=dict(traffic.answers),
             bytes_received=traffic.bytes_received,
             wait_seconds=traffic.waited,
             longest_wait=traffic.longest_wait,

@@ -207,7 +207,7 @@ class PoliteFetcher:
         return result
 
     def _heed(self, scope: str, result: FetchResult) -> None:
-        self._traffic.bytes_received += result.wire_bytes
+        self._traffic.note_answer(result.status, result.wire_bytes)
         if result.status in (429, 503) and result.retry_after:
             self._turn(scope).blocked_until = self._clock() + result.retry_after
 

@@ -1,8 +1,11 @@
 """What went over the wire for a run: counted where every exchange waits for its turn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-__all__ = ["Traffic"]
+__all__ = ["ANSWERS", "Traffic"]
+
+ANSWERS = ("2xx", "3xx", "4xx", "5xx", "none")
+"""What came of an exchange: the class of its status; none: an error, or no answer."""
 
 
 @dataclass(slots=True)
@@ -10,14 +13,22 @@ class Traffic:
     """Counters that begin at 0 and only grow.
 
     `requests` are exchanges over HTTP that were begun, those for robots.txt, redirects and hubs
-    among them; `bytes_received` those of bodies, as they were sent. Exchanges waited `waited`
-    seconds together for their hosts, each at most `longest_wait`.
+    among them, and `answers` those that have ended, by `ANSWERS`; `bytes_received` those of bodies,
+    as they were sent. Exchanges waited `waited` seconds together for their hosts, each at most
+    `longest_wait`.
     """
 
     requests: int = 0
+    answers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ANSWERS, 0))
     bytes_received: int = 0
     waited: float = 0.0
     longest_wait: float = 0.0
+
+    def note_answer(self, status: int | None, wire_bytes: int) -> None:
+        """Count what came of an exchange: its status (None: no answer) and the bytes of its body."""
+        kind = "none" if status is None else f"{status // 100}xx"
+        self.answers[kind if kind in ANSWERS else "none"] += 1
+        self.bytes_received += wire_bytes
 
     def note_wait(self, seconds: float) -> None:
         """Count what an exchange has waited for its host."""

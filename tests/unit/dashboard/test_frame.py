@@ -15,6 +15,7 @@ FIGURES = RunFigures(
     spent=0.0,
     allowed=2.0 * 0.0,
     requests=0,
+    answers={},
     bytes_received=0,
     wait_seconds=0.0,
     longest_wait=0.0,

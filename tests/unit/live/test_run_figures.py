@@ -94,14 +94,18 @@ async def test_a_loop_that_is_held_up_is_late(monkeypatch):
 
 @pytest.fixture
 def figures() -> RunFigures:
-    traffic = Traffic(requests=3, bytes_received=100)
+    traffic = Traffic(requests=3, bytes_received=60)
     traffic.note_wait(2.0)
     traffic.note_wait(1.5)
+    for status in (200, 304, None, 999):
+        traffic.note_answer(status, 10)
     return meter(Scheduler(Uniform(), Budget(1.0)), traffic).figures()
 
 
 def test_figures_come_back_from_their_text(figures):
     assert (figures.requests, figures.wait_seconds, figures.longest_wait) == (3, 3.5, 2.0)
+    assert figures.answers == {"2xx": 1, "3xx": 1, "4xx": 0, "5xx": 0, "none": 2}
+    assert figures.bytes_received == 100
     for each in (figures, replace(figures, price=1.5, next_poll_at=7.0)):
         text = encode(each)
         assert "\n" not in text
@@ -110,7 +114,15 @@ def test_figures_come_back_from_their_text(figures):
 
 @pytest.mark.parametrize(
     "change",
-    [{"pages": "3"}, {"pages": 1.5}, {"quiet": 1}, {"polls": {}}, {"price": "1"}, {"more": 1}],
+    [
+        {"pages": "3"},
+        {"pages": 1.5},
+        {"quiet": 1},
+        {"polls": {}},
+        {"answers": {}},
+        {"price": "1"},
+        {"more": 1},
+    ],
 )
 def test_other_texts_are_refused(figures, change):
     with pytest.raises(InputError, match="no figures of a run"):

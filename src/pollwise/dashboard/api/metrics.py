@@ -131,9 +131,13 @@ def _of_run(figures: RunFigures) -> Iterator[Metric]:
     for outcome, number in sorted(figures.polls.items()):
         polls.add_metric([outcome], number)
     yield polls
+    answered = "HTTP requests since the run began, by the class of their status, or none."
+    requests = CounterMetricFamily("pollwise_requests", answered, labels=["status"])
+    for status, number in figures.answers.items():
+        requests.add_metric([status], number)
+    yield requests
     counters: tuple[tuple[str, str, float], ...] = (
         ("changes", "Changes found since the run began.", figures.changes),
-        ("requests", "HTTP requests since the run began.", figures.requests),
         ("received_bytes", "Bytes that came over the wire.", figures.bytes_received),
         ("spent_cost_units", "Cost units of the budget that polls took.", figures.spent),
         (

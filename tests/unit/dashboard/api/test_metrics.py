@@ -21,6 +21,7 @@ FIGURES = RunFigures(
     spent=11.5,
     allowed=2.0 * 11.5,
     requests=17,
+    answers={"2xx": 11, "3xx": 0, "4xx": 3, "5xx": 1, "none": 2},
     bytes_received=12_345,
     wait_seconds=4.5,
     longest_wait=2.5,
@@ -76,6 +77,7 @@ async def test_the_run_in_figures(asking: Any, answers: Answers):
     assert found["pollwise_polling", ""] == 1.0
     assert found["pollwise_polls_total", "unchanged"] == 5.0
     assert found["pollwise_polls_total", "postponed"] == 1.0
+    assert found["pollwise_requests_total", "4xx"] == 3.0
     assert found["pollwise_received_bytes_total", ""] == 12_345.0
     assert found["pollwise_spent_cost_units_total", ""] == 11.5
     assert found["pollwise_budget_cost_units_per_second", ""] == 0.25
