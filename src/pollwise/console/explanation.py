@@ -68,7 +68,7 @@ def _print_watched(page: Explanation) -> None:
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{page.weight:g}, {page.cost:g}"),
         ("index now", number(page.index) if math.isfinite(page.index) else "infinite"),
-        ("price of a poll", number(page.price)),
+        ("price of a poll", _price(page)),
         ("due (UTC)", moment(page.due_at)),
         ("next poll (UTC)", _next_poll(page)),
         ("at the latest (UTC)", moment(page.latest_poll_at)),
@@ -113,6 +113,13 @@ def _next_poll(page: Explanation) -> str:
     if is_held_back or waits_for is None or page.next_poll_at is None:
         return moment(page.next_poll_at)
     return "due now" if waits_for < page.next_poll_at else moment(page.next_poll_at)
+
+
+def _price(page: Explanation) -> str:
+    if page.host_price is None:
+        return number(page.price)
+    factor = number(page.host_price)
+    return f"{number(page.price)}, {factor} times that of other hosts, as its own cannot keep up"
 
 
 def _found(poll: RecentPoll) -> str:

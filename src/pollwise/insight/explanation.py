@@ -17,7 +17,6 @@ from pollwise.insight.evidence import Evidence, of_page
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
-from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
@@ -77,10 +76,12 @@ class Explanation:
     made; None: there is no copy. All three are None as long as too few polls told something.
 
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
-    whose index never reaches the `price` of a poll is due at `latest_poll_at`. `due_at` is None if
-    the page rests after a failure, until `rests_until` if that was stored. `host_free_at` is None
-    if the host may be polled now. `host_limit` is the limit on the polls of the host or its group,
-    as it was given (None: it has none), `host_limited_until` when it allows the next one.
+    whose index never reaches the `price` of a poll is due at `latest_poll_at`. `host_price` is the
+    factor in that price which is its host's own, as it cannot keep up with its pages (None: it
+    can). `due_at` is None if the page rests after a failure, until `rests_until` if that was
+    stored. `host_free_at` is None if the host may be polled now. `host_limit` is the limit on the
+    polls of the host or its group, as it was given (None: it has none), `host_limited_until` when
+    it allows the next one.
     `next_poll_at` is when nothing but the budget holds the page back any more; None: not known.
 
     `earliest_poll_at` and `latest_poll_at` are the bounds on the next poll; None: it may be made
@@ -113,6 +114,7 @@ class Explanation:
     learned_from: RateSources
     index: float
     price: float
+    host_price: float | None
     budget: str
     due_at: float | None
     rests_until: float | None
@@ -164,6 +166,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     recent = store.recent_outcomes(record.page.id, _RECENT)
     versions = len(store.versions(record.page.id))
     page, now = record.page, known.now
+    scope = known.scheduler.scope_of(page.id)
     estimate = known.policy.estimate(page.id, now)
     waits = waits_of(known.scheduler, record, estimate.due_at, now)
     limited_until = known.scheduler.host_limited_until(page.scope)
@@ -194,11 +197,12 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         learned_from=_sources(known, page.id, evidence, recent),
         index=estimate.index,
         price=estimate.price,
+        host_price=known.policy.host_price(scope),
         budget=known.settings.budget,
         due_at=waits.due_at,
         rests_until=waits.rests_until,
         host_free_at=waits.host_free_at,
-        host_limit=_limit(known.settings, page.scope),
+        host_limit=known.settings.limit_texts().get(scope),
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=None if page.paused else waits.earliest,
         latest_poll_at=waits.latest,
@@ -230,10 +234,6 @@ def _record(store: StoreReader, db: Path, address: str) -> PageRecord:
             f"{address} is not watched in {db}; `pollwise add {address} --db {db}` adds it"
         )
     return record
-
-
-def _limit(settings: WatchSettings, scope: str) -> str | None:
-    return settings.limit_texts().get(settings.shared_scopes().get(scope, scope))
 
 
 def _sources(

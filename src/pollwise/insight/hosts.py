@@ -44,8 +44,8 @@ class ListedHost:
     `limit` is as it was given (None: it has none). `delay` is the seconds that it is left alone
     after each poll (None: there was no run), `asked_delay` what it asked for (None: nothing, as far
     as is known). `price` is the factor on the price of its polls as it cannot keep up with its
-    pages; None: it can, or that is not known: a run does not store it. `polled_at` is the time of
-    its latest poll, `next_poll_at` when nothing but the budget holds a page of it back any more.
+    pages; None: it can, or there was no run. `polled_at` is the time of its latest poll,
+    `next_poll_at` when nothing but the budget holds a page of it back any more.
     """
 
     host: str

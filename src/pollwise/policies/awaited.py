@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pollwise.policies.base import Policy, Sharing, Signalling
+from pollwise.policies.base import HostPriced, Policy, Sharing, Signalling
 from pollwise.types import Observation, Page, Selection, StateDict
 
 __all__ = ["AwaitedPolicy", "renew"]
@@ -33,6 +33,7 @@ class AwaitedPolicy:
         self._policy = policy
         self._told: list[Callable[[Policy], None]] = []
         self._passed_on = 0
+        self._host_prices: dict[str, float] = {}
 
     def prepare(self, policy: Policy) -> None:
         """Tell a new policy what was noted so far; another thread may do so meanwhile."""
@@ -84,6 +85,20 @@ class AwaitedPolicy:
     def load_group_prices(self, prices: Mapping[str, float]) -> None:
         """Note the prices."""
         self._note_sharing(lambda policy: policy.load_group_prices(prices))
+
+    def host_prices(self) -> dict[str, float]:
+        """Those that were loaded: no poll has shown others yet."""
+        return self._host_prices
+
+    def load_host_prices(self, prices: Mapping[str, float]) -> None:
+        """Note the prices, should the policy have any."""
+        self._host_prices = dict(prices)
+
+        def tell(policy: Policy) -> None:
+            if isinstance(policy, HostPriced):
+                policy.load_host_prices(prices)
+
+        self._told.append(tell)
 
     def signal(self, page_ids: Sequence[int], at: float) -> None:
         """Note the signals, should the policy heed any."""

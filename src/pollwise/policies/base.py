@@ -32,6 +32,7 @@ from pollwise.types import Observation, Page, Selection, StateDict
 
 __all__ = [
     "Chooser",
+    "HostPriced",
     "LookingAhead",
     "Mixture",
     "Policy",
@@ -91,6 +92,17 @@ class Priced(Policy, Protocol):
     @property
     def price(self) -> float:
         """The price now, at once."""
+
+
+@runtime_checkable
+class HostPriced(Policy, Protocol):
+    """A policy that raises the price for pages of a host that cannot keep up with them."""
+
+    def host_prices(self) -> dict[str, float]:
+        """The factors on the price that must survive a restart, by politeness scope."""
+
+    def load_host_prices(self, prices: Mapping[str, float]) -> None:
+        """Put the factors back, before the pages are added."""
 
 
 @runtime_checkable

@@ -38,7 +38,7 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy, renew
-from pollwise.policies.base import Chooser, Policy, Priced, Sharing, Signalling
+from pollwise.policies.base import Chooser, HostPriced, Policy, Priced, Sharing, Signalling
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
@@ -260,7 +260,7 @@ class Scheduler:
         self._bounds.begin(now, self._back_offs.rest)
 
     def state(self) -> str:
-        """What must survive a restart, as JSON: the budget's position, hosts, back-offs.
+        """What must survive a restart, as JSON: the budget's position, hosts, back-offs, prices.
 
         Leases and pages are not part of it. Takes time in proportion to hosts and pages.
         """
@@ -275,6 +275,7 @@ class Scheduler:
                 "limits": self._hosts.limits_state(),
                 "back_offs": self._back_offs.state(),
                 "group_prices": self._told_group_prices() or self._group_prices,
+                "host_prices": self._told_host_prices(),
             }
         )
 
@@ -369,6 +370,9 @@ class Scheduler:
             prices = {str(t): float(p) for t, p in state.get("group_prices", {}).items()}
             if not all(0.0 < price < math.inf for price in prices.values()):
                 raise ValueError("no prices")
+            host_prices = {str(h): float(p) for h, p in state.get("host_prices", {}).items()}
+            if not all(1.0 <= price < math.inf for price in host_prices.values()):
+                raise ValueError("no prices of hosts")
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StateError(
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
@@ -381,9 +385,14 @@ class Scheduler:
         self._group_prices = prices
         if _is_sharing(type(self.policy)):
             self._sharing.load_group_prices(prices)
+        if isinstance(self.policy, HostPriced):
+            self.policy.load_host_prices(host_prices)
 
     def _told_group_prices(self) -> dict[str, float]:
         return self._sharing.group_prices() if _is_sharing(type(self.policy)) else {}
+
+    def _told_host_prices(self) -> dict[str, float]:
+        return self.policy.host_prices() if isinstance(self.policy, HostPriced) else {}
 
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}

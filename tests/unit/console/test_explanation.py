@@ -30,6 +30,7 @@ AFTER_ONE_POLL = Explanation(
     learned_from=RateSources(0, 7, 0, None, 0.0),
     index=float("inf"),
     price=0.0,
+    host_price=None,
     budget="5/hour",
     due_at=86_400.0,
     rests_until=None,
@@ -154,3 +155,8 @@ def test_a_signal_and_a_share_are_told(shown):
     told = shown(replace(AFTER_MANY, signal=0.8, signalled_at=172_800.0, share_of="shop"))
     assert "signalled (UTC) 1970-01-03 00:00:00, true with probability 0.80" in told
     assert "share of the budget that of shop" in told
+
+
+def test_the_price_of_a_host_that_cannot_keep_up(shown):
+    text = shown(replace(AFTER_MANY, price=0.5, host_price=1.25))
+    assert "0.5, 1.2 times that of other hosts, as its own cannot keep up" in " ".join(text.split())

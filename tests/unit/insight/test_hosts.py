@@ -1,14 +1,16 @@
 """The hosts of a watch, and how they are sorted."""
 
+import json
 import time
 
 import pytest
-from tests.unit.insight.a_watch import make_watch
+from tests.unit.insight.a_watch import URLS, make_watch
 
+from pollwise.insight.explanation import read_explanation
 from pollwise.insight.hosts import HostColumn, HostTable
 from pollwise.insight.snapshot import read_snapshot
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import Batch, NewPage
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,20 @@ def test_what_is_known_of_a_host(hosts):
     )
     assert (other.price, other.free_at, other.blocked_until, other.limited_until) == (None,) * 4
     assert hosts.host("c.example") is None
+
+
+def test_a_host_that_cannot_keep_up_has_a_price_of_its_own(tmp_path):
+    db = tmp_path / "busy.db"
+    make_watch(db, time.time())
+    with Store.open(db) as store:
+        state = json.loads(store.scheduler_state()) | {"host_prices": {"a.example": 2.0}}
+        store.commit(Batch(scheduler=json.dumps(state)))
+    hosts = read_snapshot(db).hosts
+    assert (hosts.host("a.example").price, hosts.host("b.example").price) == (2.0, None)
+    assert [one.host for one in hosts.rows(order=HostColumn.price).results][0] == "a.example"
+    page = read_explanation(db, URLS[1])
+    assert page.host_price == 2.0
+    assert read_explanation(db, URLS[3]).host_price is None
 
 
 @pytest.mark.parametrize(

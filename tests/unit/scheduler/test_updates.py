@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
     Budgeted,
@@ -234,6 +234,33 @@ class TestShares:
         again.share_out({"news": 0.2, "shop": 0.3}, {})
         Scheduler(again, Budget(1.0)).restore([], some.state())
         assert again.group_prices() == {"": 0.5, "news": 1.0, "shop": 5.0}
+
+    def test_prices_of_hosts_that_cannot_keep_up_survive_a_restart(self):
+        policy = BayesianIndex()
+        pages = [Page(n, f"http://h/{n}", "h" if n else "other", seen_at=0.0) for n in range(9)]
+        some = Scheduler(policy, Budget(1.0), crawl_delay=1e3, line=1)
+        some.handle(Added(0.0, pages))
+        for now in range(1, 50):
+            some.handle(Tick(float(now)))
+        assert policy.host_price("h") > 1.0
+        assert policy.host_price("other") is None
+        again, awaited = BayesianIndex(), AwaitedPolicy()
+        restarted = Scheduler(again, Budget(1.0))
+        restarted.restore(pages, some.state())
+        assert again.host_prices() == {"h": policy.host_price("h")}
+        waiting = Scheduler(awaited, Budget(1.0))
+        waiting.restore(pages, restarted.state())
+        assert json.loads(waiting.state())["host_prices"] == again.host_prices()
+        late = BayesianIndex()
+        awaited.prepare(late)
+        assert late.host_prices() == again.host_prices()
+
+    @pytest.mark.parametrize("price", [0.5, "much", None])
+    def test_what_is_no_price_of_a_host_is_refused(self, price):
+        some = Scheduler(BayesianIndex(), Budget(1.0))
+        state = json.loads(some.state()) | {"host_prices": {"h": price}}
+        with pytest.raises(StateError, match="not a scheduler's state"):
+            some.load_state(json.dumps(state))
 
     def test_an_awaited_policy_loses_neither_prices_nor_pages(self):
         awaited = AwaitedPolicy()

@@ -157,13 +157,24 @@ class IndexPolicy(CompiledPolicy):
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
 
     def host_price(self, scope: str) -> float | None:
-        """The factor on the price of the polls of a scope that cannot keep up; None: it can.
-
-        It is known only while the policy is at work: what was learned does not have it.
-        """
+        """The factor on the price of the polls of a scope that cannot keep up; None: it can."""
         number = self._scopes.get(scope)
         price = 1.0 if number is None else float(self._state.hosts["price"][number])
         return price if price > 1.0 else None
+
+    def host_prices(self) -> dict[str, float]:
+        """The factors on the price of all scopes that cannot keep up."""
+        scopes = list(self._scopes)
+        prices = self._state.hosts["price"]
+        return {scopes[place]: float(prices[place]) for place in np.flatnonzero(prices > 1.0)}
+
+    def load_host_prices(self, prices: Mapping[str, float]) -> None:
+        """Put the factors back, before the pages are added: these wait for them."""
+        for scope in prices:
+            self._scopes.setdefault(scope, len(self._scopes))
+        self._make_room()
+        for scope, price in prices.items():
+            self._state.hosts["price"][self._scopes[scope]] = price
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """The page of the largest index, of these; see `Chooser`."""
