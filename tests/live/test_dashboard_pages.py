@@ -90,7 +90,7 @@ async def test_pages_are_added_paused_and_removed_without_scripts(watch):
         await ready(view, "/pages")
         await view.check("#page-3")
         await view.click("button[value=pause]")
-        assert "Paused" in await view.inner_text(".flash")
+        assert "1 page paused." in await view.inner_text(".flash")
         assert kept(watch)["http://d.example/"].paused
         await view.check("#page-3")
         await view.click("button[value=remove]")

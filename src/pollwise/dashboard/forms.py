@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.deeds import Deeds, code_of, told_of
 from pollwise.errors import InputError, StoreError
 from pollwise.live.requests import Effect
 from pollwise.live.requests import Request as LiveRequest
@@ -26,22 +27,6 @@ _MOST_FIELDS = 2_000
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 _WAS = "was."
 """What stands before the names of the fields that say what a form was made from."""
-
-_DONE = {
-    "added": "Added. First copies are fetched in a moment.",
-    "known": "Watched already: nothing had to be changed.",
-    "paused": "Paused.",
-    "resumed": "Resumed.",
-    "removed": "Removed. Versions and changes are kept.",
-    "tagged": "Tags are changed.",
-    "set": "Set, from now on.",
-    "read": "Marked as read.",
-    "unread": "Marked as unread.",
-    "masked": "Left out from now on.",
-    "unmasked": "Counts again from the next poll on.",
-    "signalled": "Noted: it is polled sooner.",
-}
-"""What is told after something was done, by the word in the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +168,17 @@ async def read_form(request: Request) -> Sent:
     return Sent(tuple(pairs))
 
 
-def done(path: str, word: str, **query: str | int | None) -> Response:
-    """Go on to a page that says that it is done; `word`: which of the messages."""
-    assert word in _DONE
+def done(path: str, deeds: Deeds, **query: str | int | None) -> Response:
+    """Go on to a page that says what was done."""
     asked = {name: value for name, value in query.items() if value not in (None, "")}
-    return RedirectResponse(f"{path}?{urlencode({**asked, 'done': word})}", 303)
+    if code := code_of(deeds):
+        asked["done"] = code
+    return RedirectResponse(f"{path}?{urlencode(asked)}" if asked else path, 303)
 
 
 def told(request: Request) -> str:
-    """The message of the word in the address; empty: there is none."""
-    return _DONE.get(request.query_params.get("done", ""), "")
+    """What was done, as the address says; empty: nothing."""
+    return told_of(request.query_params.get("done", ""))
 
 
 def _value(text: str, field: Field) -> Any:

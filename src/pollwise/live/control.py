@@ -102,7 +102,7 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
             case UnmaskPart() | MaskPart():
                 effect, remasked = _remasked(store, request)
             case MarkRead(seqs, up_to, read):
-                store.mark_read(seqs, up_to=up_to, read=read)
+                effect = Effect(marked=store.mark_read(seqs, up_to=up_to, read=read))
             case ChangeSettings():
                 told = request.told()
                 WatchSettings(**told)

@@ -138,7 +138,7 @@ class Effect:
     """What came of a request: the canonical URLs of its pages, each once and in one place.
 
     `unchanged` pages were already as was asked. `parts` are the beginnings of the texts that were
-    masked or unmasked.
+    masked or unmasked; `marked` changes were not marked so before.
     """
 
     added: tuple[str, ...] = ()
@@ -146,6 +146,7 @@ class Effect:
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    marked: int = 0
 
 
 _KINDS: dict[str, type[Request]] = {
@@ -222,7 +223,9 @@ def decode_answer(text: str) -> Effect:
     try:
         told = read_json(text)
         if not isinstance(told, str):
-            return Effect(**{name: _texts(urls) for name, urls in told.items()})
+            return Effect(
+                **{name: _OF_EFFECT.get(name, _texts)(value) for name, value in told.items()}
+            )
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(
             "the process that polls answers as another version does: start it anew with the"
@@ -357,6 +360,8 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 }
 """Reads the fields of a page; anything may have been written into the database."""
 
+_OF_EFFECT: dict[str, Callable[[Any], Any]] = {"marked": _whole}
+"""Reads the fields of an effect that are no lists of texts."""
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "budget": _text,
     "shares": _texts,

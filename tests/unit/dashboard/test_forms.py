@@ -138,9 +138,11 @@ def test_only_fixed_words_are_told() -> None:
     def asked(query: bytes) -> Request:
         return Request({"type": "http", "query_string": query, "headers": []})
 
-    assert told(asked(b"done=removed")).startswith("Removed")
-    assert told(asked(b"done=<script>")) == ""
+    assert told(asked(b"done=removed-2")).startswith("2 pages removed. Versions")
+    for code in (b"<script>", b"removed", b"removed-0", b"stolen-2", b"removed-2.", b"removed-1e9"):
+        assert told(asked(b"done=" + code)) == ""
     assert told(asked(b"")) == ""
-    answer = done("/pages", "added", q="a&b", tag=None)
+    answer = done("/pages", {"added": 2, "known": 1}, q="a&b", tag=None)
     assert answer.status_code == 303
-    assert answer.headers["location"] == "/pages?q=a%26b&done=added"
+    assert answer.headers["location"] == "/pages?q=a%26b&done=added-2.known-1"
+    assert done("/pages", {"added": 0}).headers["location"] == "/pages"

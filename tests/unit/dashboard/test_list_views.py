@@ -110,6 +110,17 @@ async def test_what_cannot_be_used_is_told_and_changes_nothing(db):
     assert state(db) == before
 
 
+async def test_all_lines_that_cannot_be_used_are_told(db):
+    bad = [f"ftp://{place}.example" for place in range(12)]
+    async with asking(db) as ask:
+        sent = {"do": "add", "urls": "\n".join(["http://b.example", *bad])}
+        status, _, text = await ask("/pages", sent)
+    assert status == 400
+    assert all(f"line {place}: ftp is not fetched" in text for place in range(2, 12))
+    assert "line 12: " not in text
+    assert "and 2 more that cannot be used" in text
+
+
 async def test_a_page_of_another_origin_changes_nothing(db):
     before = state(db)
     async with asking(db) as ask:
@@ -125,9 +136,13 @@ async def test_what_can_be_used_is_done(db):
     async with asking(db) as ask:
         sent = {"do": "add", "urls": "http://b.example/", "tags": "news", "weight": "2"}
         status, headers, _ = await ask("/pages", sent)
-        assert (status, headers[b"location"]) == (303, b"/pages?sort=added&done=added")
+        assert (status, headers[b"location"]) == (303, b"/pages?sort=added&done=added-1")
+        again = {"do": "add", "urls": "http://b.example/\nhttp://c.example/\nhttp://b.example/"}
+        _, headers, _ = await ask("/pages", again | {"tags": "news", "weight": "2"})
+        _, _, text = await ask(headers[b"location"].decode())
+        assert "1 page added, 1 was watched already. First copies" in text
         status, headers, _ = await ask("/pages?q=a", {"do": "tag", "page": "0", "tags": "x,y"})
-        assert (status, headers[b"location"]) == (303, b"/pages?q=a&done=tagged")
+        assert (status, headers[b"location"]) == (303, b"/pages?q=a&done=tagged-1")
         sent = {
             "budget": "9/hour",
             "was.budget": "60/hour",
@@ -136,7 +151,7 @@ async def test_what_can_be_used_is_done(db):
         }
         assert (await ask("/settings", sent))[0] == 303
     pages, settings = state(db)
-    assert [page.tags for page in pages] == [("x", "y"), ("news",)]
+    assert [page.tags for page in pages] == [("x", "y"), ("news",), ("news",)]
     assert (pages[1].weight, settings["budget"]) == (2.0, "9/hour")
     assert list(settings["quiet"]) == ["22:00-06:00"]
 

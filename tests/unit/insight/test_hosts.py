@@ -41,7 +41,7 @@ def test_a_host_that_cannot_keep_up_has_a_price_of_its_own(tmp_path):
         store.commit(Batch(scheduler=json.dumps(state)))
     hosts = read_snapshot(db).hosts
     assert (hosts.host("a.example").price, hosts.host("b.example").price) == (2.0, None)
-    assert [one.host for one in hosts.rows(order=HostColumn.price).results][0] == "a.example"
+    assert hosts.rows(order=HostColumn.price).results[0].host == "a.example"
     page = read_explanation(db, URLS[1])
     assert page.host_price == 2.0
     assert read_explanation(db, URLS[3]).host_price is None

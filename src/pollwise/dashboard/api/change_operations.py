@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.api.addresses import addresses_told
 from pollwise.dashboard.api.fields import MOST_NUMBER, Told
 from pollwise.dashboard.api.operations import Asked, Nothing, Operation
 from pollwise.dashboard.api.refusals import About, RefusedError, conflict, not_found
@@ -13,7 +14,6 @@ from pollwise.insight.changes import Changes, read_changes, since_of
 from pollwise.live.requests import Effect, MarkRead
 from pollwise.settings import is_collection
 from pollwise.store import Store
-from pollwise.web.urls import canonical
 
 __all__ = ["change_operations"]
 
@@ -94,8 +94,7 @@ def change_operations(answers: Answers) -> list[Operation]:
         return await answers.ask(MarkRead(marks.seqs, marks.up_to, marks.read))
 
     async def signal(asked: Asked) -> Signalled:
-        with About("urls"):
-            urls = tuple(dict.fromkeys(map(canonical, asked.body.urls)))
+        urls = addresses_told(asked.body.urls)
         await _require_watch(answers)
 
         def unknown(store: Store) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.api.addresses import addresses_told
 from pollwise.dashboard.api.fields import MOST_NUMBER, Told
 from pollwise.dashboard.api.operations import Asked, Nothing, Operation
 from pollwise.dashboard.api.refusals import About, RefusedError, conflict, not_found
@@ -233,7 +234,7 @@ class _Pages:
     async def add(self, asked: Asked) -> Effect:
         body: PagesToAdd = asked.body
         wishes = _wishes(body)
-        addresses = dict.fromkeys(_address(url, "urls", canonical) for url in body.urls)
+        addresses = addresses_told(body.urls)
         if body.name and len(addresses) > 1:
             raise RefusedError("a name is for one page: add them one by one", field="name")
         await self._require_watch()

@@ -15,7 +15,7 @@ from pollwise.insight.plan import Plan, PlannedBudget, plan_of, planned
 from pollwise.insight.present_settings import PresentSettings, present_settings
 from pollwise.insight.snapshot import Snapshot
 from pollwise.insight.status import Status
-from pollwise.live.requests import ChangeSettings, Effect
+from pollwise.live.requests import ChangeSettings
 from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import CollectSettings, latest_settings
@@ -89,8 +89,8 @@ def state_operations(answers: Answers, ahead: Ahead) -> list[Operation]:
         ),
         Operation("GET", "/api/settings", "The settings now.", PresentSettings, state.settings),
         Operation(
-            *("PATCH", "/api/settings", "Change settings.", Effect, state.change),
-            *(Nothing, SettingsToChange),
+            *("PATCH", "/api/settings", "Change settings; they are told as they are then."),
+            *(PresentSettings, state.change, Nothing, SettingsToChange),
             refusals=early,
         ),
     ]
@@ -160,7 +160,7 @@ class _State:
     async def settings(self, asked: Asked) -> PresentSettings:
         return present_settings(self._answers.db, await self._answers.read(latest_settings))
 
-    async def change(self, asked: Asked) -> Effect:
+    async def change(self, asked: Asked) -> PresentSettings:
         told = {name: value for name, value in asdict(asked.body).items() if value is not None}
         if not told:
             raise RefusedError("nothing to change: tell a setting, such as budget")
@@ -170,7 +170,8 @@ class _State:
         snapshot = await self._answers.snapshot()
         if isinstance(snapshot.settings, CollectSettings):
             raise conflict("the settings of a collection are told when it is begun or gone on with")
-        return await self._answers.ask(ChangeSettings(**told))
+        await self._answers.ask(ChangeSettings(**told))
+        return await self.settings(asked)
 
 
 _CHECKS: Mapping[str, Callable[[Any], object]] = {

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.parameters import text_asked, whole_number_asked
+from pollwise.dashboard.deeds import came_of
 from pollwise.dashboard.forms import Field, Form, done, read_form, told
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
@@ -110,7 +111,8 @@ async def _mark(answers: Answers, request: Request) -> Response:
         else:
             effect = await form.ask(answers, _wish(*next(iter(given.items()))))
             if effect is not None:
-                return done(_PATH, "unread" if "unread" in given else "read", **asked.query)
+                word = "unread" if "unread" in given else "read"
+                return done(_PATH, came_of(word, effect), **asked.query)
     return await _shown(answers, request, form)
 
 

@@ -14,6 +14,7 @@ from pollwise.console.explanation import reason_told, sources_told
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.parameters import whole_number_asked
 from pollwise.dashboard.charts.time_line import time_line
+from pollwise.dashboard.deeds import came_of
 from pollwise.dashboard.forms import Field, Form, Sent, as_text, done, read_form, told
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
@@ -107,7 +108,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
             if change is not None:
                 await form.ask(answers, change)
             if not form.errors:
-                return done(_path(record), "set")
+                return done(_path(record), {"settings": len(form.changed)})
         return await shown(request, form=form)
 
     def deed(
@@ -119,9 +120,10 @@ def one_page_routes(answers: Answers) -> list[Route]:
             record = _record_of(await answers.snapshot(), request.path_params["page_id"])
             form, sent = Form("parts", fields), await read_form(request)
             if form.take(sent):
-                await form.ask(answers, make(record, sent))
-                if not form.errors:
-                    return done("/pages" if word == "removed" else _path(record), word)
+                effect = await form.ask(answers, make(record, sent))
+                if effect is not None:
+                    path = "/pages" if word == "removed" else _path(record)
+                    return done(path, came_of(word, effect))
             return await shown(request, parts=form)
 
         return carry_out

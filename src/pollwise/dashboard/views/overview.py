@@ -118,7 +118,7 @@ def overview_routes(answers: Answers, ahead: Ahead) -> list[Route]:
             else:
                 asked = ChangeSettings(budget=form.values["budget"].strip())
                 if await form.ask(answers, asked, "budget") is not None:
-                    return done("/", "set")
+                    return done("/", {"settings": 1})
         return await shown(request, form)
 
     return [

@@ -12,6 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.deeds import added, came_of
+from pollwise.dashboard.each import read_each
 from pollwise.dashboard.forms import Field, Form, Sent, done, read_form, told
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
@@ -149,11 +151,10 @@ async def _add(answers: Answers, request: Request, sent: Sent) -> Response:
     if form.take(sent):
         values = form.values
         told_of = {"tags": values["tags"] or None, "weight": values["weight"], "listed_in": ""}
-        added = AddPages(tuple(replace(one, **told_of) for one in values["urls"]))
-        effect = await form.ask(answers, added, "urls")
+        wanted = AddPages(tuple(replace(one, **told_of) for one in values["urls"]))
+        effect = await form.ask(answers, wanted, "urls")
         if effect is not None:
-            word = "added" if effect.added else "set" if effect.changed else "known"
-            return done(_PATH, word, sort="added" if effect.added else None)
+            return done(_PATH, added(effect), sort="added" if effect.added else None)
     return await _shown(answers, request, add=form)
 
 
@@ -183,7 +184,7 @@ async def _change(answers: Answers, request: Request, sent: Sent) -> Response:
         else:
             effect = await form.ask(answers, _wish(deed, records, form.values["tags"]), "page")
             if effect is not None:
-                return done(_PATH, _DONE[deed], **listing.query)
+                return done(_PATH, came_of(_DONE[deed], effect), **listing.query)
     return await _shown(answers, request, change=form)
 
 
@@ -206,22 +207,16 @@ def _wished(deed: _Deed, record: PageRecord, tags: Sequence[str]) -> NewPage:
 
 
 def _read_urls(text: str) -> tuple[NewPage, ...]:
-    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
-    named = [(number, line) for number, line in lines if line]
+    lines = [(f"line {at}", line.strip()) for at, line in enumerate(text.split("\n"), start=1)]
+    named = [(place, line) for place, line in lines if line]
     if not named:
         raise InputError("no page is named: write a URL on each line")
     if len(named) > _MOST_ADDED:
         raise InputError(
             f"{len(named):,d} pages are too many at once: expected at most {_MOST_ADDED:,d}"
         )
-    pages: dict[str, NewPage] = {}
-    for number, line in named:
-        try:
-            new = wished_page(line)
-        except InputError as error:
-            raise InputError(f"line {number}: {error}") from error
-        pages.setdefault(new.url, new)
-    return tuple(pages.values())
+    pages = read_each(named, wished_page, between="\n")
+    return tuple({page.url: page for page in pages}.values())
 
 
 def _read_weight(text: str) -> float | None:

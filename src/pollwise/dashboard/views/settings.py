@@ -80,7 +80,7 @@ def settings_routes(answers: Answers) -> list[Route]:
             else:
                 values = {name: form.values[name] for name in form.changed}
                 if await form.ask(answers, ChangeSettings(**values)) is not None:
-                    return done(_PATH, "set")
+                    return done(_PATH, {"settings": len(values)})
         return await _shown(answers, request, form, now)
 
     return [Route(_PATH, settings, methods=["GET", "POST"])]

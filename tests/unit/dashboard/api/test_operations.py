@@ -108,10 +108,20 @@ async def test_pages_are_added_changed_and_removed(asking: Any, db: Path):
     assert (await asking("DELETE", f"/api/page?url={quote(url)}")).status == 404
 
 
+async def test_all_urls_that_cannot_be_used_are_told(asking: Any):
+    told = {"urls": ["ftp://a.example", "http://a.example/new", "nowhere"]}
+    for target in ("/api/pages", "/api/signals"):
+        answer = await asking("POST", target, told=told)
+        assert (answer.status, answer.json["field"]) == (400, "urls")
+        assert answer.json["error"].startswith("urls[0]: ftp is not fetched")
+        assert "; urls[2]: " in answer.json["error"]
+
+
 async def test_settings_are_changed(asking: Any, db: Path):
     told = {"budget": "7/hour", "shares": ["x=30%"], "quiet": ["22:00-06:30"], "keep": "20"}
-    assert (await asking("PATCH", "/api/settings", told=told)).status == 200
+    answer = await asking("PATCH", "/api/settings", told=told)
     shown = (await asking("GET", "/api/settings")).json
+    assert (answer.status, answer.json) == (200, shown)
     assert {name: shown[name] for name in told} == told
     assert (await asking("PATCH", "/api/settings", told={"shares": []})).status == 200
 
@@ -123,7 +133,9 @@ async def test_changes_are_marked_as_read(asking: Any):
 
     seqs = await unread()
     assert len(seqs) == POLLS - 1
-    assert (await asking("POST", "/api/changes/read", told={"seqs": seqs[-1:]})).status == 200
+    for marked in (1, 0):
+        answer = await asking("POST", "/api/changes/read", told={"seqs": seqs[-1:]})
+        assert (answer.status, answer.json["marked"]) == (200, marked)
     assert await unread() == seqs[:-1]
     told = {"seqs": seqs[-1:], "read": False}
     assert (await asking("POST", "/api/changes/read", told=told)).status == 200
