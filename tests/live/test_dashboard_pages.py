@@ -96,7 +96,7 @@ async def test_pages_are_added_paused_and_removed_without_scripts(watch):
         await view.click("button[value=remove]")
         assert len(kept(watch)) == 4
         await view.click("button[value=remove-now]")
-        assert "Removed" in await view.inner_text(".flash")
+        assert "1 page removed." in await view.inner_text(".flash")
         assert len(kept(watch)) == 3
 
 

@@ -85,7 +85,8 @@ def told_of(code: str) -> str:
     named = [(_DEEDS.get(one[1]), int(one[2])) for one in found if one is not None]
     if len(named) < len(found):
         return ""
-    parts, besides = [], []
+    parts: list[str] = []
+    besides: list[str] = []
     for deed, number in named:
         if deed is None:
             return ""

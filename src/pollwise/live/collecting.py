@@ -34,7 +34,7 @@ from pollwise.live.session import (
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import NewPage, PageRecord
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
@@ -51,6 +51,9 @@ up to a second."""
 
 class CollectingDisplay(Protocol):
     """Shows people what a robot collects."""
+
+    def begin(self, records: Sequence[PageRecord]) -> None:
+        """Take in what earlier runs collected, before anything is shown."""
 
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
@@ -153,6 +156,7 @@ async def _collect(
 ) -> ProcessorLoad:
     make_room()
     traffic = Traffic()
+    display.begin(session.records)
     collection = _collection(session, settings.topic, link_filter)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers

@@ -223,9 +223,8 @@ def decode_answer(text: str) -> Effect:
     try:
         told = read_json(text)
         if not isinstance(told, str):
-            return Effect(
-                **{name: _OF_EFFECT.get(name, _texts)(value) for name, value in told.items()}
-            )
+            marked = _whole(told.pop("marked", 0))
+            return Effect(**{name: _texts(urls) for name, urls in told.items()}, marked=marked)
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(
             "the process that polls answers as another version does: start it anew with the"
@@ -360,8 +359,6 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 }
 """Reads the fields of a page; anything may have been written into the database."""
 
-_OF_EFFECT: dict[str, Callable[[Any], Any]] = {"marked": _whole}
-"""Reads the fields of an effect that are no lists of texts."""
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "budget": _text,
     "shares": _texts,

@@ -89,8 +89,8 @@ def state_operations(answers: Answers, ahead: Ahead) -> list[Operation]:
         ),
         Operation("GET", "/api/settings", "The settings now.", PresentSettings, state.settings),
         Operation(
-            *("PATCH", "/api/settings", "Change settings; they are told as they are then."),
-            *(PresentSettings, state.change, Nothing, SettingsToChange),
+            *("PATCH", "/api/settings", "Change settings.", PresentSettings, state.change),
+            *(Nothing, SettingsToChange),
             refusals=early,
         ),
     ]
