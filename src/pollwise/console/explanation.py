@@ -6,13 +6,14 @@ from collections.abc import Callable
 from rich.table import Table
 
 from pollwise.console.masked_parts import masked_rows
-from pollwise.console.quantities import count, not_known, number, rate, rate_between
+from pollwise.console.quantities import count, not_known, number, rate, rate_between, worth
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
 from pollwise.scheduler.bounds import ALWAYS
+from pollwise.texts import plain
 from pollwise.types import Outcome
 
 __all__ = ["print_explanation", "reason_told", "sources_told"]
@@ -66,8 +67,8 @@ def _print_watched(page: Explanation) -> None:
         ("change rate", _rate(page)),
         ("learned from", sources_told(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
-        ("weight, cost", f"{page.weight:g}, {page.cost:g}"),
-        ("index now", number(page.index) if math.isfinite(page.index) else "infinite"),
+        ("weight, cost", f"{plain(page.weight)}, {plain(page.cost)}"),
+        ("index now", worth(page.index) if math.isfinite(page.index) else "infinite"),
         ("price of a poll", _price(page)),
         ("due (UTC)", moment(page.due_at)),
         ("next poll (UTC)", _next_poll(page)),
@@ -117,9 +118,9 @@ def _next_poll(page: Explanation) -> str:
 
 def _price(page: Explanation) -> str:
     if page.host_price is None:
-        return number(page.price)
+        return worth(page.price)
     factor = number(page.host_price)
-    return f"{number(page.price)}, {factor} times that of other hosts, as its own cannot keep up"
+    return f"{worth(page.price)}, {factor} times that of other hosts, as its own cannot keep up"
 
 
 def _found(poll: RecentPoll) -> str:

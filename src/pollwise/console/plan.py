@@ -16,6 +16,7 @@ from pollwise.console.quantities import (
 )
 from pollwise.console.streams import stdout
 from pollwise.insight.plan import Plan, PlannedBudget
+from pollwise.texts import plain
 
 __all__ = ["print_plan"]
 
@@ -63,7 +64,7 @@ def _budget_text(per_day: float) -> str:
     size, unit = unit_of(per_day)
     amount = per_day * size / _DAY
     step = 10.0 ** (math.floor(math.log10(amount)) - 1)
-    return f"{math.ceil(amount / step) * step:g}/{unit.split()[1]}"
+    return f"{plain(math.ceil(amount / step) * step, 6)}/{unit.split()[1]}"
 
 
 def _bounds(plan: Plan) -> str:

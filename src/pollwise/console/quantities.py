@@ -3,7 +3,7 @@
 import math
 
 from pollwise.insight.forecasts import Interval
-from pollwise.insight.words import count, duration, duration_unit, number
+from pollwise.insight.words import count, duration, duration_unit, number, worth
 
 __all__ = [
     "between",
@@ -17,6 +17,7 @@ __all__ = [
     "rate_between",
     "storage",
     "unit_of",
+    "worth",
 ]
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1.0, 60.0, 3600.0, 86_400.0
@@ -43,8 +44,8 @@ def durations(seconds: Interval) -> str:
     if seconds.high > _FAR_APART * seconds.mean:
         return f"{duration(seconds.mean)} ({duration(seconds.low)}–{duration(seconds.high)})"
     size, unit = duration_unit(seconds.mean)
-    mean, ends = between(seconds / size).split(" ")
-    return f"{mean} {unit} {ends}"
+    mean, _, ends = between(seconds / size).partition(" (")
+    return f"{mean} {unit} ({ends}"
 
 
 def between(figure: Interval) -> str:

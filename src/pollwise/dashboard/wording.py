@@ -7,10 +7,20 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
 
-from pollwise.console.quantities import count, duration, durations, number, rate, storage, unit_of
+from pollwise.console.quantities import (
+    count,
+    duration,
+    durations,
+    number,
+    rate,
+    storage,
+    unit_of,
+    worth,
+)
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.words import moment
-from pollwise.texts import printable
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.texts import plain, printable
 from pollwise.types import Outcome
 
 __all__ = [
@@ -124,12 +134,14 @@ def shares(figure: Interval) -> Markup:
 def share(part: float | None) -> str:
     """A share (0 to 1) in percent; small ones with a digit more.
 
-    >>> share(0.5), share(0.031), share(0.0), share(None)
-    ('50 %', '3.1 %', '0 %', 'not known yet')
+    >>> share(0.5), share(0.031), share(1e-9), share(0.0), share(None)
+    ('50 %', '3.1 %', 'less than 0.1 %', '0 %', 'not known yet')
     """
     if part is None:
         return "not known yet"
     percent = 100 * part
+    if 0 < percent < 0.1:
+        return "less than 0.1 %"
     return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
 
 
@@ -137,23 +149,22 @@ def _three(figure: float) -> str:
     return "∞" if math.isinf(figure) else number(float(f"{figure:.3g}"))
 
 
-def budget_text(per_day: float, like: float | None = None) -> str:
+def budget_text(per_day: float, like: str, pages: int) -> str:
     """A budget in two digits, as the options and forms read it, for so many cost units a day.
 
-    It is in the unit of time in which one would tell the budget `like` (None: its own).
+    It is in the unit of the budget `like`, which may be told for each of so many pages.
 
-    >>> budget_text(1440.0), budget_text(1234.0), budget_text(0.3)
-    ('60/hour', '51/hour', '2.1/week')
-    >>> budget_text(5760.0), budget_text(5760.0, like=1440.0)
-    ('4/minute', '240/hour')
+    >>> budget_text(1234.0, "60/hour", 12), budget_text(5760.0, "1/day/page", 12)
+    ('51/hour', '480/day/page')
     """
-    size, unit = unit_of(per_day if like is None else like)
-    return f"{float(f'{per_day * size / _DAY:.2g}'):g}/{unit.split()[1]}"
+    unit = like.strip().partition("/")[2]
+    one = parse_budget(f"1/{unit}").total(pages)
+    return f"{plain(per_day / _DAY / one, 2)}/{unit}"
 
 
 def figure(told: float) -> str:
-    """A figure that may be infinite."""
-    return "∞" if math.isinf(told) else number(told)
+    """An index or a price, which may be infinite."""
+    return "∞" if math.isinf(told) else worth(told)
 
 
 def outcome(found: Outcome | None, *, reverted: bool = False, first_copy: bool = False) -> str:

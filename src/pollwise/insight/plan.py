@@ -13,6 +13,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
+from pollwise.texts import plain
 
 __all__ = [
     "BoundsCost",
@@ -170,8 +171,8 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
     least, most = curve[0].budget_per_day, curve[-1].budget_per_day
     if not _ROUNDED_DOWN * least <= budget_per_day <= most / _ROUNDED_DOWN:
         raise InputError(
-            f"a budget of {budget_per_day:g} a day: it can be told for {least:g} to {most:g}, a"
-            " quarter to four times the present one"
+            f"a budget of {plain(budget_per_day, 3)} a day: it can be told for {plain(least, 3)} to"
+            f" {plain(most, 3)}, a quarter to four times the present one"
         )
     after = next((n for n, one in enumerate(curve) if one.budget_per_day >= budget_per_day), -1)
     low, high = curve[max(after - 1, 0)], curve[after]

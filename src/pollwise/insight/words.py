@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-__all__ = ["age", "count", "duration", "duration_unit", "moment", "number"]
+__all__ = ["age", "count", "duration", "duration_unit", "moment", "number", "worth"]
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _YEAR = 365.25 * _DAY
@@ -19,6 +19,8 @@ _BEGIN, _END = (
     datetime(9999, 12, 31, tzinfo=UTC).timestamp(),
 )
 """Between which a time can be written."""
+_LEAST, _MOST = 0.001, 1e12
+"""Figures between which digits are told."""
 _FRESH = 0.1
 """The share of the time since a change at most that is not worth telling."""
 
@@ -29,14 +31,34 @@ def count(number: int, noun: str) -> str:
 
 
 def number(figure: float) -> str:
-    """A figure in two or three digits, never in powers of ten unless it is huge or tiny.
+    """A figure in two or three digits, never in powers of ten.
 
-    >>> [number(figure) for figure in (0.0, 0.0123, 4.71, 10.0, 12_345.6)]
-    ['0', '0.012', '4.7', '10', '12,346']
+    >>> [number(figure) for figure in (0.0, 1e-7, 0.0123, 4.71, 10.0, 12_345.6)]
+    ['0', 'less than 0.001', '0.012', '4.7', '10', '12,346']
+    >>> number(1.234e9), number(1e30)
+    ('1,200,000,000', 'more than 1,000,000,000,000')
     """
-    if abs(figure) >= 99.5:
-        return f"{figure:,.0f}" if abs(figure) < 1e9 else f"{figure:.2g}"
-    return f"{figure:.2g}"
+    if figure < 0:
+        return f"-{number(-figure)}"
+    if 0 < figure < _LEAST:
+        return f"less than {_LEAST}"
+    if _MOST < figure < math.inf:
+        return f"more than {_MOST:,.0f}"
+    if figure >= 1e9:
+        figure = float(f"{figure:.2g}")
+    return f"{figure:,.0f}" if figure >= 99.5 else f"{figure:.2g}"
+
+
+def worth(figure: float) -> str:
+    """A figure that is compared with others of its kind, which may all be tiny.
+
+    >>> worth(0.5), worth(0.000_23), worth(4.1e-9), worth(0.0)
+    ('0.5', '230 millionths', '4.1 billionths', '0')
+    """
+    if figure == 0 or abs(figure) >= _LEAST:
+        return number(figure)
+    size, name = (1e6, "millionths") if abs(figure) >= 1e-7 else (1e9, "billionths")
+    return f"{number(figure * size)} {name}"
 
 
 def duration(seconds: float) -> str:

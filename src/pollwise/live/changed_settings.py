@@ -6,6 +6,7 @@ from dataclasses import fields
 
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.settings import Settings
+from pollwise.texts import plain
 
 __all__ = ["changes_of"]
 
@@ -60,5 +61,5 @@ def _shown(name: str, settings: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}"
+        return plain(value)
     return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -38,6 +38,7 @@ from pollwise.settings import Settings, WatchSettings, damaged_run
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
+from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
 from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
@@ -411,7 +412,7 @@ def _too_much_demanded(demanded: float, rate: float) -> str | None:
     if demanded <= MOST_DEMANDED * rate:
         return None
     asked, allowed = (
-        f"{per_day:,.0f}" if per_day >= 100 else f"{per_day:.3g}"
+        f"{per_day:,.0f}" if per_day >= 100 else plain(per_day, 3)
         for per_day in (demanded * _DAY, rate * _DAY)
     )
     enough = math.ceil(demanded / MOST_DEMANDED * _DAY)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pollwise.checks import require_shares
 from pollwise.errors import InputError
+from pollwise.texts import plain
 from pollwise.types import Budget
 
 __all__ = ["BudgetText", "parse_budget", "parse_interval", "parse_shares", "shared_tag"]
@@ -50,7 +51,7 @@ class BudgetText:
         return Budget(rate, burst=max(1.0, rate))
 
     def __str__(self) -> str:
-        return f"{self.rate * _UNITS['day']:g}/day{'/page' if self.per_page else ''}"
+        return f"{plain(self.rate * _UNITS['day'], 6)}/day{'/page' if self.per_page else ''}"
 
     def require_replayable(self, pages: int, seconds: float) -> None:
         """`InputError` if a history of so many pages and seconds cannot use up this budget."""

@@ -1,12 +1,14 @@
 """How figures are said in pages, and that nothing of strangers gets through as markup."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from pollwise.console.quantities import number
 from pollwise.dashboard.wording import (
     ago,
     bare,
@@ -22,6 +24,7 @@ from pollwise.dashboard.wording import (
 )
 from pollwise.insight.forecasts import Interval
 from pollwise.scheduler.budgets import parse_budget
+from pollwise.texts import plain
 from pollwise.types import Outcome
 
 NOW = 1_700_000_000.0
@@ -74,13 +77,25 @@ def test_forecast_figures_say_their_interval_more_quietly():
 
 
 def test_small_shares_have_a_digit_more():
-    assert [share(part) for part in (0.0004, 0.04, 0.4, 1.0)] == ["0.0 %", "4.0 %", "40 %", "100 %"]
+    told = [share(part) for part in (0.0004, 0.04, 0.4, 1.0)]
+    assert told == ["less than 0.1 %", "4.0 %", "40 %", "100 %"]
 
 
-@given(st.floats(1e-6, 1e9))
-def test_a_budget_can_be_read_again_and_is_nearly_the_same(per_day):
-    read = parse_budget(budget_text(per_day)).rate * 86_400.0
+@given(
+    st.floats(1e-6, 1e12), st.sampled_from(["60/hour", "1/day/page", " 2/week", "9/second/page"])
+)
+def test_a_budget_can_be_read_again_and_is_nearly_the_same(per_day, like):
+    said = budget_text(per_day, like, 1200)
+    assert "e" not in said.partition("/")[0]
+    assert said.partition("/")[2] == like.partition("/")[2]
+    read = parse_budget(said).total(1200) * 86_400.0
     assert read == pytest.approx(per_day, rel=0.051)
+
+
+@given(st.floats(0.0, allow_nan=False, allow_infinity=False))
+def test_figures_have_no_powers_of_ten(told):
+    for said in (figure(told), number(told), share(told), plain(told)):
+        assert not re.search(r"[0-9]e[-+]?[0-9]", said)
 
 
 def test_infinite_figures_have_a_sign():

@@ -31,13 +31,22 @@ class _Figure:
     most: float | None = None
 
 
-_FOUND = _Figure("changes found a day", lambda one: one.found_per_day, number, "found")
+_PERIODS = (("day", 1.0), ("week", 7.0), ("year", 365.25))
+"""The units of time in which changes are told, in days."""
 _FRESHNESS = _Figure("copies that are fresh", lambda one: one.freshness, share, "other", most=1.0)
 
 
 def found_curve(plan: Plan, chosen: PlannedBudget | None = None) -> Markup:
-    """Changes found a day over budgets, of a plan with a `curve`; `chosen` is marked, too."""
-    return _curve(plan, chosen, _FOUND)
+    """Changes found over budgets, of a plan with a `curve`; `chosen` is marked, too.
+
+    They are those of a day, or of a longer time if they are few.
+    """
+    most = max((one.found_per_day.high for one in plan.curve or ()), default=0.0)
+    name, days = next((one for one in _PERIODS if most * one[1] >= 1.0), _PERIODS[-1])
+    found = _Figure(
+        f"changes found a {name}", lambda one: one.found_per_day * days, number, "found"
+    )
+    return _curve(plan, chosen, found)
 
 
 def freshness_curve(plan: Plan, chosen: PlannedBudget | None = None) -> Markup:
@@ -64,9 +73,9 @@ def _curve(plan: Plan, chosen: PlannedBudget | None, figure: _Figure) -> Markup:
     marked = [present] if chosen is None else [present, chosen]
     return drawing(
         f"{figure.name.capitalize()}, over budgets",
-        _described(points, marked, figure),
+        _described(plan, points, marked, figure),
         [
-            *_axes(plan.results, present, shown, across, up, figure),
+            *_axes(plan, present, shown, across, up, figure),
             element("path", d=_band(points, across, up, figure), class_="band"),
             element(
                 "path",
@@ -82,7 +91,7 @@ def _curve(plan: Plan, chosen: PlannedBudget | None, figure: _Figure) -> Markup:
 
 
 def _axes(
-    results: Sequence[PlannedBudget],
+    plan: Plan,
     present: PlannedBudget,
     ticks: Sequence[float],
     across: Scale,
@@ -90,6 +99,7 @@ def _axes(
     figure: _Figure,
 ) -> list[Markup]:
     parts = []
+    results = plan.results or ()
     for tick in ticks:
         y = up(tick)
         kind = "axis" if tick == 0 else "grid"
@@ -99,9 +109,9 @@ def _axes(
     for place, result in enumerate(results):
         anchor = "start" if place == 0 else "end" if place == len(results) - 1 else "middle"
         x = across(result.budget_per_day)
-        said = budget_text(result.budget_per_day, present.budget_per_day)
+        said = plan.budget.strip()
         if result is not present:  # the unit once
-            said = said.partition("/")[0]
+            said = budget_text(result.budget_per_day, plan.budget, plan.pages).partition("/")[0]
         parts.append(element("text", said, x=x, y=_HEIGHT - 8, text_anchor=anchor))
     return parts
 
@@ -148,17 +158,14 @@ def _mark(one: PlannedBudget, name: str, across: Scale, up: Scale, figure: _Figu
 
 
 def _described(
-    points: Sequence[PlannedBudget], marked: Sequence[PlannedBudget], figure: _Figure
+    plan: Plan, points: Sequence[PlannedBudget], marked: Sequence[PlannedBudget], figure: _Figure
 ) -> str:
     """The chart in words, for who cannot see it."""
-    like = marked[0].budget_per_day
-    ends = (
-        f"{figure.said(figure.of(one).mean)} with {budget_text(one.budget_per_day, like)}"
-        for one in (points[0], points[-1])
-    )
-    names = ("now", "then")
-    here = (
-        f"{name} {figure.said(figure.of(one).mean)} with {budget_text(one.budget_per_day, like)}"
-        for name, one in zip(names, marked, strict=False)
-    )
+
+    def told(one: PlannedBudget) -> str:
+        budget = budget_text(one.budget_per_day, plan.budget, plan.pages)
+        return f"{figure.said(figure.of(one).mean)} with {budget}"
+
+    ends = map(told, (points[0], points[-1]))
+    here = (f"{name} {told(one)}" for name, one in zip(("now", "then"), marked, strict=False))
     return f"From {' to '.join(ends)}; {', '.join(here)}."

@@ -170,10 +170,9 @@ def _chosen(request: Request, plan: Plan, present: PlannedBudget) -> _Chosen | N
         if at == _STEPS:
             return None
         least, most = plan.curve[0].budget_per_day, plan.curve[-1].budget_per_day
-        text = budget_text(
-            present.budget_per_day * 4.0 ** (at / _STEPS - 1.0), present.budget_per_day
-        )
-        per_day = min(max(parse_budget(text).rate * _DAY, least), most)
+        wanted = present.budget_per_day * 4.0 ** (at / _STEPS - 1.0)
+        text = budget_text(wanted, plan.budget, plan.pages)
+        per_day = min(max(parse_budget(text).total(plan.pages) * _DAY, least), most)
     return _Chosen(text, _step(per_day / present.budget_per_day), between(plan.curve, per_day))
 
 

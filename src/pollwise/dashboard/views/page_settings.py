@@ -8,6 +8,7 @@ from pollwise.errors import InputError
 from pollwise.live.requests import ChangePages
 from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
+from pollwise.texts import plain
 from pollwise.types import Page
 from pollwise.web.urls import scope_of
 from pollwise.web.wishes import LONGEST_NAME, read_wishes
@@ -35,8 +36,8 @@ def settings_form(page: Page) -> Form:
     present = {
         "name": page.name,
         "tags": ", ".join(page.tags),
-        "weight": f"{page.weight:g}",
-        "cost": f"{page.cost:g}",
+        "weight": plain(page.weight),
+        "cost": plain(page.cost),
         "at_least": _frequency(page.longest_interval),
         "at_most": _frequency(page.shortest_interval),
         "select": "\n".join(page.select),
@@ -114,5 +115,5 @@ def _frequency(interval: float | None) -> str:
         return ""
     for name, size in _UNITS:
         if size >= interval:
-            return f"{size / interval:.10g}/{name}"
-    return f"{_WEEK / interval:.10g}/week"
+            return f"{plain(size / interval, 10)}/{name}"
+    return f"{plain(_WEEK / interval, 10)}/week"

@@ -23,6 +23,7 @@ from pollwise.settings import CollectSettings, Settings, WatchSettings, latest_s
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.retention import parse_retention
+from pollwise.texts import plain
 
 __all__ = ["settings_routes"]
 
@@ -143,7 +144,7 @@ def _said(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, float):
-        return f"{value:g}"
+        return plain(value)
     return str(value)
 
 

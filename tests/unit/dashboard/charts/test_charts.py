@@ -63,6 +63,21 @@ def test_a_curve_names_what_it_shows_and_where_one_stands():
     assert description == ("From 25 with 15/hour to 100 with 240/hour; now 50 with 60/hour.")
 
 
+def test_the_budgets_are_in_the_unit_in_which_theirs_was_set():
+    drawn = found_curve(replace(PLAN, budget="144/day/page"))
+    assert texts(drawn)[-7:-2] == ["36", "72", "144/day/page", "290", "580"]
+    description = ET.fromstring(drawn).findtext("desc")
+    assert description is not None
+    assert description.startswith("From 25 with 36/day/page to 100 with 580/day/page;")
+
+
+def test_few_changes_are_told_in_a_longer_unit_of_time():
+    curve = tuple(replace(one, found_per_day=one.found_per_day / 1e4) for one in CURVE)
+    drawn = found_curve(replace(PLAN, curve=curve, results=curve[::3]))
+    assert "changes found a year" in texts(drawn)
+    assert "now 1.8" in texts(drawn)
+
+
 def test_another_budget_is_marked_beside_the_present_one():
     drawn = freshness_curve(PLAN, between(CURVE, 4000.0))
     assert [text for text in texts(drawn) if text.startswith(("now", "then"))] == [
