@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 
+import aiohttp
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from pollwise.events import PolicyReady
 from pollwise.kernel_folder import kernel_folder
 from pollwise.live.compiling import rehearse
 from pollwise.live.journal import rerun
+from pollwise.relevance.topic import topic
 from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
@@ -149,3 +153,34 @@ async def test_what_was_learned_waits_while_a_new_version_compiles(tmp_path, url
     assert after == before | {urls[2]: 1}
     for name in learned:
         np.testing.assert_array_equal(kept[name], learned[name])
+
+
+async def test_a_collection_that_compiles_says_so_to_who_asks(tmp_path: Path) -> None:
+    db = tmp_path / "sea.db"
+    with Store.open(db) as store:
+        store.start_run(0.0, {"topic": asdict(topic("whales"))}, None)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from pollwise.cli import main; main()"),
+        *("serve", "--db", str(db), "--port", "0"),
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(pollwise.__file__).parents[1]),
+            "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+        },
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stderr is not None
+        told = b""
+        while not (found := re.search(rb"open (http://\S+)", told)):
+            told = await asyncio.wait_for(process.stderr.readline(), PATIENCE)
+            assert told, "it ended"
+        async with (
+            aiohttp.ClientSession(headers={"Accept": "text/html"}) as session,
+            session.get(found[1].decode()) as answer,
+        ):
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+            assert "it compiles, this takes about a minute" in await answer.text()
+    finally:
+        process.kill()
+        await process.communicate()

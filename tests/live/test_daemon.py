@@ -115,6 +115,7 @@ async def test_two_of_them_do_not_poll_one_database(daemon, tmp_path):
     status, err = await run(tmp_path, "serve", "--port", "0")
     assert status == 2
     assert "in use" in err
+    assert "open http" not in err
     # Answering besides is no harm.
     other = Daemon(tmp_path, daemon.session)
     await other.start("--no-polling")

@@ -500,7 +500,7 @@ async def started(
     stack.callback(end)
     assert process.stderr is not None
     line = (await process.stderr.readline()).decode()
-    match = re.fullmatch(r"pollwise: open (http://[0-9.:]+)(/\?token=.+| .*)?\n", line)
+    match = re.fullmatch(r"pollwise: open (http://[^/ ]+)(/\?token=.+| .*)?\n", line)
     assert match, line
     return process, Told(match[1], match[2] or "")
 
@@ -717,12 +717,14 @@ async def test_where_others_can_reach_it_a_token_is_made(sea: Path) -> None:
     async with AsyncExitStack() as stack:
         process, told = await started(stack, sea, "--host", "0.0.0.0")
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        reached = told.address.replace("0.0.0.0", "127.0.0.1")
+        assert "0.0.0.0" not in told.address
+        reached = f"http://127.0.0.1:{told.address.rpartition(':')[2]}"
         token = re.fullmatch(r"/\?token=([\w-]{32}) .*", told.more)
         assert token, told
         async with session.get(f"{reached}/engine") as answer:
             assert answer.status == 401
-        async with session.get(f"{reached}/engine?token={token[1]}") as answer:
-            assert answer.status == 200
+        for address in (reached, told.address):
+            async with session.get(f"{address}/engine?token={token[1]}") as answer:
+                assert answer.status == 200
         process.send_signal(signal.SIGTERM)
         await process.communicate()

@@ -2,8 +2,10 @@
 
 import gc
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -12,7 +14,12 @@ from pollwise.cli.options import LogName, LogOption, SharesOption, listed
 from pollwise.cli.telling import telling_of
 from pollwise.extras import require_extra
 
+if TYPE_CHECKING:
+    from pollwise.console.display import Display
+
 __all__ = ["serve"]
+
+D = TypeVar("D", bound="Display")
 
 
 def serve(
@@ -97,6 +104,13 @@ def serve(
             say=telling.say,
         ) as answering,
     ):
+
+        @contextmanager
+        def begun(display: D) -> Iterator[D]:
+            """The display of a run whose database is this process's own from now on."""
+            with answering.getting_ready(), display:
+                yield display
+
         if no_polling:
             answering.alone()
         elif terms.db.exists() and holds_collection(terms.db):
@@ -112,11 +126,13 @@ def serve(
                 [],
                 terms.told,
                 terms.db,
-                make_display=lambda settings: CollectDisplay(
-                    subject=settings.subject,
-                    budget=settings.budget,
-                    db=terms.db,
-                    log=telling.form,
+                make_display=lambda settings: begun(
+                    CollectDisplay(
+                        subject=settings.subject,
+                        budget=settings.budget,
+                        db=terms.db,
+                        log=telling.form,
+                    )
                 ),
                 say=telling.say,
                 beside=[answering.beside],
@@ -127,12 +143,14 @@ def serve(
                 terms.followed,
                 terms.told,
                 terms.db,
-                make_display=lambda settings, pages: WatchDisplay(
-                    settings,
-                    pages=pages,
-                    db=terms.db,
-                    detail=telling.detail,
-                    log=telling.form,
+                make_display=lambda settings, pages: begun(
+                    WatchDisplay(
+                        settings,
+                        pages=pages,
+                        db=terms.db,
+                        detail=telling.detail,
+                        log=telling.form,
+                    )
                 ),
                 say=telling.say,
                 secret=terms.secret,

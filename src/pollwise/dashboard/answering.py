@@ -13,11 +13,19 @@ from pathlib import Path
 import uvloop
 
 from pollwise.dashboard.terms import OTHER_TOKEN, AnsweringTerms, peer_told
+from pollwise.dashboard.waiting_room import WaitingRoom
 from pollwise.errors import InputError
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import has_terminal
-from pollwise.web.own_servers import address_of, checked_token, is_loopback, listen_on, new_token
+from pollwise.web.own_servers import (
+    address_of,
+    checked_token,
+    is_loopback,
+    listen_on,
+    new_token,
+    reachable_name,
+)
 
 __all__ = ["Answering", "open_answering"]
 
@@ -29,18 +37,24 @@ _SECONDS_TO_END = 5.0
 
 
 class Answering:
-    """Answers on these terms at a socket that listens.
+    """Answers on these terms at a socket that listens; `where`: what people are told of that.
 
     Beside a run it is a process of its own, as Python runs one thread at a time: no poll is held
     up. It is started anew whenever it ends, which `say` is told.
     """
 
     def __init__(
-        self, terms: AnsweringTerms, listener: socket.socket, say: Callable[[str], None]
+        self,
+        terms: AnsweringTerms,
+        listener: socket.socket,
+        say: Callable[[str], None],
+        where: str = "",
     ) -> None:
         self._terms = terms
         self._listener = listener
         self._say = say
+        self._where = where
+        self._waiting_room = WaitingRoom(listener)
 
     def alone(self) -> None:
         """Answer until SIGINT or SIGTERM, in this process; `StoreError` as for `answer`."""
@@ -57,14 +71,26 @@ class Answering:
                 await answer(self._terms, self._listener, stop)
                 manager.stopping()
 
+        self._say(self._where)
         gc.enable()
         if not has_terminal():
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # there is nothing to read anew
         uvloop.run(answering())
 
+    @contextmanager
+    def getting_ready(self) -> Iterator[None]:
+        """A context in which a run gets ready: who asks is told so, until it has begun.
+
+        It says where to ask. By then this process has to be the one that polls.
+        """
+        self._say(self._where)
+        with self._waiting_room:
+            yield
+
     @asynccontextmanager
     async def beside(self, figures: Callable[[], RunFigures]) -> AsyncIterator[None]:
         """A context for a run, which gives its `figures`, in which requests are answered."""
+        self._waiting_room.close()
         keeping = asyncio.create_task(self._keep(figures))
         try:
             yield
@@ -127,7 +153,7 @@ def open_answering(
     peers: Sequence[str] = (),
     say: Callable[[str], None],
 ) -> Iterator[Answering]:
-    """Listen at this address (`port` 0: any free one), which `say` is told.
+    """Listen at this address (`port` 0: any free one), which `say` is told once it answers.
 
     Requests must name it by an address, as localhost, as `host` or by one of `names`. Where others
     than this machine can reach it, or know it by a name, they need a `token`, or come through one
@@ -140,6 +166,8 @@ def open_answering(
         token = checked_token(token, OTHER_TOKEN)
     with listen_on(host, port, _ELSEWHERE) as listener:
         address = address_of(listener)
+        own_name = reachable_name(listener, names)
+        shown = address_of(listener, own_name)
         for peer in known:
             if peer.url == address:
                 raise InputError(f"--peers {address} is this engine itself: leave it out")
@@ -149,18 +177,16 @@ def open_answering(
         if is_made:
             token = new_token()
         if beyond and token is not None:
-            shown = f"{address}/?token={token if is_made else 'TOKEN'}"
-            say(f"open {shown} (others than this machine may reach it: all need the token)")
-        else:
-            say(f"open {address}")
+            shown += f"/?token={token if is_made else 'TOKEN'}"
+            shown += " (others than this machine may reach it: all need the token)"
         terms = AnsweringTerms(
             db,
-            tuple(name.lower().rstrip(".") for name in (host, *names)),
+            tuple(name.lower().rstrip(".") for name in (host, own_name, *names) if name),
             token,
             addresses,
             known,
         )
-        yield Answering(terms, listener, say)
+        yield Answering(terms, listener, say, f"open {shown}")
 
 
 def _proxy_told(text: str) -> str:

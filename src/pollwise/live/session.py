@@ -21,6 +21,7 @@ import uvloop
 
 from pollwise.errors import StateError
 from pollwise.fetch_settings import FetchSettings
+from pollwise.insight.words import number
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.incoming import Incoming
@@ -258,7 +259,7 @@ class Session:
 
             def stands() -> str:
                 return (
-                    f"{len(watched):,} pages, {self.scheduler.budget.rate * _HOUR:,.4g} an hour;"
+                    f"{len(watched):,} pages, {number(self.scheduler.budget.rate * _HOUR)} an hour;"
                     f" since the start {polls:,} polls, {changes:,} changes"
                 )
 
@@ -453,8 +454,8 @@ def run_until_stopped(
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, end)
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(one, end)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` has it
             hung_up = end if has_terminal() else reload or partial(_nothing_taken_in, say)
             loop.add_signal_handler(signal.SIGHUP, hung_up)

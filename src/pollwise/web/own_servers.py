@@ -10,6 +10,7 @@ import re
 import secrets
 import socket
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from pollwise.errors import InputError
@@ -23,6 +24,7 @@ __all__ = [
     "is_same_token",
     "listen_on",
     "new_token",
+    "reachable_name",
     "token_of",
 ]
 
@@ -53,9 +55,29 @@ def listen_on(host: str, port: int, remedy: str) -> socket.socket:
         raise InputError(f"{host}:{port} cannot be listened on ({why}); {remedy}") from error
 
 
-def address_of(listener: socket.socket) -> str:
-    """The URL of what listens, without a slash at the end."""
+def reachable_name(listener: socket.socket, names: Sequence[str]) -> str:
+    """By what to ask something that listens on all addresses; empty: on one, which will do.
+
+    That is the first of `names` that it was given, else the name of this machine, or a loopback
+    address if nothing knows that name.
+    """
     host, port = listener.getsockname()[:2]
+    if not ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
+        return ""
+    if names:
+        return names[0]
+    own = socket.gethostname()
+    with suppress(OSError, UnicodeError):
+        socket.getaddrinfo(own, port, listener.family, socket.SOCK_STREAM)
+        if _HOST.fullmatch(own):
+            return own
+    return "::1" if listener.family == socket.AF_INET6 else "127.0.0.1"
+
+
+def address_of(listener: socket.socket, name: str = "") -> str:
+    """The URL of what listens, without a slash at the end; by a name, if there is one."""
+    own, port = listener.getsockname()[:2]
+    host = name or own
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -5,7 +5,9 @@ import errno
 import re
 import socket
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from pollwise.dashboard import answering
@@ -57,10 +59,77 @@ async def test_it_is_tried_again_when_no_process_can_be_started(
 )
 def test_where_it_is_told(told: dict[str, object], said: str, tmp_path: Path) -> None:
     lines: list[str] = []
-    with open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lines.append, **told):
-        pass
-    [line] = lines
+    with open_answering(
+        tmp_path / "x.db", host="127.0.0.1", port=0, say=lines.append, **told
+    ) as answering:
+        assert lines == []
+        with answering.getting_ready():
+            [line] = lines
     assert re.fullmatch(said, line)
+
+
+@pytest.mark.parametrize(
+    ("names", "host", "known", "expected"),
+    [
+        (("box.example", "b"), "0.0.0.0", True, "box.example"),
+        ((), "0.0.0.0", True, "mybox"),
+        ((), "0.0.0.0", False, "127.0.0.1"),
+        ((), "::", False, r"\[::1\]"),
+        (("box.example",), "127.0.0.1", True, r"127\.0\.0\.1"),
+    ],
+)
+def test_a_browser_can_open_what_is_told(
+    names: tuple[str, ...],
+    host: str,
+    known: bool,
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolve = socket.getaddrinfo
+
+    def named(name: str, *more: Any, **told: Any) -> Any:
+        if name == "mybox" and not known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve("127.0.0.1" if name == "mybox" else name, *more, **told)
+
+    monkeypatch.setattr(socket, "gethostname", lambda: "mybox")
+    monkeypatch.setattr(socket, "getaddrinfo", named)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, 0), family=family).close()
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    lines: list[str] = []
+    with (
+        open_answering(
+            tmp_path / "x.db", host=host, port=0, names=names, say=lines.append
+        ) as answering,
+        answering.getting_ready(),
+    ):
+        assert re.match(rf"open http://{expected}:\d+/\?token=", lines[0])
+
+
+async def test_who_asks_while_it_gets_ready_is_told_to_wait(tmp_path: Path) -> None:
+    lines: list[str] = []
+    with open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lines.append) as answering:
+        with answering.getting_ready():
+            address = lines[0].removeprefix("open ")
+            async with aiohttp.ClientSession() as session:
+                for path, accept, kind in (
+                    ("/", "text/html", "text/html"),
+                    ("/api/status", "text/html", "application/json"),
+                    ("/healthz", "*/*", "application/json"),
+                ):
+                    async with session.get(address + path, headers={"Accept": accept}) as answer:
+                        assert (answer.status, answer.content_type) == (503, kind)
+                        assert answer.headers["Retry-After"] == "2"
+                        assert "compiles, this takes about a minute" in await answer.text()
+                async with session.head(address) as answer:
+                    assert answer.status == 503
+        with pytest.raises(TimeoutError):  # nobody answers any more, though it listens
+            async with asyncio.timeout(0.2), aiohttp.ClientSession() as session:
+                await session.get(address)
 
 
 def test_its_own_peer_is_refused(tmp_path: Path) -> None:
