@@ -73,6 +73,21 @@ async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
         assert view.complaints == []
 
 
+async def test_on_a_phone_the_rows_of_lists_are_short_cards(watch):
+    measure = """rows => rows.map(row => [row.offsetHeight,
+        [...row.querySelectorAll("td, th")].every(cell => cell.scrollWidth <= cell.clientWidth)])"""
+    async with browsing(watch, width=390) as view:
+        for path in ("/pages", "/hosts", "/settings"):
+            await ready(view, path)
+            cards = await view.eval_on_selector_all(".cards tbody tr", measure)
+            assert cards, path
+            for height, fits in cards:
+                assert fits, path
+                assert height < 250, path
+        await ready(view, "/pages")
+        assert not await view.locator("[data-label='Host']").first.is_visible()
+
+
 async def test_pages_are_added_paused_and_removed_without_scripts(watch):
     async with browsing(watch, scripts=False) as view:
         await ready(view, "/pages")
@@ -85,7 +100,7 @@ async def test_pages_are_added_paused_and_removed_without_scripts(watch):
         await view.fill("#add-urls", "http://d.example/")
         await view.fill("#add-tags", "daily")
         await view.click("#adding button")
-        assert "Added" in await view.inner_text(".flash")
+        assert "1 page added." in await view.inner_text(".flash")
         assert kept(watch)["http://d.example/"].tags == ("daily",)
         await ready(view, "/pages")
         await view.check("#page-3")
@@ -125,7 +140,7 @@ async def test_settings_that_somebody_else_changed_are_shown(watch):
         await view.click("button.main")
         assert "7/hour" in await view.inner_text("#settings-budget-error")
         await view.click("button.main")
-        assert "Set" in await view.inner_text(".flash")
+        assert "1 setting is set" in await view.inner_text(".flash")
         await view.fill("#settings-quiet", "25:00")
         await view.click("button.main")
         assert "expected times of the day" in await view.inner_text("#settings-quiet-error")

@@ -99,16 +99,16 @@ def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
     return f"{rate(per_day)} ({chance}: {number(low * size / _DAY)}–{number(high * size / _DAY)})"
 
 
-def storage(size: int) -> str:
+def storage(size: float) -> str:
     """An amount of bytes.
 
-    >>> [storage(size) for size in (17, 2_345, 12_000_000)]
-    ['17 bytes', '2.3 kB', '12 MB']
+    >>> [storage(size) for size in (17, 17.4, 2_345, 12_000_000)]
+    ['17 bytes', '17 bytes', '2.3 kB', '12 MB']
     """
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= unit:
             return f"{number(size / unit)} {name}"
-    return count(size, "byte")
+    return count(round(size), "byte")
 
 
 def unit_of(per_day: float) -> tuple[float, str]:

@@ -12,6 +12,8 @@ _AGAIN = "2"
 """Seconds."""
 _PATIENCE = 5.0
 """Seconds that a request may take to come."""
+_MOST = 200
+"""Connections at a time."""
 _LINE = "pollwise is getting ready: at its first start it compiles, this takes about a minute"
 _PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -32,6 +34,7 @@ class WaitingRoom:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._has_begun = threading.Event()
+        self._open = 0
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self._thread = threading.Thread(target=self._run, daemon=True, name="waiting room")
@@ -55,22 +58,23 @@ class WaitingRoom:
 
     async def _answer(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(_tell, sock=self._listener.dup())
+        server = await asyncio.start_server(self._tell, sock=self._listener.dup())
         self._has_begun.set()
         await self._stop.wait()
         server.close()
 
-
-async def _tell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer the one request of a connection."""
-    try:
-        with suppress(TimeoutError, EOFError, ConnectionError, asyncio.LimitOverrunError):
-            async with asyncio.timeout(_PATIENCE):
-                asked = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_answer_of(asked))
-                await writer.drain()
-    finally:
-        writer.close()
+    async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the one request of a connection."""
+        self._open += 1
+        try:
+            with suppress(TimeoutError, EOFError, ConnectionError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(_PATIENCE if self._open <= _MOST else 0):
+                    asked = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(_answer_of(asked))
+                    await writer.drain()
+        finally:
+            self._open -= 1
+            writer.close()
 
 
 def _answer_of(asked: bytes) -> bytes:

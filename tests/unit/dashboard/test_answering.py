@@ -132,6 +132,21 @@ async def test_who_asks_while_it_gets_ready_is_told_to_wait(tmp_path: Path) -> N
                 await session.get(address)
 
 
+async def test_silent_connections_do_not_keep_others_from_being_told(tmp_path: Path) -> None:
+    lines: list[str] = []
+    with (
+        open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lines.append) as answering,
+        answering.getting_ready(),
+    ):
+        address = lines[0].removeprefix("open ")
+        port = int(address.rpartition(":")[2])
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(150)]
+        async with aiohttp.ClientSession() as session, session.get(address) as answer:
+            assert answer.status == 503
+        for one in silent:
+            one.close()
+
+
 def test_its_own_peer_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

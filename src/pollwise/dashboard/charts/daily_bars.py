@@ -61,7 +61,7 @@ def daily_bars(days: Sequence[Day], expected: Interval | None) -> Markup:
         name = "today" if place == len(days) - 1 else days[place].name
         parts.append(element("text", name, x=x, y=_HEIGHT - 6, text_anchor=anchor))
     parts.append(element("text", "changes found each day (UTC)", x=_LEFT, y=12, class_="name"))
-    told = "" if expected is None else f" About {number(expected.mean)} are expected of a day."
+    told = "" if expected is None else f" Expected of a day: {number(expected.mean)}."
     found = sum(day.found for day in days)
     return drawing(
         "Changes found on each of the latest days",

@@ -157,9 +157,7 @@ def test_bars_are_as_high_as_what_was_found_and_tell_what_is_expected():
     ]
     assert heights[0] == 0.0
     assert heights[1] == 2 * heights[2]
-    assert root.findtext("desc") == (
-        "15 changes in 3 days, 10 at most. About 8 are expected of a day."
-    )
+    assert root.findtext("desc") == ("15 changes in 3 days, 10 at most. Expected of a day: 8.")
     assert [one.text for one in root.iter("text")][-3:] == [
         "12 Nov",
         "today",
