@@ -20,6 +20,10 @@ from pollwise.web.own_servers import address_of
 __all__ = ["Protocol", "answer", "serve"]
 
 _SECONDS_TO_FINISH = 1
+_LONGEST_HEAD = 2**17
+"""Bytes of a request before its body: the longest URL that may be asked about fits in, as written
+in a query.
+"""
 
 
 class Protocol(PromptProtocol):
@@ -83,6 +87,7 @@ async def serve(
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]))

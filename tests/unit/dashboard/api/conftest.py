@@ -2,20 +2,17 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
 from tests.unit.dashboard.asked import Told, ask
+from tests.unit.insight.a_collection import make_collection
 from tests.unit.insight.a_watch import make_watch
 
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
 from pollwise.dashboard.terms import AnsweringTerms
-from pollwise.relevance.topic import topic
-from pollwise.store import Store
-from pollwise.store.records import Batch, Collected, Discoveries, NewPage
 
 Ask = Callable[..., Awaitable[Told]]
 
@@ -30,11 +27,7 @@ def db(tmp_path: Path) -> Path:
 @pytest.fixture
 def collection_db(tmp_path: Path) -> Path:
     path = tmp_path / "sea.db"
-    with Store.open(path) as store:
-        store.start_run(0.0, {"topic": asdict(topic("whale sea"))}, None)
-        store.add_pages([NewPage("http://sea.example/")], now=0.0)
-        collected = Collected(0, 0.5, "Whales", "The whale is in the sea.")
-        store.commit(Batch(discovered=(Discoveries(collected=collected),)))
+    make_collection(path)
     return path
 
 
