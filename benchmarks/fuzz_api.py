@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,21 +33,27 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
+from schemathesis.config import SchemathesisConfig
 
 from pollwise.dashboard.access import MOST_BYTES
 from pollwise.store import Store
-from pollwise.store.records import PageRecord
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from tests.live.answering import NOT_CHECKED, answering_for
 from tests.unit.insight.a_collection import make_collection
 from tests.unit.insight.a_watch import make_watch
+from tests.unit.insight.held import Held
 
 EXAMPLES = 12
 """Of each operation and kind, in a round."""
 SECONDS = 60.0
 """After which a client gives up; the server must have cut the connection long before."""
+REJECTED = [400, 404, 405, 409, 413, 415]
+"""Statuses of what breaks the document."""
+CONFIG = SchemathesisConfig.from_dict(
+    {"checks": {"negative_data_rejection": {"expected-statuses": REJECTED}}}
+)
 NOWHERE = ("http://nobody.example/", "http://new.example/a", "HTTP://A.example:80/every#x", "x")
 BUDGETS = ("7/hour", "1/day/page", "9999/second", "0/hour", "much")
 
@@ -56,26 +62,10 @@ class FaultError(AssertionError):
     """What should not have been."""
 
 
-@dataclass(frozen=True)
-class Held:
-    """What requests can change of a database."""
-
-    pages: Mapping[str, PageRecord]
-    settings: Mapping[str, object]
-    unread: frozenset[int]
-
-    @classmethod
-    def of(cls, store: Store) -> "Held":
-        with store.snapshot():
-            return cls(
-                {record.page.url: record for record in store.pages()},
-                store.changed_settings(),
-                frozenset(change.seq for change in store.changes(unread=True)),
-            )
-
-    def pages_other_than(self, before: "Held") -> set[str]:
-        every = self.pages.keys() | before.pages.keys()
-        return {url for url in every if self.pages.get(url) != before.pages.get(url)}
+def differing(before: Held, now: Held) -> set[str]:
+    """The URLs of pages that are not as they were."""
+    every = now.pages.keys() | before.pages.keys()
+    return {url for url in every if now.pages.get(url) != before.pages.get(url)}
 
 
 class Ledger:
@@ -97,9 +87,9 @@ class Ledger:
         is_granted = status < 400 and method != "GET"
         effect = answer if is_granted and isinstance(answer, dict) else {}
         named = {url for part in ("added", "changed", "removed") for url in effect.get(part, ())}
-        differing = self.held.pages_other_than(before) - named
-        if differing and not (is_granted and "/masks" in path and len(differing) == 1):
-            raise FaultError(f"pages are not as they were: {sorted(differing)[:3]}")
+        others = differing(before, self.held) - named
+        if others and not (is_granted and "/masks" in path and len(others) == 1):
+            raise FaultError(f"pages are not as they were: {sorted(others)[:3]}")
         if self.held.settings != before.settings and not (is_granted and "/settings" in path):
             raise FaultError(f"settings are not as they were: {self.held.settings}")
         if self.held.unread != before.unread and not (is_granted and path.endswith("/read")):
@@ -159,7 +149,7 @@ class Target:
 
 def made_up(target: Target, document: Any, mode: GenerationMode, number: int) -> Iterator[str]:
     """Ask every operation of a document; a line for each fault."""
-    described = schemathesis.openapi.from_dict(document)
+    described = schemathesis.openapi.from_dict(document, config=CONFIG)
     described.config.update(base_url=target.address)
     for found in described.get_all_operations():
 
@@ -179,7 +169,7 @@ def made_up(target: Target, document: Any, mode: GenerationMode, number: int) ->
             ask()
         except Unsatisfiable:  # where nothing can be told, nothing can be told wrongly
             continue
-        except Exception as error:
+        except (Exception, BaseExceptionGroup) as error:
             yield f"{found.ok().label}, {mode}: {told_of(error)}"
 
 

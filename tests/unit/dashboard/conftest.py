@@ -1,20 +1,18 @@
 """A small watch and a collection, answered for."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
-from tests.unit.dashboard.asked import Told, ask
+from tests.unit.dashboard.asked import Ask, patient
 from tests.unit.insight.a_collection import make_collection
 from tests.unit.insight.a_watch import make_watch
 
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
 from pollwise.dashboard.terms import AnsweringTerms
-
-Ask = Callable[..., Awaitable[Told]]
 
 
 @pytest.fixture
@@ -44,13 +42,4 @@ def app(answers: Answers) -> Starlette:
 
 @pytest.fixture
 def asking(app: Starlette) -> Ask:
-    """Asks, and again as long as the database is being read for the first time."""
-
-    async def patiently(method: str, target: str, **more: object) -> Told:
-        give_up_at = time.monotonic() + 60.0
-        while True:
-            answer = await ask(app, method, target, **more)  # type: ignore[arg-type]
-            if answer.status != 503 or time.monotonic() > give_up_at:
-                return answer
-
-    return patiently
+    return patient(app)
