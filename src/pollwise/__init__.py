@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pollwise.errors import PollwiseError as PollwiseError
     from pollwise.errors import StateError as StateError
     from pollwise.errors import StoreBusyError as StoreBusyError
+    from pollwise.errors import StoreDiskError as StoreDiskError
     from pollwise.errors import StoreError as StoreError
     from pollwise.errors import StoreInUseError as StoreInUseError
     from pollwise.errors import StoreVersionError as StoreVersionError
@@ -117,8 +118,8 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "pollwise.errors": (
-        "InputError PollwiseError StateError StoreBusyError StoreError StoreInUseError"
-        " StoreVersionError TraceError"
+        "InputError PollwiseError StateError StoreBusyError StoreDiskError StoreError"
+        " StoreInUseError StoreVersionError TraceError"
     ),
     "pollwise.events": (
         "Added Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed"

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
@@ -44,8 +44,10 @@ _LONGEST_SHOWN = 200
 _LARGEST = sys.float_info.max
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str, members: Callable[[list[tuple[str, Any]]], object] | None = None) -> Any:
     """The value of a text in JSON; `ValueError` if it is none, or nested too deeply.
+
+    `members` makes an object of its names and values (None: a dict, with the last value of each).
 
     >>> read_json("[" * 100_000)
     Traceback (most recent call last):
@@ -53,7 +55,7 @@ def read_json(text: str) -> Any:
     ValueError: nested too deeply
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=members)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

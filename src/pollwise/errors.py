@@ -50,6 +50,10 @@ class StoreBusyError(StoreError):
     """Another program kept the database locked; the same call can be made again."""
 
 
+class StoreDiskError(StoreError):
+    """The disk took no more: it is full, a quota is used up, or it fails; that may pass."""
+
+
 class StoreInUseError(StoreError):
     """Another process is the only writer of the database: it polls, or writes for a moment."""
 

@@ -34,7 +34,8 @@ class Daemon:
         self.address = ""
         self.process: asyncio.subprocess.Process
 
-    async def start(self, *words: str) -> None:
+    async def start(self, *words: str, **more: Any) -> None:
+        """Start it with these words; `more` is told to whoever starts processes."""
         self.process = await asyncio.create_subprocess_exec(
             *PROGRAM,
             *("serve", "--port", "0", *words),
@@ -42,6 +43,7 @@ class Daemon:
             env={**os.environ, "PYTHONPATH": SOURCE},
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
+            **more,
         )
         self.address = re.findall(r"http://[0-9.:]+", await self.hears("open http://"))[0]
         async with asyncio.timeout(PATIENCE):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -121,3 +122,58 @@ async def test_two_of_them_do_not_poll_one_database(daemon, tmp_path):
     await other.start("--no-polling")
     assert await other.end(signal.SIGTERM) == 0
     assert await daemon.end(signal.SIGINT) == 0
+
+
+def limit_files() -> None:
+    """What would make a file larger than so many bytes fails, as on a full disk."""
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, most))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests in the background may ignore it
+
+
+async def text(daemon: Daemon, path: str) -> str:
+    page = {"Accept": "text/html"}
+    async with daemon.session.get(daemon.address + path, headers=page) as answer:
+        assert answer.status == 200, path
+        return await answer.text()
+
+
+async def test_a_full_disk_stops_polling_and_is_told_on_every_page(daemon, site):
+    for number in range(6):
+        site.says(f"/{number}", os.urandom(200_000), Content_Type="image/png")
+    await daemon.start(preexec_fn=limit_files, start_new_session=True)
+    [child] = answering(daemon.process.pid)
+    for number in range(6):
+        daemon.add(site.url(f"/{number}"))
+    line = await daemon.hears("polling has stopped, and is tried again at")
+    assert "free space" in line
+    async with asyncio.timeout(PATIENCE):
+        while "Polling has stopped: " not in await text(daemon, "/"):
+            await asyncio.sleep(0.05)
+    for path in ("/pages", "/changes", "/hosts", "/settings"):
+        page = await text(daemon, path)
+        assert "Polling has stopped: " in page, path
+        assert "free space" in page, path
+    assert answering(daemon.process.pid) == [child]
+    # With space again it goes on, at once if it is told to.
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for process in (daemon.process.pid, child):
+        resource.prlimit(process, resource.RLIMIT_FSIZE, room)
+    daemon.process.send_signal(signal.SIGHUP)
+    async with asyncio.timeout(PATIENCE):
+        async for figures in daemon.figures():
+            if figures["pages"] == 6 and not figures["first_copies"]:
+                break
+    assert "Polling has stopped: " not in await text(daemon, "/")
+    assert answering(daemon.process.pid) == [child]
+    assert await daemon.end(signal.SIGTERM) == 0
+    assert not any("Traceback" in line for line in daemon.said)
+
+
+async def test_it_ends_while_polling_has_stopped(daemon, site):
+    site.says("/", os.urandom(900_000), Content_Type="image/png")
+    await daemon.start(preexec_fn=limit_files)
+    daemon.add(site.url("/"))
+    await daemon.hears("polling has stopped")
+    assert await daemon.end(signal.SIGINT) == 0
+    assert await daemon.status("/healthz") is None

@@ -2,21 +2,30 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 import pollwise
+from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
+from pollwise.web.wishes import wished_page
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.__file__).parents[1])
 PATIENCE = 600.0
 pytestmark = pytest.mark.timeout(1200)  # a collection compiles before it begins
+
+
+def _fill_the_disk() -> None:
+    """What would make a file larger than so many bytes fails, as on a full disk."""
+    _heed_hangups()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
 
 
 def _heed_hangups() -> None:
@@ -36,7 +45,12 @@ class Manager:
         self.heard: list[str] = []
         self.process: asyncio.subprocess.Process
 
-    async def start(self, *words: str, watchdog: float = 0.0) -> None:
+    async def start(
+        self,
+        *words: str,
+        watchdog: float = 0.0,
+        prepare: Callable[[], None] = _heed_hangups,
+    ) -> None:
         shell = ("sh", "-c", 'export WATCHDOG_PID=$$; exec "$@"', "sh")
         self.process = await asyncio.create_subprocess_exec(
             *(*shell, *PROGRAM, *words),
@@ -49,7 +63,7 @@ class Manager:
             },
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # without a terminal that could be hung up
-            preexec_fn=_heed_hangups,
+            preexec_fn=prepare,
         )
 
     async def until(self, part: str) -> str:
@@ -137,6 +151,25 @@ async def test_it_hears_of_a_collection(manager, server):
     await manager.until("READY=1")
     await manager.said("restart it")
     manager.process.send_signal(signal.SIGINT)
+    await manager.until("STOPPING=1")
+    assert await manager.process.wait() == 0
+
+
+async def test_it_hears_that_a_full_disk_has_stopped_polling(manager, server, tmp_path):
+    server.set_page("/page", os.urandom(900_000), content_type="image/png")
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([wished_page(server.url("/page"))], now=0.0)
+    await manager.start("serve", "--port", "0", watchdog=2.0, prepare=_fill_the_disk)
+    await manager.until("READY=1")
+    status = await manager.until("STATUS=polling has stopped, and is tried again at")
+    assert "free space" in status
+    for _ in range(2):
+        await manager.until("WATCHDOG=1")
+    manager.process.send_signal(signal.SIGHUP)
+    await manager.until("RELOADING=1")
+    await manager.until("READY=1")
+    await manager.until("STATUS=polling has stopped")
+    manager.process.send_signal(signal.SIGTERM)
     await manager.until("STOPPING=1")
     assert await manager.process.wait() == 0
 

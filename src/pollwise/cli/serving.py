@@ -119,43 +119,47 @@ def serve(
                     f"{terms.db} holds a collection: leave out --config and --share, which are for"
                     " a watch"
                 )
-            collect_pages(
-                "",
-                [],
-                None,
-                [],
-                terms.told,
-                terms.db,
-                make_display=lambda settings: begun(
-                    CollectDisplay(
-                        subject=settings.subject,
-                        budget=settings.budget,
-                        db=terms.db,
-                        log=telling.form,
-                    )
-                ),
-                say=telling.say,
-                beside=[answering.beside],
+            answering.polling(
+                lambda: collect_pages(
+                    "",
+                    [],
+                    None,
+                    [],
+                    terms.told,
+                    terms.db,
+                    make_display=lambda settings: begun(
+                        CollectDisplay(
+                            subject=settings.subject,
+                            budget=settings.budget,
+                            db=terms.db,
+                            log=telling.form,
+                        )
+                    ),
+                    say=telling.say,
+                    beside=[answering.beside],
+                )
             )
         else:
-            watch_pages(
-                [],
-                terms.followed,
-                terms.told,
-                terms.db,
-                make_display=lambda settings, pages: begun(
-                    WatchDisplay(
-                        settings,
-                        pages=pages,
-                        db=terms.db,
-                        detail=telling.detail,
-                        log=telling.form,
-                    )
-                ),
-                say=telling.say,
-                secret=terms.secret,
-                receivers=terms.receivers,
-                read_again=terms.read_again,
-                may_be_empty=True,
-                beside=[answering.beside],
+            answering.polling(
+                lambda: watch_pages(
+                    [],
+                    terms.followed,
+                    terms.told,
+                    terms.db,
+                    make_display=lambda settings, pages: begun(
+                        WatchDisplay(
+                            settings,
+                            pages=pages,
+                            db=terms.db,
+                            detail=telling.detail,
+                            log=telling.form,
+                        )
+                    ),
+                    say=telling.say,
+                    secret=terms.secret,
+                    receivers=terms.receivers,
+                    read_again=terms.read_again,
+                    may_be_empty=True,
+                    beside=[answering.beside],
+                )
             )

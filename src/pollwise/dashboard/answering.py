@@ -4,17 +4,20 @@ import asyncio
 import gc
 import signal
 import socket
-import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 
 import uvloop
 
+from pollwise.dashboard.answering_process import AnsweringProcess
+from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import OTHER_TOKEN, AnsweringTerms, peer_told
 from pollwise.dashboard.waiting_room import WaitingRoom
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StoreDiskError, StoreInUseError
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import has_terminal
@@ -31,16 +34,15 @@ __all__ = ["Answering", "open_answering"]
 
 _ELSEWHERE = "give another --port or --host"
 _EVERY = 1.0
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
-_SECONDS_TO_END = 5.0
+_PAUSES = (60.0, 120.0, 300.0)
+"""Seconds, after which polling is tried again."""
 
 
 class Answering:
     """Answers on these terms at a socket that listens; `where`: what people are told of that.
 
     Beside a run it is a process of its own, as Python runs one thread at a time: no poll is held
-    up. It is started anew whenever it ends, which `say` is told.
+    up. It goes on between one run and the next.
     """
 
     def __init__(
@@ -55,6 +57,11 @@ class Answering:
         self._say = say
         self._where = where
         self._waiting_room = WaitingRoom(listener)
+        self._process = AnsweringProcess(terms, listener, say)
+
+    def close(self) -> None:
+        """Answer no longer."""
+        self._process.close()
 
     def alone(self) -> None:
         """Answer until SIGINT or SIGTERM, in this process; `StoreError` as for `answer`."""
@@ -81,8 +88,11 @@ class Answering:
     def getting_ready(self) -> Iterator[None]:
         """A context in which a run gets ready: who asks is told so, until it has begun.
 
-        It says where to ask. By then this process has to be the one that polls.
+        It says where to ask, once. By then this process has to be the one that polls.
         """
+        if self._process.is_started:  # for an earlier run
+            yield
+            return
         self._say(self._where)
         with self._waiting_room:
             yield
@@ -90,55 +100,85 @@ class Answering:
     @asynccontextmanager
     async def beside(self, figures: Callable[[], RunFigures]) -> AsyncIterator[None]:
         """A context for a run, which gives its `figures`, in which requests are answered."""
+
+        async def telling() -> None:
+            while True:
+                self._process.tell(encode(figures()))
+                await asyncio.sleep(_EVERY)
+
         self._waiting_room.close()
-        keeping = asyncio.create_task(self._keep(figures))
+        self._process.start()
+        told = asyncio.create_task(telling())
         try:
             yield
         finally:
-            keeping.cancel()
-            await asyncio.wait([keeping])
+            told.cancel()
 
-    async def _keep(self, figures: Callable[[], RunFigures]) -> None:
-        pause = _FIRST_PAUSE
+    def polling(self, poll: Callable[[], object]) -> None:
+        """Poll by this call until it returns.
+
+        If the disk takes no more it is tried again, after ever longer pauses, in which requests are
+        answered, and SIGHUP has it tried at once; SIGINT and SIGTERM end them.
+        """
+        tries = 0
         while True:
-            begun = asyncio.get_running_loop().time()
+            begun_at = time.monotonic()
             try:
-                why = f"ended (status {await self._run(figures)})"
-            except OSError as error:
-                why = f"cannot be started ({error.strerror})"
-            if asyncio.get_running_loop().time() - begun > _LONGEST_PAUSE:
-                pause = _FIRST_PAUSE
-            self._say(f"what answers {why}; it starts anew in {pause:g} s")
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                poll()
+                return
+            except (StoreDiskError, StoreInUseError) as error:
+                # Another process may write for a moment, such as what answers.
+                is_passing = isinstance(error, StoreDiskError) or tries > 0
+                if not (is_passing and self._terms.db.exists()):
+                    raise
+                why = str(error)
+            if time.monotonic() - begun_at > _PAUSES[-1]:
+                tries = 0
+            pause = _PAUSES[min(tries, len(_PAUSES) - 1)]
+            tries += 1
+            if not self._waited(why, pause):
+                return
 
-    async def _run(self, figures: Callable[[], RunFigures]) -> int:
-        """Have a process answer until it ends; its exit status."""
-        number = self._listener.fileno()
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pollwise.dashboard.process", str(number)),
-            stdin=asyncio.subprocess.PIPE,
-            pass_fds=[number],
-            start_new_session=True,  # Ctrl-C in a terminal is for this process alone
-        )
-        assert process.stdin is not None
-        ended = asyncio.ensure_future(process.wait())
-        try:
-            line = self._terms.encode()
-            while not ended.done():
-                with suppress(ConnectionError):  # it has ended: so will `ended`
-                    process.stdin.write(f"{line}\n".encode())
-                    await process.stdin.drain()
-                await asyncio.wait([ended], timeout=_EVERY)
-                line = encode(figures())
-            return ended.result()
-        finally:
-            process.stdin.close()
-            if not ended.done():
-                await asyncio.wait([ended], timeout=_SECONDS_TO_END)
-            if not ended.done():
-                process.kill()
-                await ended
+    def _waited(self, why: str, seconds: float) -> bool:
+        """Answer for so long, or until SIGHUP; False: this is to end."""
+        now = time.time()
+        stopped = Stopped(why, now, now + seconds)
+        again_at = datetime.fromtimestamp(stopped.again_at, UTC)
+        self._process.start()
+        self._process.tell(stopped.encode())
+        again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
+        self._say(f"{why}; {again}")
+
+        async def waiting() -> bool:
+            over, is_ending = asyncio.Event(), False
+
+            def end() -> None:
+                nonlocal is_ending
+                is_ending = True
+                over.set()
+
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, end)
+            manager = service_manager()
+
+            def reload() -> None:
+                manager.reloading()
+                over.set()
+
+            if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+                loop.add_signal_handler(signal.SIGHUP, end if has_terminal() else reload)
+            async with manager.watched():
+                manager.ready()
+                manager.status(f"{again}: {why}")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await over.wait()
+            if is_ending:
+                manager.stopping()
+            return not is_ending
+
+        return uvloop.run(waiting())
 
 
 @contextmanager
@@ -186,7 +226,8 @@ def open_answering(
             addresses,
             known,
         )
-        yield Answering(terms, listener, say, f"open {shown}")
+        with closing(Answering(terms, listener, say, f"open {shown}")) as answering:
+            yield answering
 
 
 def _proxy_told(text: str) -> str:

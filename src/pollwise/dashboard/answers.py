@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+from pollwise.dashboard.stopped import Stopped
 from pollwise.errors import PollwiseError
 from pollwise.insight.changes import VersionDiff, read_diff
 from pollwise.insight.snapshot import Snapshot, snapshot_of
@@ -73,14 +74,15 @@ class Answers:
     While somebody looks, a snapshot is read whenever the database has changed, in a thread and in
     at most a fifth of the time. `beside_run`: what was learned is read once the run has compiled
     what that needs. `figures` are what the process that polls told last; None: no process does, as
-    far as is known. Nothing but a defect ends the task `reading`. `StoreError` if the database
-    cannot be read.
+    far as is known; `stopped` says why, if it is to go on. Nothing but a defect ends the task
+    `reading`. `StoreError` if the database cannot be read.
     """
 
     def __init__(self, db: Path, *, beside_run: bool = False) -> None:
         self.db = db
         self._beside_run = beside_run
         self.figures: RunFigures | None = None
+        self.stopped: Stopped | None = None
         self._readers = Readers(db, _THREADS)
         self._looker = Readers(db, 1)
         # Of its own: whoever asks may wait for ten seconds, and would hold up the views.

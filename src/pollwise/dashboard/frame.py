@@ -7,6 +7,7 @@ from enum import StrEnum
 from starlette.requests import Request
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.stopped import Stopped
 from pollwise.insight.snapshot import Snapshot
 from pollwise.live.run_figures import RunFigures
 from pollwise.settings import CollectSettings, Settings, WatchSettings
@@ -26,6 +27,8 @@ class PollingState(StrEnum):
     quiet = "quiet"
     silent = "silent"
     """The process that polls says nothing."""
+    stopped = "stopped"
+    """It cannot go on, and is tried again."""
     off = "off"
     """Nothing here polls."""
 
@@ -34,8 +37,9 @@ class PollingState(StrEnum):
 class Frame:
     """What the layout shows; `path` is that of the present page.
 
-    `state_words` say what the `state` is, `since` (UTC seconds) since when, if that matters. It
-    all is as of `as_of`, the `snapshot`-th that was read.
+    `state_words` say what the `state` is, `since` (UTC seconds) since when, if that matters;
+    `stopped` why polling has stopped, if it was to go on. It all is as of `as_of`, the
+    `snapshot`-th that was read.
     """
 
     database: str
@@ -47,6 +51,7 @@ class Frame:
     as_of: float
     snapshot: int
     latest_change: int
+    stopped: Stopped | None
     version: str = __version__
 
 
@@ -58,6 +63,8 @@ async def frame_of(answers: Answers, request: Request) -> Frame:
 
 def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
     state, words, since = polling_state(answers.figures, snapshot.settings, time.time())
+    if answers.stopped is not None:
+        state, words, since = PollingState.stopped, "Polling has stopped", answers.stopped.since
     return Frame(
         database=snapshot.database.name,
         path=path,
@@ -68,6 +75,7 @@ def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
         as_of=snapshot.read_at,
         snapshot=answers.snapshots,
         latest_change=snapshot.latest_change,
+        stopped=answers.stopped,
     )
 
 

@@ -1,7 +1,7 @@
 """The process that answers, beside the one that polls and started it: `answering` tells how.
 
 Its argument is the number of the socket that listens. The first line of its input has the terms,
-each further one the figures of the run. It ends when its input does.
+each further one the figures of the run, or that it has stopped. It ends when its input does.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ import uvloop
 from pollwise.console.streams import stderr
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.server import answer
+from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.errors import InputError, PollwiseError
 from pollwise.live.run_figures import decode
@@ -53,7 +54,7 @@ async def _answer(listener: socket.socket) -> None:
         try:
             async for line in told:
                 try:
-                    answers.figures = decode(line.decode())
+                    _note(answers, line.decode())
                 except InputError as error:  # of another version, until the run starts anew
                     _log.warning("%s", error)
         finally:
@@ -63,6 +64,15 @@ async def _answer(listener: socket.socket) -> None:
         listening.append(asyncio.create_task(hear(answers)))
 
     await answer(terms, listener, stop, begin=begin)
+
+
+def _note(answers: Answers, line: str) -> None:
+    """Keep what the process that polls told."""
+    stopped = Stopped.decode(line)
+    answers.figures = decode(line) if stopped is None else None
+    if answers.stopped != stopped:
+        answers.stopped = stopped
+        answers.tell()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pollwise.dashboard.answers import Answers
-from pollwise.dashboard.api.events import EVENTS_PATH
 from pollwise.dashboard.application import application
 from pollwise.dashboard.prompt_protocol import PromptProtocol
 from pollwise.dashboard.terms import AnsweringTerms
@@ -17,15 +16,13 @@ from pollwise.search.topic_engine import TopicEngine
 from pollwise.settings import is_collection
 from pollwise.web.own_servers import address_of
 
-__all__ = ["Protocol", "answer", "serve"]
+__all__ = ["answer", "serve"]
 
 _SECONDS_TO_FINISH = 1
-
-
-class Protocol(PromptProtocol):
-    """Streams of events last."""
-
-    lasting = (EVENTS_PATH,)
+_LONGEST_HEAD = 2**17
+"""Bytes of a request before its body: the longest URL that may be asked about fits in, as written
+in a query.
+"""
 
 
 class _Server(uvicorn.Server):
@@ -56,7 +53,12 @@ async def answer(
             peers = {peer.url: peer.token for peer in terms.peers}
             engine = TopicEngine(terms.db, peers, address=address_of(listener))
             await stack.enter_async_context(engine)
-        await serve(application(answers, terms, engine), answers, listener, stop)
+
+        class Protocol(PromptProtocol):
+            proxies = terms.proxies
+
+        app = application(answers, terms, engine)
+        await serve(app, answers, listener, stop, protocol=Protocol)
 
 
 async def serve(
@@ -65,7 +67,7 @@ async def serve(
     listener: socket.socket,
     stop: asyncio.Event,
     *,
-    protocol: type[PromptProtocol] = Protocol,
+    protocol: type[PromptProtocol] = PromptProtocol,
 ) -> None:
     """Have an application answer requests to a listening socket until `stop` is set.
 
@@ -83,6 +85,7 @@ async def serve(
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import StateError
+from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.fetch_settings import FetchSettings
 from pollwise.insight.words import number
 from pollwise.live.clock import Clock, LiveClock
@@ -435,7 +435,8 @@ def run_until_stopped(
     which is hung up then, ends the run. The service manager hears of all that.
 
     When the machine's clock has been set for good the run ends, and another one begins by a new
-    clock, which `say` is told. The answer is that of the last run.
+    clock, which `say` is told. The answer is that of the last run. `StoreDiskError` if the disk
+    took no more while it was to go on.
     """
     is_over = False
 
@@ -468,7 +469,12 @@ def run_until_stopped(
 
     while True:
         clock = LiveClock()
-        result = uvloop.run(started(begin(clock), clock))
+        try:
+            result = uvloop.run(started(begin(clock), clock))
+        except StoreDiskError as error:
+            if is_over:  # there is nothing to go on with
+                raise StoreError(str(error)) from error
+            raise
         if is_over or not clock.is_apart:
             return result
         say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")

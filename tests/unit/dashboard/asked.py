@@ -1,7 +1,8 @@
 """Requests to an ASGI application, without a network."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,3 +78,19 @@ async def ask(
         {name.decode(): value.decode() for name, value in begin["headers"]},
         b"".join(message.get("body", b"") for message in answered[1:]),
     )
+
+
+Ask = Callable[..., Awaitable[Told]]
+
+
+def patient(app: ASGIApp) -> Ask:
+    """Asks, and again as long as the database is being read for the first time."""
+
+    async def patiently(method: str, target: str, **more: Any) -> Told:
+        give_up_at = time.monotonic() + 60.0
+        while True:
+            answer = await ask(app, method, target, **more)
+            if answer.status != 503 or time.monotonic() > give_up_at:
+                return answer
+
+    return patiently

@@ -4,17 +4,20 @@ import asyncio
 import errno
 import re
 import socket
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from pollwise.dashboard import answering
-from pollwise.dashboard.answering import Answering, open_answering
+from pollwise.dashboard import answering, answering_process
+from pollwise.dashboard.answering import open_answering
+from pollwise.dashboard.answering_process import AnsweringProcess
+from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import AnsweringTerms
-from pollwise.errors import InputError
-from pollwise.live.run_figures import RunFigures
+from pollwise.errors import InputError, StoreDiskError, StoreError, StoreInUseError
 
 ROUND_TRIP = AnsweringTerms(Path("x.db"), ("a",), "0123456789abcdef", ("::1",), ())
 
@@ -32,15 +35,16 @@ async def test_it_is_tried_again_when_no_process_can_be_started(
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", refuse)
-    monkeypatch.setattr(answering, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(answering_process, "_FIRST_PAUSE", 0.01)
     said: list[str] = []
 
-    def figures() -> RunFigures:
-        raise AssertionError("there is nobody to tell")
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        terms = AnsweringTerms(Path("x.db"))
-        async with Answering(terms, listener, said.append).beside(figures), asyncio.timeout(30):
+    terms = AnsweringTerms(Path("x.db"))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        closing(AnsweringProcess(terms, listener, said.append)) as one,
+    ):
+        one.start()
+        async with asyncio.timeout(30):
             while len(said) < 3:
                 await asyncio.sleep(0.01)
     line = "what answers cannot be started (Resource temporarily unavailable); it starts anew in "
@@ -161,3 +165,79 @@ def test_its_own_peer_is_refused(tmp_path: Path) -> None:
         ),
     ):
         pass
+
+
+FULL = StoreDiskError("x.db cannot grow, the disk is full: free some space")
+IN_USE = StoreInUseError("x.db is in use by process 7")
+
+
+def failing(errors: Iterable[Exception]) -> Callable[[], None]:
+    """Polls, and fails with one after the other; then it returns."""
+    left = iter(errors)
+
+    def poll() -> None:
+        error = next(left, None)
+        if error is not None:
+            raise error
+
+    return poll
+
+
+@pytest.fixture
+def no_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the process that answers would hear."""
+    told: list[str] = []
+    monkeypatch.setattr(AnsweringProcess, "start", lambda self: None)
+    monkeypatch.setattr(AnsweringProcess, "tell", lambda self, line: told.append(line))
+    return told
+
+
+def test_a_full_disk_has_polling_tried_again_after_ever_longer_pauses(
+    monkeypatch: pytest.MonkeyPatch, no_process: list[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(answering, "_PAUSES", (0.01, 0.02, 0.05))
+    db, lines = tmp_path / "x.db", list[str]()
+    db.touch()
+    with open_answering(db, host="127.0.0.1", port=0, say=lines.append) as one:
+        one.polling(failing([FULL, FULL, IN_USE, FULL]))
+    told = [Stopped.decode(line) for line in no_process]
+    assert [round(stop.again_at - stop.since, 6) for stop in told if stop] == [
+        0.01,
+        0.02,
+        0.05,
+        0.05,
+    ]
+    assert [stop.why for stop in told if stop] == list(map(str, (FULL, FULL, IN_USE, FULL)))
+    again = r"; polling has stopped, and is tried again at \d\d:\d\d:\d\d UTC"
+    assert all(re.search(again, line) for line in lines[1:])
+
+
+@pytest.mark.parametrize("error", [StoreError("x.db is damaged"), IN_USE, InputError("no")])
+def test_what_waiting_does_not_mend_ends_it(
+    no_process: list[str], tmp_path: Path, error: Exception
+) -> None:
+    db = tmp_path / "x.db"
+    db.touch()
+    with (
+        open_answering(db, host="127.0.0.1", port=0, say=lambda line: None) as one,
+        pytest.raises(type(error)),
+    ):
+        one.polling(failing([error]))
+    assert not no_process
+
+
+def test_without_a_database_there_is_nothing_to_answer_from(
+    no_process: list[str], tmp_path: Path
+) -> None:
+    with (
+        open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lambda line: None) as one,
+        pytest.raises(StoreDiskError),
+    ):
+        one.polling(failing([FULL]))
+
+
+def test_why_polling_has_stopped_is_told_on_a_line() -> None:
+    stopped = Stopped("the disk is full", 1.0, 61.0)
+    assert "\n" not in stopped.encode()
+    assert Stopped.decode(stopped.encode()) == stopped
+    assert Stopped.decode('{"pages": 1}') is None

@@ -79,13 +79,19 @@ def _route(path: str, by_method: Mapping[str, Operation]) -> Route:
 
 def _query(operation: Operation, request: Request) -> Any:
     """What the query tells; the token was the business of others."""
-    named: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
+    named = _each_once(request.query_params.multi_items())
+    named.pop("token", None)
+    return read_query_fields(operation.query, named)
+
+
+def _each_once(told: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by name; `RefusedError` for a name that is told twice."""
+    named: dict[str, Any] = {}
+    for name, value in told:
         if name in named:
             raise RefusedError(f"{name[:80]} is told twice: tell it once", field=name)
-        if name != "token":
-            named[name] = value
-    return read_query_fields(operation.query, named)
+        named[name] = value
+    return named
 
 
 async def _body(operation: Operation, request: Request) -> Any:
@@ -96,7 +102,7 @@ async def _body(operation: Operation, request: Request) -> Any:
         raise RefusedError("send one JSON object, as Content-Type: application/json", status=415)
     try:
         text = (await request.body()).decode()
-        return read_body_fields(operation.body, read_json(text))
+        return read_body_fields(operation.body, read_json(text, _each_once))
     except ClientDisconnect as error:
         raise RefusedError(f"send at most {MOST_BYTES:,d} bytes", status=413) from error
     except RefusedError:

@@ -134,7 +134,7 @@ class PartAsked:
     """Which masked part is meant."""
 
     text: Annotated[
-        str | None, Told("refused unless the part had this text when found", most=100_000)
+        str | None, Told("refused unless the part had this text when found", most=1000)
     ] = None
 
 

@@ -18,9 +18,11 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
     """Copy a database of any format into `file`, which only its owner may read; its real path.
 
     A process may write to the database meanwhile. `InputError` if there is a file already (unless
-    `force`), or it is the database itself; `StoreError` as for `copy_into`.
+    `force`), or it is the database itself, or a symbolic link: what it leads to was not named.
+    `StoreError` as for `copy_into`.
     """
-    source, target = Path(os.path.realpath(db)), Path(os.path.realpath(file))
+    source = Path(os.path.realpath(db))
+    target = Path(os.path.realpath(file.parent), file.name)
     with reported(source):
         check_readable(source)
         use = FileUse.reading(source)
@@ -37,10 +39,13 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
 def _check_target(source: Path, target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target}: there is no folder {target.parent}: make it, or name another")
+    if target.exists() and target.samefile(source):
+        raise InputError(f"{source} is the database itself: name another file")
+    if target.is_symlink():
+        leads_to = os.path.realpath(target)
+        raise InputError(f"{target} is a link to {leads_to}: name that file, or remove the link")
     if not target.exists():
         return
-    if target.samefile(source):
-        raise InputError(f"{target} is the database itself: name another file")
     if not (force and target.is_file()):
         mend = "--force replaces it" if target.is_file() else "it is no regular file"
         raise InputError(f"{target} exists already: give another name ({mend})")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pollwise.errors import StoreBusyError, StoreError
+from pollwise.errors import StoreBusyError, StoreDiskError, StoreError
 from pollwise.texts import one_line
 
 __all__ = ["damaged", "reported", "undamaged_database"]
@@ -22,6 +22,11 @@ _SQLITE_CAUSES = {
     sqlite3.SQLITE_BUSY: "is locked by another program: close that program",
     sqlite3.SQLITE_PROTOCOL: "cannot be locked: put it on a local disk, not on a network share",
 }
+_KINDS: dict[int, type[StoreError]] = {
+    sqlite3.SQLITE_BUSY: StoreBusyError,
+    sqlite3.SQLITE_FULL: StoreDiskError,
+    sqlite3.SQLITE_IOERR: StoreDiskError,
+}
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -30,7 +35,8 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 def reported(path: Path) -> Iterator[None]:
     """Turns errors of file, disk and operating system into a `StoreError` of one line.
 
-    It is a `StoreBusyError` if another program did not give up its lock within ten seconds.
+    It is a `StoreBusyError` if another program did not give up its lock within ten seconds, and a
+    `StoreDiskError` if the disk takes no more.
 
     Other errors of SQLite are bugs of ours and pass.
     """
@@ -50,17 +56,18 @@ def reported(path: Path) -> Iterator[None]:
         cause = _SQLITE_CAUSES.get(code & 0xFF)  # the low byte is the primary code
         if cause is None:
             raise
-        kind = StoreBusyError if code & 0xFF == sqlite3.SQLITE_BUSY else StoreError
+        kind = _KINDS.get(code & 0xFF, StoreError)
         # SQLite may quote a statement of several lines.
         raise kind(f"{path} {cause.format(path=path)} ({one_line(error)})") from error
     except OSError as error:
+        reason: type[StoreError] = StoreError
         if error.errno in _FULL_DISK:
-            mend = "free some space"
+            reason, mend = StoreDiskError, "free some space"
         elif error.errno in _FORBIDDEN:
             mend = "check the permissions of the file and its folder"
         else:
             mend = "choose another file"
-        raise StoreError(f"{path} cannot be used: {error.strerror}; {mend}") from error
+        raise reason(f"{path} cannot be used: {error.strerror}; {mend}") from error
 
 
 @contextmanager

@@ -196,6 +196,15 @@ REFUSED: list[tuple[str, str, dict[str, Any], tuple[int, str | None]]] = [
         {"body": b"[" * 100_000, "content_type": "application/json"},
         (400, None),
     ),
+    (
+        "POST",
+        "/api/pages",
+        {
+            "body": b'{"urls": ["http://c.example/"], "urls": []}',
+            "content_type": "application/json",
+        },
+        (400, "urls"),
+    ),
     ("POST", "/api/pages", {"told": []}, (400, None)),
     ("POST", "/api/pages", {"told": {}}, (400, "urls")),
     ("POST", "/api/pages", {"told": {"urls": ["javascript:alert(1)"]}}, (400, "urls")),

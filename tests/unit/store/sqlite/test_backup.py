@@ -110,6 +110,31 @@ def test_a_database_is_not_copied_onto_itself(ours: Path, tmp_path: Path, link: 
     assert_one_line(caught.value, ours, "the database itself")
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_is_written_through_a_link(
+    ours: Path, tmp_path: Path, is_there: bool, force: bool
+) -> None:
+    link, mine = tmp_path / "link.db", tmp_path / "mine"
+    link.symlink_to(mine)
+    if is_there:
+        mine.write_text("mine")
+    with pytest.raises(InputError) as caught:
+        copy_database(ours, link, force=force)
+    assert_one_line(caught.value, link, f"is a link to {mine}: name that file")
+    assert link.readlink() == mine
+    assert mine.exists() == is_there
+    assert not is_there or mine.read_text() == "mine"
+
+
+def test_a_folder_may_be_a_link(ours: Path, tmp_path: Path) -> None:
+    folder, link = tmp_path / "copies", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    assert copy_database(ours, link / "copy.db") == folder / "copy.db"
+    assert soundness(folder / "copy.db") == "ok"
+
+
 def test_a_database_in_use_is_not_replaced(ours: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with Store.open(other) as store:
