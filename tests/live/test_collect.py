@@ -84,7 +84,7 @@ def documents(folder):
 
 
 async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_path):
-    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", str(3 * PAGES), "--json"]
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", str(2 * PAGES), "--json"]
     status, out, err = await finished(started(tmp_path, *words))
     assert status == 0, err
     assert rapid_fire(web.exchanges, DELAY) == []
@@ -103,6 +103,12 @@ async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_pa
     assert all(number_of(url) % 5 == 0 for url in hits)
     assert "collecting pages about whales" in err
     assert "60 documents" in err
+    told = "pollwise: 2 hosts take 100 requests a second of the 1,000"
+    assert err.splitlines().count(told) == 1
+    status = subprocess.run(
+        [*PROGRAM, "status"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert "100 requests a second of 1,000" in status.stdout
 
 
 async def test_a_killed_run_goes_on_where_it_was(web, tmp_path):
@@ -120,6 +126,7 @@ async def test_a_killed_run_goes_on_where_it_was(web, tmp_path):
     running.send_signal(signal.SIGINT)
     status, _, err = await finished(running)
     assert status == 0, err
+    assert "60 documents" in err.splitlines()[-1]  # of both runs
     after = {document.url for document in documents(tmp_path)}
     assert before | known <= after
     first_fetches = [each.path for each in web.exchanges if each.path != "/robots.txt"]
@@ -192,7 +199,7 @@ async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):
     assert (await finished(started(tmp_path, *words)))[0] == 0
     status, _, err = await finished(started(tmp_path, "--topic", "ships", *QUICK))
     assert status == 2
-    assert "is about another topic (whale)" in err
+    assert "is about another topic (whales)" in err
     again = ["--topic", "whales", *QUICK, "--requests", "2"]
     assert (await finished(started(tmp_path, *again)))[0] == 0
     watch = [*PROGRAM, "watch", web.urls[0]]
@@ -222,6 +229,24 @@ async def test_a_first_run_that_is_interrupted_while_it_compiles_leaves_a_collec
     assert seed.page.url == "http://127.0.0.1:9/"
     assert isinstance(settings, CollectSettings)
     assert (settings.subject, settings.max_depth) == ("whales", 3)
+
+
+async def test_ctrl_c_while_it_compiles_ends_with_a_line(tmp_path):
+    (tmp_path / "cache").mkdir()
+    running = subprocess.Popen(
+        [*PROGRAM, "collect", "--topic", "whales", "--seed", "http://127.0.0.1:9/"],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    while "getting ready" not in await asyncio.to_thread(running.stderr.readline):
+        pass
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == -signal.SIGINT
+    assert "stopped while it got ready" in err.splitlines()[-1]
 
 
 async def test_a_limit_may_be_for_a_group_of_the_run_before(web, tmp_path):

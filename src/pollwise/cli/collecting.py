@@ -158,6 +158,7 @@ def search(
     """Find pages of the collection by the words in them, those about its topic first."""
     from pollwise.console.searches import print_hits
     from pollwise.errors import InputError
+    from pollwise.search.ordering import search_in_order
     from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
 
@@ -168,7 +169,7 @@ def search(
                 f"{db} holds a watch, whose pages are not searched: name a database that `pollwise"
                 f" collect` made; `pollwise status --db {db}` tells what is in this one"
             )
-        hits = store.search(query, limit)
+        hits = search_in_order(store, query, limit)
     if as_json:
         print_json({"query": query, "results": hits})
     else:

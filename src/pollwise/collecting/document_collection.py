@@ -71,6 +71,8 @@ class DocumentCollection:
             for r in records
             if r.relevance is not None
         }
+        self.relevant = sum(one.relevance > 0 for one in self._documents.values())
+        """How many of the documents are about the topic."""
         self._next_page_id = next_page_id
         self._stored_terms = stored_terms
         self._duplicates = Duplicates()
@@ -93,6 +95,11 @@ class DocumentCollection:
     def hosts(self) -> int:
         """The number of hosts that have pages."""
         return len(self._hosts)
+
+    @property
+    def documents(self) -> int:
+        """The number of pages that were read."""
+        return len(self._documents)
 
     @property
     def rejections(self) -> dict[Rejected, int]:
@@ -169,6 +176,8 @@ class DocumentCollection:
         return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
     def _note(self, page: Page, relevance: float, *, is_copy: bool) -> None:
+        before = self._documents.get(page.id)
+        self.relevant += (relevance > 0) - (before is not None and before.relevance > 0)
         self._documents[page.id] = _Held(page.scope, relevance, is_copy)
         self._fresh.add(page.id)
 
@@ -234,6 +243,7 @@ class DocumentCollection:
                 continue
             relevance = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
             if abs(relevance - document.relevance) > _RESCORED_BY:
+                self.relevant += (relevance > 0) - (document.relevance > 0)
                 rescored[page_id] = document.relevance = relevance
         return rescored
 

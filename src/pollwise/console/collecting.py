@@ -1,59 +1,75 @@
 """What people see of a running `pollwise collect`."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from pollwise.collecting.link_filter import Rejected
 from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat
-from pollwise.console.quantities import count
+from pollwise.console.quantities import number
+from pollwise.console.slow_readers import wait_until_written
+from pollwise.console.tables import short
 from pollwise.console.watching import trouble_of
+from pollwise.insight.capacity import taken_words
 from pollwise.live.loop import Progress, Watched
-from pollwise.store.records import PageRecord
-from pollwise.types import Outcome
+from pollwise.scheduler.budgets import parse_budget
+
+if TYPE_CHECKING:
+    from pollwise.live.collecting import Standing
 
 __all__ = ["CollectDisplay"]
 
 _WORTH_A_LINE = 0.3
 """Documents of at least this relevance get a line each."""
+_LATELY = 300.0
+"""Seconds over which relevant documents are counted."""
+_LINKS = 3
+_MARGIN = 2
+_LONG = 100_000
+"""Numbers from here on are told in thousands, so that the line of counts fits a terminal."""
 
 
 class CollectDisplay(RunDisplay):
-    """The relevant documents that are found, a line each, and a summary over all runs."""
+    """The relevant documents that are found, a line each, and how the collection stands."""
 
     def __init__(
         self, *, subject: str, budget: str, db: Path, log: LogFormat = LogFormat.text
     ) -> None:
-        self._polls = self._documents = self._relevant = self._seen = 0
-        self._relevance = 0.0
+        self._documents = 0
         self._troubles = set[int]()
         """The ids of the pages that failed, or were gone, at their latest poll."""
-        self._fringe = self._under_way = self._queued = 0
+        self._standing: Standing | None = None
+        self._allowed = parse_budget(budget).total(0)
+        self._seen: int | None = None
+        self._fringe = 0
+        self._begun_at: float | None = None
+        self._latest_at = 0.0
+        self._found: deque[float] = deque()
+        """When relevant documents were found lately."""
+        self._next: list[str] = []
         super().__init__(f"collecting pages about {subject} at {budget}, database {db}", log=log)
 
-    def begin(self, records: Sequence[PageRecord]) -> None:
-        """See `CollectingDisplay.begin`."""
-        for record in records:
-            self._polls += record.polls
-            self._seen += record.page.seen_at is not None
-            if record.outcome in (Outcome.FAILED, Outcome.GONE):
-                self._troubles.add(record.page.id)
-            if record.relevance is not None:
-                self._count(record.relevance)
-        self._fringe = len(records) - self._seen
-
-    def _count(self, relevance: float) -> None:
-        """Count a document."""
-        self._documents += 1
-        self._relevance += relevance
-        self._relevant += relevance > 0
+    def abandon(self) -> None:
+        """See `CollectingDisplay.abandon`."""
+        self._live.stop()
+        self._print("stopped while it got ready: nothing is lost, the same command begins anew")
+        wait_until_written(self._console.file)
 
     def show(
-        self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
+        self, progress: Progress, watched: Mapping[int, Watched], standing: "Standing"
     ) -> None:
         """See `CollectingDisplay.show`."""
+        self._standing = standing
         for report in progress.reports:
-            self._polls += report.result.observation.outcome is not Outcome.POSTPONED
+            polled_at = report.result.observation.polled_at
+            if self._begun_at is None:
+                self._begun_at = polled_at
+            self._latest_at = max(self._latest_at, polled_at)
             page = watched[report.result.observation.page_id].page
             trouble = trouble_of(report)
             if trouble is None:
@@ -61,19 +77,26 @@ class CollectDisplay(RunDisplay):
             else:
                 self._troubles.add(page.id)
                 if page.seen_at is None and self._documents == 0:
-                    self._tell(
-                        report.result.observation.polled_at, trouble, page.url, level="warning"
-                    )
+                    self._tell(polled_at, trouble, page.url, level="warning")
             collected = None if report.discovered is None else report.discovered.collected
             if page.id in progress.first_copies and collected is not None:
+                self._documents += 1
                 relevance = collected.relevance or 0.0
-                self._count(relevance)
+                if relevance > 0:
+                    self._found.append(polled_at)
                 if relevance >= _WORTH_A_LINE:
                     title = f"{relevance:.2f}  {collected.title or '(no title)'}"
-                    self._tell(report.result.observation.polled_at, title, page.url)
-        self._seen += len(progress.first_copies)
+                    self._tell(polled_at, title, page.url)
+        if self._seen is None:  # some pages were seen in earlier runs
+            self._seen = sum(own.page.seen_at is not None for own in watched.values())
+        else:
+            self._seen += len(progress.first_copies)
         self._fringe = len(watched) - self._seen
-        self._under_way, self._queued = under_way, queued
+        self._next = [
+            f"next  {link.value:.2f}  {link.anchor or '(no text)'}  {own.page.url}"
+            for link in standing.links[:_LINKS]
+            if (own := watched.get(link.page_id)) is not None
+        ]
         self._tell_at_times()
 
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
@@ -83,9 +106,63 @@ class CollectDisplay(RunDisplay):
             self._print(f"links left aside: {told}")
 
     def _line(self) -> str:
+        return "; ".join(filter(None, (self._last_line(), self._pace(), self._hint())))
+
+    def _last_line(self) -> str:
+        now = self._standing
+        if now is None:
+            return "nothing was fetched"
         return (
-            f"{count(self._polls, 'poll')}, {count(self._documents, 'document')} of which"
-            f" {self._relevant:,} relevant (sum {self._relevance:.1f}), {self._fringe:,} in the"
-            f" fringe, {self._under_way} under way, {self._queued} queued,"
-            f" {count(len(self._troubles), 'page')} in trouble"
+            f"{_counted(now.polls, 'poll')}, {_counted(now.documents, 'document')},"
+            f" {_brief(now.relevant)} relevant, {_brief(self._fringe)} in the fringe"
         )
+
+    def _pace(self) -> str:
+        """How fast it goes, and where; empty: nothing is known yet."""
+        now = self._standing
+        if now is None:
+            return ""
+        trouble = f", {len(self._troubles):,} in trouble" if self._troubles else ""
+        return (
+            f"{self._per_minute()} relevant a minute, {_counted(now.hosts, 'host')},"
+            f" {now.under_way} under way, {now.queued} queued{trouble}"
+        )
+
+    def _per_minute(self) -> str:
+        """The relevant documents a minute, of the latest minutes."""
+        while self._found and self._found[0] < self._latest_at - _LATELY:
+            self._found.popleft()
+        elapsed = 0.0 if self._begun_at is None else self._latest_at - self._begun_at
+        return number(len(self._found) / min(max(elapsed, 60.0), _LATELY) * 60.0)
+
+    def _hint(self) -> str:
+        """Why the budget is not used up; empty: it is, as far as is known."""
+        now = self._standing
+        if now is None:
+            return ""
+        if self._fringe == 0 and now.under_way == 0 and now.documents:
+            return "no new page is known; others rest until they may have changed"
+        if now.taken < self._allowed:
+            return taken_words(now.hosts, now.taken, self._allowed)
+        return ""
+
+    def _picture(self) -> RenderableType:
+        width = self._console.width - _MARGIN
+        line = "getting ready" if self._standing is None else self._last_line()
+        self._spinner.update(text=Text(short(line, width)))
+        more = [text for text in (self._pace(), self._hint(), *self._next) if text]
+        lines = [Text(" " * _MARGIN + short(text, width), no_wrap=True) for text in more]
+        return Group(self._spinner, *lines)
+
+
+def _counted(figure: int, noun: str) -> str:
+    return f"{_brief(figure)} {noun}{'' if figure == 1 else 's'}"
+
+
+def _brief(figure: int) -> str:
+    """A number in seven characters at most, up to a hundred million.
+
+    >>> _brief(99_999), _brief(1_234_567)
+    ('99,999', '1,235k')
+    """
+    return f"{figure:,}" if figure < _LONG else f"{figure / 1000:,.0f}k"

@@ -106,7 +106,7 @@ class RunDisplay(Display):
         if not self._quiet:
             if self._log is LogFormat.text:
                 super().__exit__(*error)
-            self._print(f"stopped: {self._line()}")
+            self._print(f"stopped: {self._last_line()}")
 
     def _tell(self, polled_at: float, news: str, url: str, *, level: str = "info") -> None:
         """A line of news of a page, from a poll of it at `polled_at` (UTC seconds)."""
@@ -123,10 +123,14 @@ class RunDisplay(Display):
         if not self._quiet:
             super()._tell_at_times()
 
+    def _last_line(self) -> str:
+        """What the end of the run tells."""
+        return self._line()
+
     def _live_line(self) -> str:
         """What the live region shows."""
         return self._line()
 
-    def _picture(self) -> Spinner:
+    def _picture(self) -> RenderableType:
         self._spinner.update(text=Text(self._live_line()))
         return self._spinner

@@ -1,6 +1,7 @@
 """What people see of `pollwise status`."""
 
 import math
+from collections.abc import Iterator
 
 from rich.table import Table
 
@@ -10,6 +11,7 @@ from pollwise.console.quantities import (
     duration,
     durations,
     not_known,
+    number,
     percent,
     storage,
 )
@@ -33,11 +35,9 @@ def print_status(status: Status) -> None:
     """The answer of `pollwise status`."""
     console = stdout()
     console.print(pairs(status.database, _rows(status)))
-    if status.collection is not None and status.collection.best:
-        best = Table("relevance", folded("title"), folded("page"), title="Most relevant")
-        for relevant in status.collection.best:
-            best.add_row(f"{relevant.relevance:.2f}", relevant.title or "-", relevant.url)
-        console.print(best)
+    if status.collection is not None:
+        for table in _collection_tables(status.collection):
+            console.print(table)
     if status.last_changes:
         changes = Table("changed (UTC)", "times", folded("page"), title="Latest changes")
         for changed in status.last_changes:
@@ -149,7 +149,7 @@ def _delay(seconds: Interval) -> str:
 
 
 def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
-    return [
+    rows = [
         ("topic", collection.topic or "-"),
         (
             "documents",
@@ -160,3 +160,33 @@ def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
         ("fringe", f"{collection.fringe:,} pages known by links only"),
         ("gone", f"{collection.gone:,}"),
     ]
+    if collection.terms:
+        rows.insert(1, ("main terms (stems)", ", ".join(collection.terms)))
+    if collection.hosts_take is not None:
+        told = f"{number(collection.hosts_take)} requests a second of {number(collection.allowed)}"
+        rows.append(("hosts take", told))
+    return rows
+
+
+def _collection_tables(collection: CollectionStatus) -> Iterator[Table]:
+    """Those that have rows."""
+    if collection.best:
+        best = Table("relevance", folded("title"), folded("page"), title="Most relevant")
+        for relevant in collection.best:
+            best.add_row(f"{relevant.relevance:.2f}", relevant.title or "-", relevant.url)
+        yield best
+    if collection.newest:
+        newest = Table("read (UTC)", folded("title"), folded("page"), title="Newest of the topic")
+        for new in collection.newest:
+            newest.add_row(moment(new.first_seen_at), new.title or "-", new.url)
+        yield newest
+    if collection.sites:
+        sites = Table(folded("host"), "relevant", "documents", title="Sites")
+        for site in collection.sites:
+            sites.add_row(site.host, f"{site.relevant:,}", f"{site.documents:,}")
+        yield sites
+    if collection.next_links:
+        links = Table("value", folded("link"), folded("page"), title="Followed next")
+        for link in collection.next_links:
+            links.add_row(f"{link.value:.2f}", link.anchor or "-", link.url)
+        yield links

@@ -1,10 +1,19 @@
 """What `pollwise status` and `explain` tell of a collection, which may be at work meanwhile."""
 
+import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pollwise.errors import InputError
+from pollwise.checks import read_json
+from pollwise.collecting.stored_filter import stored_filter
+from pollwise.collecting.stored_links import stored_links
+from pollwise.errors import InputError, PollwiseError
+from pollwise.insight.capacity import host_delays
+from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.capacity import rate_taken
+from pollwise.scheduler.hosts import hosts_of
 from pollwise.settings import CollectSettings, is_collection
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
@@ -14,8 +23,11 @@ from pollwise.web.crawl_urls import crawl_url
 
 __all__ = [
     "CollectedExplanation",
+    "CollectedSite",
     "CollectionStatus",
     "LinkingPage",
+    "NewDocument",
+    "NextLink",
     "RelevantPage",
     "explain_collected",
     "explain_page",
@@ -37,13 +49,45 @@ class RelevantPage:
 
 
 @dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document about the topic that was first read at `first_seen_at` (UTC seconds)."""
+
+    first_seen_at: float
+    title: str | None
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedSite:
+    """A host, how many documents were read there, and how many of them are about the topic."""
+
+    host: str
+    documents: int
+    relevant: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextLink:
+    """A page known by links only, the relevance per request that it is expected to bring, and the
+    text of a link to it.
+    """
+
+    value: float
+    anchor: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStatus:
     """How large a collection is and what is `best` in it, most relevant first.
 
     `topic` is what it is about, in words. `documents` have been read, `relevant` of them are about
     the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
     pages known by links only, `gone` those that no longer exist. `hosts` counts hosts with a
-    document.
+    document. `hosts_take` are the requests a second that all known hosts take at most, None if
+    that is as much as the budget; `allowed` are those of the budget. `sites` are the hosts with the
+    most documents about the topic, `terms` the stems of words that tell it, most telling first,
+    `newest` the latest documents about it, and `next_links` those that are followed next.
     """
 
     topic: str | None
@@ -54,7 +98,13 @@ class CollectionStatus:
     fringe: int
     gone: int
     hosts: int
+    hosts_take: float | None
+    allowed: float
     best: tuple[RelevantPage, ...]
+    newest: tuple[NewDocument, ...]
+    sites: tuple[CollectedSite, ...]
+    terms: tuple[str, ...]
+    next_links: tuple[NextLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +148,72 @@ def holds_collection(db: Path) -> bool:
 
 
 def summarise_collection(
-    settings: CollectSettings, records: Sequence[PageRecord]
+    settings: CollectSettings, records: Sequence[PageRecord], store: StoreReader
 ) -> CollectionStatus:
     """How the collection stands, given all its pages."""
     collected = [record for record in records if record.relevance is not None]
-    best = sorted(collected, key=lambda record: (-(record.relevance or 0.0), record.page.id))
+    relevant = [record for record in collected if record.relevance]
+    best = heapq.nsmallest(_BEST, relevant, lambda one: (-(one.relevance or 0.0), one.page.id))
+    dated = [(one.first_seen_at, one) for one in relevant if one.first_seen_at is not None]
+    newest = heapq.nlargest(_BEST, dated, lambda one: one[0])
+    allowed = parse_budget(settings.budget).total(0)
+    taken = _rate_taken(settings, records, store, allowed)
     return CollectionStatus(
         topic=settings.subject,
         documents=len(collected),
-        relevant=sum((record.relevance or 0.0) > 0 for record in collected),
-        relevance=sum(record.relevance or 0.0 for record in collected),
+        relevant=len(relevant),
+        relevance=sum(record.relevance or 0.0 for record in relevant),
         copies=sum(record.duplicate_of is not None for record in collected),
         fringe=sum(record.polled_at is None for record in records),
         gone=sum(record.outcome is Outcome.GONE for record in records),
         hosts=len({record.page.scope for record in collected}),
-        best=tuple(
-            RelevantPage(record.relevance, record.title, record.page.url)
-            for record in best[:_BEST]
-            if record.relevance
-        ),
+        hosts_take=taken if taken < allowed else None,
+        allowed=allowed,
+        best=tuple(RelevantPage(one.relevance or 0.0, one.title, one.page.url) for one in best),
+        newest=tuple(NewDocument(at, one.title, one.page.url) for at, one in newest),
+        sites=_sites(collected, relevant),
+        terms=_terms(settings, store),
+        next_links=_next_links(records, store),
+    )
+
+
+def _rate_taken(
+    settings: CollectSettings, records: Sequence[PageRecord], store: StoreReader, allowed: float
+) -> float:
+    state = store.scheduler_state()
+    hosts = {} if state is None else hosts_of(read_json(state)["hosts"])
+    shared = settings.shared_scopes()
+    scopes = {shared.get(record.page.scope, record.page.scope) for record in records}
+    delay = host_delays(settings, lambda scope: hosts[scope].pace if scope in hosts else 0.0)
+    return rate_taken(scopes, delay, allowed)
+
+
+def _sites(
+    collected: Sequence[PageRecord], relevant: Sequence[PageRecord]
+) -> tuple[CollectedSite, ...]:
+    documents = Counter(record.page.scope for record in collected)
+    about = Counter(record.page.scope for record in relevant)
+    hosts = heapq.nsmallest(_BEST, documents, lambda host: (-about[host], -documents[host], host))
+    return tuple(CollectedSite(host, documents[host], about[host]) for host in hosts)
+
+
+def _terms(settings: CollectSettings, store: StoreReader) -> tuple[str, ...]:
+    try:
+        weights = stored_filter(store, settings.topic).topic_vector
+    except PollwiseError:  # another version learned them; a run says so
+        return ()
+    return tuple(heapq.nlargest(_BEST, weights, weights.__getitem__))
+
+
+def _next_links(records: Sequence[PageRecord], store: StoreReader) -> tuple[NextLink, ...]:
+    """Those that the run told last, as far as they were not followed since."""
+    links = stored_links(store)
+    wanted = {link.page_id for link in links}
+    fringe = {r.page.id: r.page.url for r in records if r.page.id in wanted and r.polled_at is None}
+    return tuple(
+        NextLink(link.value, link.anchor, fringe[link.page_id])
+        for link in links
+        if link.page_id in fringe
     )
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pollwise.settings import Settings, WatchSettings, latest_settings
+from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.settings import CollectSettings, Settings, WatchSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Run, Sizes, Totals
@@ -25,7 +26,8 @@ class Snapshot:
 
     `settings` are those of the next run if nothing else is told (None: there was none), `runs` all
     runs so far, oldest first. `known` is what a watch has learned; None: nothing was ever polled,
-    there are no pages, they are a collection, or it was not to be read. `latest_change` is the
+    there are no pages, they are a collection, or it was not to be read. `collection` is how a
+    collection stands (None: it is none, or never ran). `latest_change` is the
     number of the latest change (0: there was none). It was read at `read_at` (UTC seconds), which
     took `seconds`.
     """
@@ -38,6 +40,7 @@ class Snapshot:
     sizes: Sizes
     latest_change: int
     known: "Knowledge | None"
+    collection: CollectionStatus | None
     read_at: float
     seconds: float
 
@@ -76,6 +79,9 @@ def snapshot_of(store: StoreReader, db: Path, *, learned: bool = True) -> Snapsh
         from pollwise.insight.knowledge import knowledge_of
 
         known = knowledge_of(store, db, records, settings)
+    collection = None
+    if isinstance(settings, CollectSettings):
+        collection = summarise_collection(settings, records, store)
     return Snapshot(
         database=db,
         records=records,
@@ -85,6 +91,7 @@ def snapshot_of(store: StoreReader, db: Path, *, learned: bool = True) -> Snapsh
         sizes=store.sizes(),
         latest_change=store.latest_change(),
         known=known,
+        collection=collection,
         read_at=time.time(),
         seconds=time.perf_counter() - begun,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Forecast, Interval
 from pollwise.insight.growth import Growth, read_growth
@@ -15,7 +15,7 @@ from pollwise.insight.receivers import FailingReceiver, failing_receivers
 from pollwise.insight.snapshot import Snapshot, snapshot_of
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.scheduler.budgets import parse_shares, shared_tag
-from pollwise.settings import CollectSettings, WatchSettings
+from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import ClockSetBack, PageRecord
@@ -158,9 +158,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
     """
     totals, sizes, settings = snapshot.totals, snapshot.sizes, snapshot.settings
     records, runs = snapshot.records, snapshot.runs
-    collection = None
-    if isinstance(settings, CollectSettings):
-        collection = summarise_collection(settings, records)
+    collection = snapshot.collection
     now = time.time()
     receivers = failing_receivers(store, now)
     subscriptions = store.subscriptions()

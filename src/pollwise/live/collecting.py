@@ -2,10 +2,12 @@
 
 import asyncio
 import math
+import os
+import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +19,9 @@ from pollwise.collecting.link_filter import LinkFilter, Rejected
 from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
+from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
 from pollwise.errors import InputError
+from pollwise.insight.capacity import host_delays, taken_words
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
@@ -31,10 +35,13 @@ from pollwise.live.session import (
     run_until_stopped,
     web_poller,
 )
+from pollwise.policies.collecting.next_links import LikelyLink
+from pollwise.policies.collecting.robot import Robot
 from pollwise.relevance.topic import Topic, topic
+from pollwise.scheduler.capacity import rate_taken
 from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Store
-from pollwise.store.records import NewPage, PageRecord
+from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
@@ -42,23 +49,46 @@ from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
-__all__ = ["CollectingDisplay", "MakeDisplay", "collect_pages"]
+__all__ = ["CollectingDisplay", "MakeDisplay", "Standing", "collect_pages"]
 
+_LOOK_EVERY = 1.0
+"""Seconds between two looks at what takes some time to find."""
+_LINKS = 10
+_POLLS_A_HOST = 5
+"""Polls for each host after which it is believed that there are no more hosts."""
 _MOST_BYTES = 4 * 2**20
 """Of a page or sitemap. Finding the visible text of so many bytes stops the loop that fetches for
 up to a second."""
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a collection stands at the moment.
+
+    Over all runs: the `polls` that were made, the `documents` that were read, and how many of them
+    are `relevant`. `hosts` (or groups of them that share a delay) have pages; they take `taken`
+    polls a second at most, of those that the budget allows. `under_way` are polls, `queued`
+    responses. `links` are those that are followed next, with their values and anchors, best first.
+    """
+
+    polls: int
+    documents: int
+    relevant: int
+    hosts: int
+    taken: float
+    under_way: int = 0
+    queued: int = 0
+    links: Sequence[LikelyLink] = ()
+
+
 class CollectingDisplay(Protocol):
     """Shows people what a robot collects."""
 
-    def begin(self, records: Sequence[PageRecord]) -> None:
-        """Take in what earlier runs collected, before anything is shown."""
+    def abandon(self) -> None:
+        """Show that the run was interrupted before it began; nothing else is shown after it."""
 
-    def show(
-        self, progress: Progress, watched: Mapping[int, Watched], under_way: int, queued: int
-    ) -> None:
-        """Show what came of a turn, the number of polls under way and of responses queued."""
+    def show(self, progress: Progress, watched: Mapping[int, Watched], standing: Standing) -> None:
+        """Show what came of a turn, and how the collection stands."""
 
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
         """Show how many links were rejected, and why."""
@@ -126,7 +156,8 @@ def collect_pages(
             countdown = _Countdown(agreed.requests)
 
             def begin(clock: LiveClock) -> Run[ProcessorLoad]:
-                session = Session(store, agreed, clock=clock, say=say)
+                with _ending_at_once(display.abandon):
+                    session = Session(store, agreed, clock=clock, say=say)
                 return partial(
                     _collect, session, agreed, own_headers, link_filter, countdown, display, beside
                 )
@@ -156,17 +187,18 @@ async def _collect(
 ) -> ProcessorLoad:
     make_room()
     traffic = Traffic()
-    display.begin(session.records)
     collection = _collection(session, settings.topic, link_filter)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
 
+    standing = _StandingOf(session, settings, collection, processor)
+
     def on_progress(progress: Progress, watched: Mapping[int, Watched]) -> None:
         countdown.count(progress)
         if countdown.is_over:
             stop.set()
-        display.show(progress, watched, session.scheduler.in_flight, processor.queued)
+        display.show(progress, watched, standing.after(progress))
 
     async with (
         fetching(settings, own_headers, max_bytes=_MOST_BYTES)(
@@ -193,12 +225,78 @@ async def _collect(
             stop,
             on_progress=on_progress,
             staff=poller.staff,
-            states=lambda: {FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict())},
+            states=lambda: {
+                FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict()),
+                NEXT_LINKS: pack_links(standing.links()),
+            },
             traffic=traffic,
             told_figures=beside,
         )
         display.rejected(collection.rejections)
         return processor.load
+
+
+class _StandingOf:
+    """Keeps count of how a collection stands."""
+
+    def __init__(
+        self,
+        session: Session,
+        settings: CollectSettings,
+        collection: DocumentCollection,
+        processor: ResponseProcessor[Digest],
+    ) -> None:
+        self._scheduler = session.scheduler
+        self._collection = collection
+        self._processor = processor
+        self._polls = session.store.totals().polls
+        self._shared = settings.shared_scopes()
+        self._scopes = {self._scope_of(record.page) for record in session.records}
+        self._delay = host_delays(settings, session.scheduler.host_pace)
+        self._say = session.say
+        self._looked_at = -math.inf
+        self._told = False
+        self._links: Sequence[LikelyLink] = ()
+        self._taken = 0.0
+
+    def after(self, progress: Progress) -> Standing:
+        """How it stands after a turn; what takes long to find is some seconds old."""
+        for report in progress.reports:
+            self._polls += report.result.observation.outcome is not Outcome.POSTPONED
+            if report.discovered is not None:
+                self._scopes.update(self._scope_of(new.page) for new in report.discovered.new_pages)
+        now = time.monotonic()
+        if now - self._looked_at >= _LOOK_EVERY:
+            self._looked_at = now
+            self._links = self.links()
+            self._taken = rate_taken(self._scopes, self._delay, self._scheduler.budget.rate)
+            self._tell()
+        return Standing(
+            polls=self._polls,
+            documents=self._collection.documents,
+            relevant=self._collection.relevant,
+            hosts=len(self._scopes),
+            taken=self._taken,
+            under_way=self._scheduler.in_flight,
+            queued=self._processor.queued,
+            links=self._links,
+        )
+
+    def _scope_of(self, page: Page) -> str:
+        return self._shared.get(page.scope, page.scope)
+
+    def links(self) -> list[LikelyLink]:
+        """The links that are followed next."""
+        robot = self._scheduler.policy
+        return robot.likely_links(_LINKS) if isinstance(robot, Robot) else []
+
+    def _tell(self) -> None:
+        """Say once that the hosts cannot take the budget, when most of them are known."""
+        allowed = self._scheduler.budget.rate
+        is_known = self._polls >= _POLLS_A_HOST * len(self._scopes)
+        if not self._told and is_known and self._taken < allowed:
+            self._told = True
+            self._say(taken_words(len(self._scopes), self._taken, allowed))
 
 
 class _Countdown:
@@ -216,6 +314,25 @@ class _Countdown:
     def is_over(self) -> bool:
         """Whether all were made."""
         return self._left <= 0
+
+
+@contextmanager
+def _ending_at_once(abandon: Callable[[], None]) -> Iterator[None]:
+    """A context in which Ctrl-C ends the process, after `abandon`.
+
+    As an exception it may get lost in what is being compiled; the database comes to no harm.
+    """
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        abandon()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _collection(
@@ -293,7 +410,7 @@ def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Path) -> Collect
     about = kept.topic
     if told["topic"] not in (Topic(), about):
         raise InputError(
-            f"{db} is about another topic ({' '.join(about.words) or about.judge or 'by example'});"
+            f"{db} is about another topic ({kept.subject or _subject(about)});"
             " leave --topic out to go on with it, or name another file (--db)"
         )
     subject = told["subject"] or kept.subject or _subject(about)

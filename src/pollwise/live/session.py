@@ -109,7 +109,7 @@ class Session:
         self.store = store
         self.settings = settings
         self.clock = clock
-        self._say = say
+        self.say = say
         self._once = once
         store.set_back_times(clock())
         store.keep_versions(parse_retention(settings.keep))
@@ -160,7 +160,7 @@ class Session:
         learned = learned_by(store, policy)
         self._learned = None if learned is None else not_after(learned, self.clock())
         if learned is None and store.has_learned():
-            self._say(f"what {store.path.name} has learned is of an earlier version: learning anew")
+            self.say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
 
     @cached_property
@@ -205,7 +205,7 @@ class Session:
         if limit is not None:
             incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
-            self._say(told)
+            self.say(told)
         collected = self._recall(watched)
 
         def shown(progress: Progress) -> None:
@@ -223,7 +223,7 @@ class Session:
                     clock=self.clock,
                     stop=stop,
                     on_progress=shown,
-                    say=self._say,
+                    say=self.say,
                     states=states,
                 )
             )
@@ -244,7 +244,7 @@ class Session:
             policy_ready = None
             if awaited is not None:
                 policy_ready = await stack.enter_async_context(
-                    preparing(awaited, self.settings, len(pages), self._say)
+                    preparing(awaited, self.settings, len(pages), self.say)
                 )
 
             polls = changes = 0

@@ -7,6 +7,7 @@ from typing import Self
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.errors import InputError
 from pollwise.search.description import Description
+from pollwise.search.ordering import search_in_order
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.readers import Readers
@@ -54,14 +55,15 @@ class QueryProcessor:
         self._description = await self._readers.read(lambda store: _describe(store, self._db))
 
     async def search(self, query: str, limit: int, offset: int = 0) -> tuple[list[Hit], int]:
-        """As `Store.search`, with the number of all pages that match.
+        """As `search_in_order`, with the number of all pages that match.
 
         `OverloadedError` where 64 searches are under way, and after 10 seconds.
         """
 
         def read(store: Store) -> tuple[list[Hit], int]:
             with store.snapshot():
-                return store.search(query, limit, offset), store.count_matches(query)
+                hits = search_in_order(store, query, limit, offset)
+                return hits, store.count_matches(query)
 
         if self._waiting >= _MOST_WAITING:
             raise OverloadedError("too many searches at once: ask again in a moment")

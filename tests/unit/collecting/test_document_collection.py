@@ -188,6 +188,8 @@ def test_old_scores_are_made_anew_when_the_topic_is_known_better():
     }
     off = [abs(finished[n] - scores[n]) for n in finished]
     assert np.mean(off) < 0.1
+    assert some.documents == len(pages)
+    assert some.relevant == sum(held.relevance > 0 for held in some._documents.values())
 
 
 def test_what_was_collected_is_known_after_a_restart():

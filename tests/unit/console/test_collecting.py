@@ -1,48 +1,28 @@
 """What people see of a running collection."""
 
+import io
 import json
 from pathlib import Path
+
+from rich.console import Console
 
 from pollwise.collecting.link_filter import Rejected
 from pollwise.console.collecting import CollectDisplay
 from pollwise.console.log import LogFormat
+from pollwise.live.collecting import Standing
 from pollwise.live.loop import Progress, Watched
-from pollwise.store.records import PageRecord
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.policies.collecting.next_links import LikelyLink
+from pollwise.types import Page, PageMemory
+
+STANDING = Standing(polls=9, documents=3, relevant=1, hosts=6, taken=6.0)
 
 
-def record(number: int, relevance: float | None, outcome: Outcome | None) -> PageRecord:
-    page = Page(number, seen_at=None if relevance is None else 1.0)
-    polled_at = None if outcome is None else 1.0
-    told = (
-        PageMemory(),
-        0.0,
-        polled_at,
-        outcome,
-        2 * (outcome is not None),
-        0,
-        0,
-        None,
-        None,
-        None,
-    )
-    return PageRecord(page, *told, relevance=relevance)
-
-
-def test_what_earlier_runs_collected_is_counted():
-    records = [
-        *(record(n, relevance, Outcome.UNCHANGED) for n, relevance in enumerate((0.5, 0.25, 0.0))),
-        record(3, None, Outcome.FAILED),
-        *(record(n, None, None) for n in range(4, 10)),
-    ]
-    seen = {record.page.id: Watched(record.page, PageMemory()) for record in records}
+def test_the_fringe_is_what_no_run_has_seen():
+    seen = {n: Watched(Page(n, seen_at=1.0 if n < 3 else None), PageMemory()) for n in range(10)}
     display = CollectDisplay(subject="whales", budget="1/second", db=Path("p.db"))
-    display.begin(records)
-    assert display._line() == (
-        "8 polls, 3 documents of which 2 relevant (sum 0.8), 7 in the fringe, 0 under way,"
-        " 0 queued, 1 page in trouble"
-    )
-    display.show(Progress((), (), frozenset({3, 4})), seen, 0, 0)
+    display.show(Progress((), ()), seen, STANDING)
+    assert "7 in the fringe" in display._line()
+    display.show(Progress((), (), frozenset({3, 4})), seen, STANDING)
     assert "5 in the fringe" in display._line()
 
 
@@ -55,3 +35,44 @@ def test_a_log_for_collectors_has_an_object_a_line(capsys):
     assert [line["event"] for line in lines] == ["notice"] * 3
     assert "collecting pages about whales" in lines[0]["notice"]
     assert lines[1]["notice"].endswith(" 3")
+
+
+def picture(display: CollectDisplay) -> list[str]:
+    console = Console(width=80, file=io.StringIO())
+    display._console = console
+    console.print(display._picture())
+    return console.file.getvalue().splitlines()
+
+
+def test_what_a_person_sees_fits_a_terminal():
+    """Totals of all runs, the pace, what hosts take, and the links that come next."""
+    seen = {n: Watched(Page(n, f"http://sea.example/{'x' * 90}"), PageMemory()) for n in range(10)}
+    display = CollectDisplay(subject="whales", budget="50/second", db=Path("p.db"))
+    assert "getting ready" in picture(display)[0]
+    links = [LikelyLink(n, 0.5, "all the whales") for n in (3, 11, 4, 5, 6)]
+    display.show(
+        Progress((), ()),
+        seen,
+        Standing(12_345_678, 99_999, 99_999, hosts=6, taken=6.0, links=links),
+    )
+    lines = picture(display)
+    assert max(map(len, lines)) <= 80
+    assert "12,346k polls, 99,999 documents, 99,999 relevant, 10 in the fringe" in lines[0]
+    assert "0 relevant a minute, 6 hosts" in lines[1]
+    assert "6 hosts take 6 requests a second of the 50" in lines[2]
+    assert [line.split()[0] for line in lines[3:]] == ["next"] * 2
+    assert "0.50  all the whales  http://sea" in lines[3]
+
+
+def test_the_last_line_fits_a_terminal(capsys):
+    seen = {0: Watched(Page(0), PageMemory())}
+    with CollectDisplay(subject="whales", budget="1/second", db=Path("p.db")) as display:
+        display.show(Progress((), ()), seen, Standing(99_999_999, 9_999_999, 999_999, 9, 1.0))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("stopped: 100,000k polls")
+    assert len(last) <= 80
+
+
+def test_a_run_that_is_interrupted_before_it_began_says_so(capsys):
+    CollectDisplay(subject="whales", budget="1/second", db=Path("p.db")).abandon()
+    assert "stopped while it got ready" in capsys.readouterr().err

@@ -1,16 +1,24 @@
 """What status and explain say of a collection, and how it is shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from pollwise.cli import app
+from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
 from pollwise.errors import InputError
-from pollwise.insight.collection import explain_collected, holds_collection
+from pollwise.insight.collection import (
+    explain_collected,
+    holds_collection,
+    summarise_collection,
+)
 from pollwise.insight.documents import document
 from pollwise.insight.status import read_status
+from pollwise.policies.collecting.next_links import LikelyLink
+from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import (
     Batch,
@@ -44,9 +52,12 @@ def db(tmp_path):
             Discovery(Page(n, f"http://sea.example/{name}", "sea.example"), 3.0, 1)
             for n, name in enumerate(urls, 1)
         ]
+        # Page 1 was followed since this was told.
+        links_told = [LikelyLink(1, 0.5, "all"), LikelyLink(4, 0.25, "later")]
         links = Links(np.array([1, 2, 4]), ("all whales", "", "later"))
         store.commit(
             Batch(
+                states={NEXT_LINKS: pack_links(links_told)},
                 polls=(polled(0), polled(1), polled(2), polled(3, Outcome.GONE)),
                 discovered=(
                     Discoveries(tuple(found), Collected(0, 0.0, "Sea", "the sea"), links),
@@ -76,7 +87,13 @@ def test_status_tells_what_is_in_the_collection(db):
         "fringe": 1,
         "gone": 1,
         "hosts": 1,
+        "hosts_take": 1.0,
+        "allowed": 2.0,
         "best": [{"relevance": 0.75, "title": "Whales", "url": "http://sea.example/whales"}],
+        "newest": [],
+        "sites": [{"host": "sea.example", "documents": 3, "relevant": 1}],
+        "terms": ["whale"],
+        "next_links": [{"value": 0.25, "anchor": "later", "url": "http://sea.example/later"}],
     }
     assert report["forecast"] is None
     shown = run("status", "--db", db).stdout
@@ -127,3 +144,15 @@ def test_nothing_is_forecast_of_a_collection(db):
     answer = run("plan", "--db", db)
     assert isinstance(answer.exception, InputError)
     assert "of which nothing is forecast" in str(answer.exception)
+
+
+def test_the_newest_documents_of_the_topic(db):
+    with Store.open_readonly(db) as store:
+        records = [
+            replace(record, relevance=0.1 * (n % 3), first_seen_at=float(n))
+            for n, record in enumerate(store.pages())
+        ]
+        settings = latest_settings(store)
+        assert isinstance(settings, CollectSettings)
+        newest = summarise_collection(settings, records, store).newest
+    assert [new.first_seen_at for new in newest] == [4.0, 2.0, 1.0]

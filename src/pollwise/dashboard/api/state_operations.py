@@ -9,7 +9,7 @@ from pollwise.dashboard.api.fields import MOST_NUMBER, Told
 from pollwise.dashboard.api.operations import Asked, Nothing, Operation
 from pollwise.dashboard.api.refusals import About, RefusedError, conflict, not_found
 from pollwise.dashboard.foreseen import Ahead
-from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, HostList
 from pollwise.insight.plan import Plan, PlannedBudget, plan_of, planned
 from pollwise.insight.present_settings import PresentSettings, present_settings
@@ -150,12 +150,9 @@ class _State:
 
     async def collection(self, asked: Asked) -> CollectionStatus:
         snapshot = await self._answers.snapshot()
-        settings = snapshot.settings
-        if not isinstance(settings, CollectSettings):
+        if snapshot.collection is None:
             raise not_found("the pages are watched; they are no collection")
-        return await self._answers.think(
-            lambda snapshot: summarise_collection(settings, snapshot.records)
-        )
+        return snapshot.collection
 
     async def settings(self, asked: Asked) -> PresentSettings:
         return present_settings(self._answers.db, await self._answers.read(latest_settings))

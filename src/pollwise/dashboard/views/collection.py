@@ -14,14 +14,13 @@ from pollwise.dashboard.api.parameters import text_asked, whole_number_asked
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
 from pollwise.errors import InputError, StoreError
-from pollwise.insight.collection import CollectionStatus, summarise_collection
+from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, ListedHost
 from pollwise.insight.snapshot import Snapshot
 from pollwise.search.query_broker import MOST_OFFSET, Found
 from pollwise.search.query_processor import OverloadedError
 from pollwise.search.results import Result
 from pollwise.search.topic_engine import TopicEngine
-from pollwise.settings import CollectSettings
 from pollwise.store.records import PageRecord
 
 __all__ = ["collection_routes", "marked"]
@@ -92,12 +91,9 @@ def marked(result: Result) -> list[tuple[str, bool]]:
 
 
 def _held(snapshot: Snapshot) -> _Holding:
-    settings = snapshot.settings
     read = [record for record in snapshot.records if record.relevance is not None]
     return _Holding(
-        summarise_collection(settings, snapshot.records)
-        if isinstance(settings, CollectSettings)
-        else None,
+        snapshot.collection,
         heapq.nlargest(_LATELY, read, key=lambda record: record.first_seen_at or 0.0),
         snapshot.hosts.rows(order=HostColumn.pages, limit=_HOSTS).results,
     )

@@ -47,6 +47,11 @@ _MEMORY = 32.0
 class Balance:
     """Takes in what fetches of new pages bring, and gives new pages an index."""
 
+    rests = True
+    """Whether held pages rest (`pollwise.policies.collecting.rests`), and leave their polls to new
+    ones meanwhile.
+    """
+
     def __init__(self) -> None:
         self._fetches = 0
         self._growth = 0.0
@@ -127,6 +132,8 @@ class Balance:
 
 class FixedShares(Balance):
     """New and held pages get half of the polls each: what the one queue is compared with."""
+
+    rests = False
 
     def __init__(self) -> None:
         super().__init__()

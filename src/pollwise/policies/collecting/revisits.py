@@ -11,8 +11,12 @@ links to new pages. They are many and matter little, so they share one rate, tha
 seen, and one weight, and the one polled longest ago is the best: nothing is kept for each. Their
 weight is a hundredth of the mean relevance of a held page, as if one change in a hundred brought a
 link to an average held page.
+
+After each poll a page rests until it may have changed (`pollwise.policies.collecting.rests`); as
+long as all rest, none is worth a look.
 """
 
+import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +26,7 @@ import numpy as np
 from pollwise.objectives import Freshness
 from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.oldest import OldestFirst
+from pollwise.policies.collecting.rests import Past, Rests
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.queue import best_page, lease_page
 from pollwise.types import Observation, Outcome, Page
@@ -38,18 +43,31 @@ _DOUBT = 5.0
 """Changes that count as expected, and as seen, before the first poll."""
 _MEMORY = 300.0
 """Polls over which changes seen are compared with those expected."""
+_NO_PAST = Past(math.nan, math.nan, math.nan)
+_PAST = ("page.first_at", "page.since_at", "page.changes_seen")
+_OWN_STATE = ("page.relevance", *_PAST, "looks", "rests")
+"""What is learned here and not in the index."""
 _SEEN = (Outcome.CHANGED, Outcome.UNCHANGED)
 
 
 class Revisits:
-    """The pages that were fetched and are not gone, by what a look at them again is worth."""
+    """The pages that were fetched and are not gone, by what a look at them again is worth.
 
-    def __init__(self) -> None:
+    Without `resting`, any may be looked at again at any time.
+    """
+
+    def __init__(self, *, resting: bool = True) -> None:
         self._index = BayesianIndex(objective=Freshness(), surge_by_rounds=False)
         self._irrelevant = OldestFirst()
         self._pages: dict[int, Page] = {}
         self._relevance: dict[int, float] = {}
         self._polled_at: dict[int, float] = {}
+        self._past: dict[int, Past] = {}
+        self._rests = Rests()
+        self._are_resting = resting
+        # Irrelevant pages that rest: until when, and a heap of that, which may have stale entries.
+        self._until: dict[int, float] = {}
+        self._resting: list[tuple[float, int]] = []
         # Relevant pages have numbers of their own in the index; the others are not in it.
         self._number: dict[int, int] = {}
         self._page_of: list[int] = []
@@ -78,13 +96,15 @@ class Revisits:
             self._begun_at = polled_at
         self._pages[page.id] = page
         self._polled_at[page.id] = polled_at
+        self._past[page.id] = Past(polled_at, polled_at)
         self._enter(page.id, relevance)
 
     def drop(self, page_id: int) -> float:
         """Let go of a held page; its relevance."""
         relevance = self._relevance[page_id]
         self._leave(page_id)
-        del self._pages[page_id], self._polled_at[page_id], self._relevance[page_id]
+        for known in (self._pages, self._polled_at, self._past, self._relevance):
+            del known[page_id]
         return relevance
 
     def weigh(self, page_id: int, relevance: float) -> None:
@@ -109,6 +129,9 @@ class Revisits:
             changed = observation.outcome == Outcome.CHANGED
             self._exposure += interval
             self._changes += changed
+            self._rests.note(self._past[page_id], self._polled_at[page_id], polled_at, changed)
+            if changed:
+                self._past[page_id] = self._past[page_id].changed(polled_at)
             if number is not None:
                 [expected] = self._index.chances([number], polled_at)
                 self._seen += changed - (self._seen - _DOUBT) / _MEMORY
@@ -120,12 +143,39 @@ class Revisits:
                 self._note_fresh(page_id, 1.0)
 
     def release(self, page_id: int) -> None:
-        """Let a page be the best one again, after its lease or deferral has ended."""
-        if page_id not in self._number:
-            self._irrelevant.add(page_id, self._pages[page_id].scope, self._polled_at[page_id])
+        """Let a page be the best one again, after its lease or deferral has ended, and its rest."""
+        self._rest(page_id)
+
+    def _rest(self, page_id: int) -> None:
+        number, until = self._number.get(page_id), self._polled_at[page_id]
+        if self._are_resting:
+            until = self._rests.end(self._past[page_id], until)
+        if number is not None:
+            self._index.rest(number, until)
+        else:
+            self._until[page_id] = until
+            heapq.heappush(self._resting, (until, page_id))
+
+    def _wake(self, now: float) -> None:
+        """Let the irrelevant pages compete whose rests are over."""
+        while self._resting and self._resting[0][0] <= now:
+            until, page_id = heapq.heappop(self._resting)
+            if self._until.get(page_id) == until:
+                del self._until[page_id]
+                page = self._pages[page_id]
+                self._irrelevant.add(page_id, page.scope, self._polled_at[page_id])
+
+    @property
+    def wake_at(self) -> float:
+        """When the next page that rests is to be looked at again, or a little before; infinite:
+        none rests.
+        """
+        first = self._resting[0][0] if self._resting else math.inf
+        return min(first, self._index.next_return)
 
     def best(self, now: float) -> tuple[int, float]:
         """The page most worth a look and its index; -1: there is none."""
+        self._wake(now)
         if not self._pages:
             return -1, 0.0
         self._look_at_some(now)
@@ -198,6 +248,10 @@ class Revisits:
                 learned[name] = whole
         relevance = [self._relevance.get(page_id, math.nan) for page_id in page_ids]
         learned["page.relevance"] = np.array(relevance, np.float64)
+        past = [self._past.get(page_id, _NO_PAST) for page_id in page_ids]
+        columns = zip(*past, strict=True) if past else [()] * len(_PAST)
+        learned.update(zip(_PAST, (np.array(one, np.float64) for one in columns), strict=True))
+        learned["rests"] = self._rests.state()
         learned["looks"] = np.array(
             [self._begun_at, self._changes, self._exposure, self._seen, self._expected]
         )
@@ -216,10 +270,17 @@ class Revisits:
         learned = {
             name: array[rows] if name.startswith("page.") else array
             for name, array in state.items()
-            if name not in ("page.relevance", "looks")
+            if name not in _OWN_STATE
         }
         learned["page_ids"] = np.array([self._number[page_ids[n]] for n in rows], np.int64)
         self._index.load_state_dict(learned)
+        self._rests.load(state["rests"].tolist())
+        columns = (state[name].tolist() for name in _PAST)
+        for page_id, *past in zip(page_ids, *columns, strict=True):
+            if page_id in self._past and not math.isnan(past[0]):
+                self._past[page_id] = Past(*past)
+                if page_id in self._number or page_id in self._until:  # it is not leased
+                    self._rest(page_id)
 
     def _worth_of_irrelevant(self, elapsed: float, now: float) -> float:
         rate = self.change_rate(now)
@@ -229,7 +290,7 @@ class Revisits:
     def _enter(self, page_id: int, relevance: float) -> None:
         self._relevance[page_id] = relevance
         if relevance <= 0:
-            self.release(page_id)
+            self._rest(page_id)
             return
         page = self._pages[page_id]
         self._number[page_id] = number = len(self._page_of)
@@ -237,6 +298,7 @@ class Revisits:
         site = page.site or page.scope or "web"
         polled_at = self._polled_at[page_id]
         self._index.add([replace(page, id=number, weight=relevance, seen_at=polled_at, site=site)])
+        self._rest(page_id)
         self._place[page_id] = len(self._ring)
         self._ring.append(page_id)
         self._fresh[page_id] = 1.0
@@ -246,6 +308,7 @@ class Revisits:
     def _leave(self, page_id: int) -> None:
         if page_id not in self._number:
             self._irrelevant.remove(page_id)
+            self._until.pop(page_id, None)
             return
         self._index.discard([self._number.pop(page_id)])
         relevance = self._relevance[page_id]

@@ -20,6 +20,7 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.balance import Balance
 from pollwise.policies.collecting.fringe import FringeValue
 from pollwise.policies.collecting.group_queue import new_ids, polls_of
+from pollwise.policies.collecting.next_links import LikelyLink, likely_links
 from pollwise.policies.collecting.revisits import Revisits
 from pollwise.types import Links, Observation, Outcome, Page, Selection
 
@@ -77,8 +78,8 @@ class Robot:
         """The relevance of pages that were judged while they could not be selected."""
         self._unfetched = 0
         """How many pages were never polled."""
-        self._revisits = Revisits()
         self._balance = self._make_balance()
+        self._revisits = Revisits(resting=self._balance.rests)
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative, given twice or known already."""
@@ -107,7 +108,7 @@ class Robot:
         taken: list[int] = []
         while len(taken) < limit and (page_id := self._next(now)) is not None:
             taken.append(page_id)
-        wake_at = self._deferred[0][0] if self._deferred else math.inf
+        wake_at = min(self._deferred[0][0] if self._deferred else math.inf, self._revisits.wake_at)
         return Selection(np.array(taken, np.int64), wake_at)
 
     def _end_deferral(self, until: float, page_id: int, scope: str) -> None:
@@ -292,6 +293,10 @@ class Robot:
             self._revisits.weigh(page_id, relevance)
         else:
             self._judged[page_id] = relevance
+
+    def likely_links(self, count: int) -> list[LikelyLink]:
+        """The new pages of the highest values, best first, whether their hosts are free or not."""
+        return likely_links(self._fringe._known, count)
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and plan with what was learned of the web."""

@@ -37,6 +37,7 @@ from pollwise.policies.index.queue import (
 )
 from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
+    CALENDAR,
     INDEX_HOST,
     INDEX_PAGE,
     INDEX_SHARED,
@@ -45,6 +46,7 @@ from pollwise.policies.index.state import (
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
+from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.rates.lattice import tabulate
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
@@ -175,6 +177,27 @@ class IndexPolicy(CompiledPolicy):
         self._make_room()
         for scope, price in prices.items():
             self._state.hosts["price"][self._scopes[scope]] = price
+
+    def rest(self, page_id: int, until: float) -> None:
+        """Keep a page that waits for its turn away until a time, whether its host is free or not.
+
+        A page that is away already comes back no sooner; one that competes now goes on doing so.
+        """
+        state, own = self._state, self._state.pages[page_id]
+        if own["where"] == CALENDAR:
+            heap_remove(state.calendar, state.pages, page_id)
+            own["where"] = HELD
+            state.shared[0]["group_offered"][own["group"]] -= 1
+            heap_push(state.held, state.pages, page_id, until)
+        elif own["where"] == HELD:
+            later = max(until, float(own["key"]))
+            heap_update(state.held, state.pages, page_id, later)
+
+    @property
+    def next_return(self) -> float:
+        """When the first page comes back that is kept away; infinite: none is."""
+        held = self._state.held
+        return float(self._state.pages["key"][held[1]]) if held[0] > 0 else math.inf
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """The page of the largest index, of these; see `Chooser`."""

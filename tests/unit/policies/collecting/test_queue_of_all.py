@@ -6,6 +6,9 @@ import pytest
 from pollwise.policies.collecting.robot import Robot
 from pollwise.types import Links, Observation, Outcome, Page
 
+HOUR = 3600.0
+"""Longer than a page rests after its first copy."""
+
 
 def robot() -> Robot:
     return Robot(generator=np.random.default_rng(0))
@@ -52,23 +55,23 @@ def test_a_page_that_is_gone_comes_back_with_a_new_link(held):
     controller = robot()
     controller.add([page(n) for n in range(3)])
     if held:
-        told(controller, 1, 1.0, Outcome.CHANGED, 0.5)
-    told(controller, 1, 2.0, Outcome.GONE)
-    told(controller, 0, 2.0, Outcome.CHANGED, 0.1)
-    told(controller, 2, 2.0, Outcome.CHANGED, 0.1)
-    assert sorted(selected(controller, 3.0)) == [0, 2]
-    for now, page_id in ((4.0, 0), (5.0, 2)):
+        told(controller, 1, 1 * HOUR, Outcome.CHANGED, 0.5)
+    told(controller, 1, 2 * HOUR, Outcome.GONE)
+    told(controller, 0, 2 * HOUR, Outcome.CHANGED, 0.1)
+    told(controller, 2, 2 * HOUR, Outcome.CHANGED, 0.1)
+    assert sorted(selected(controller, 3 * HOUR)) == [0, 2]
+    for now, page_id in ((4 * HOUR, 0), (5 * HOUR, 2)):
         told(controller, page_id, now, Outcome.CHANGED, 0.1)
         link(controller, page_id, 1)
         link(controller, page_id, 1)
         assert 1 in selected(controller, now)
-        told(controller, 1, now + 0.5, Outcome.GONE)
-        told(controller, 0, now + 0.5, Outcome.UNCHANGED)
-        told(controller, 2, now + 0.5, Outcome.UNCHANGED)
+        told(controller, 1, now + 0.5 * HOUR, Outcome.GONE)
+        told(controller, 0, now + 0.5 * HOUR, Outcome.UNCHANGED)
+        told(controller, 2, now + 0.5 * HOUR, Outcome.UNCHANGED)
         link(controller, page_id, 1)
-        assert 1 not in selected(controller, now + 0.6)
-        told(controller, 0, now + 0.7, Outcome.UNCHANGED)
-        told(controller, 2, now + 0.7, Outcome.UNCHANGED)
+        assert 1 not in selected(controller, now + 0.6 * HOUR)
+        told(controller, 0, now + 0.7 * HOUR, Outcome.UNCHANGED)
+        told(controller, 2, now + 0.7 * HOUR, Outcome.UNCHANGED)
 
 
 @pytest.mark.parametrize("relevance", [None, 0.0, 0.5])
@@ -115,13 +118,13 @@ def test_a_poll_without_news_does_not_change_the_relevance():
 def test_a_relevance_told_during_a_poll_counts_after_it():
     controller = robot()
     controller.add([page(0)])
-    told(controller, 0, 1.0, Outcome.CHANGED, 0.5)
-    assert selected(controller, 2.0) == [0]
+    told(controller, 0, 1 * HOUR, Outcome.CHANGED, 0.5)
+    assert selected(controller, 2 * HOUR) == [0]
     controller.rescore([0], [0.0])
-    assert selected(controller, 3.0) == []
-    told(controller, 0, 4.0, Outcome.UNCHANGED)
+    assert selected(controller, 3 * HOUR) == []
+    told(controller, 0, 4 * HOUR, Outcome.UNCHANGED)
     assert controller._revisits.relevance == 0.0
-    assert selected(controller, 5.0) == [0]
+    assert selected(controller, 9 * HOUR) == [0]
 
 
 def test_history_fed_after_the_state_teaches_nothing_of_changes_twice():
@@ -129,9 +132,9 @@ def test_history_fed_after_the_state_teaches_nothing_of_changes_twice():
     pages = [page(n) for n in range(6)]
     crawled.add(pages)
     for now in range(1, 60):
-        for page_id in selected(crawled, float(now), 1):
+        for page_id in selected(crawled, now * HOUR, 1):
             outcome = Outcome.CHANGED if page_id % 2 else Outcome.UNCHANGED
-            told(crawled, page_id, float(now), outcome, page_id / 10)
+            told(crawled, page_id, now * HOUR, outcome, page_id / 10)
     state = crawled.state_dict()
     polled_at = dict(zip(state["page_ids"].tolist(), state["page.polled_at"].tolist(), strict=True))
     restarted = robot()

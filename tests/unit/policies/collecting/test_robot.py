@@ -1,10 +1,13 @@
 """The robot: contract, determinism, learning on small webs, the second traversal."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from pollwise.errors import InputError
 from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.collecting.rests import FIRST
 from pollwise.policies.collecting.robot import Robot
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
@@ -127,7 +130,7 @@ def test_links_to_unknown_pages_and_links_told_again():
     controller.link(0, links)
     controller.link(0, links)
     controller.link(7, links)
-    assert controller.select(2.0, 3).page_ids.tolist() == [0]
+    assert controller.select(1.0 + FIRST, 3).page_ids.tolist() == [0]
 
 
 def test_ids_taken_are_refused():
@@ -161,3 +164,29 @@ def test_a_seed_that_others_link_to_is_a_start_of_the_second_traversal():
     controller.add([Page(3, "http://h.example/3"), Page(4, "http://h.example/4")])
     controller.link(1, Links(np.array([3, 4]), ["to 3", "to 4"]))
     assert controller.select(7.0, 3).page_ids.tolist()[0] == 4
+
+
+def test_a_page_that_does_not_change_is_looked_at_less_and_less():
+    """Nothing else can be polled, and there is a second for each poll: two hours."""
+    controller = robot()
+    controller.add([Page(0, "http://h.example/", "h.example")])
+    polls = []
+    for now in range(7200):
+        for page_id in controller.select(float(now), 1).page_ids.tolist():
+            outcome = Outcome.UNCHANGED if polls else Outcome.CHANGED
+            relevance = None if polls else 0.5
+            controller.observe([Observation(page_id, float(now), outcome, relevance=relevance)])
+            polls.append(now)
+    assert len(polls) <= 8
+    assert all(later - now >= now - polls[0] for now, later in itertools.pairwise(polls))
+
+
+def test_it_says_when_it_wants_to_be_asked_again():
+    controller = robot()
+    controller.add([Page(0, "http://h.example/"), Page(1, "http://h.example/1")])
+    fetch(controller, 0, 1.0, 0.5)
+    fetch(controller, 1, 7.0, 0.0)
+    selection = controller.select(8.0, 2)
+    assert (selection.page_ids.tolist(), selection.wake_at) == ([], 1.0 + FIRST)
+    selection = controller.select(1.0 + FIRST, 2)
+    assert (selection.page_ids.tolist(), selection.wake_at) == ([0], 7.0 + FIRST)

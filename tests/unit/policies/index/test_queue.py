@@ -268,3 +268,17 @@ class TestBusyHosts:
         assert self.prices(policy) == [pytest.approx(1.05**2), 1.0]
         policy.observe([Observation(12, 3.0, Outcome.CHANGED)])
         assert self.prices(policy)[0] == pytest.approx(1.05**2 * 0.98)
+
+
+def test_a_page_that_rests_is_away_until_then_at_no_price():
+    policy = BayesianIndex()
+    policy.add([Page(0, scope="a.example", seen_at=0.0), Page(1, scope="a.example", seen_at=0.0)])
+    assert policy.next_return == math.inf
+    policy.rest(0, 500.0)
+    assert policy.next_return == 500.0
+    assert policy.select(400.0, 2).page_ids.tolist() == [1]
+    policy.rest(1, 900.0)  # it is leased, and stays so
+    policy.rest(0, 450.0)  # it is away for longer already
+    assert policy.select(499.0, 2).page_ids.tolist() == []
+    assert policy.select(500.0, 2).page_ids.tolist() == [0]
+    assert policy.host_price("a.example") is None

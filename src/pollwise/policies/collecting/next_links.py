@@ -1,0 +1,43 @@
+"""The links that a robot would most like to follow next, for people to look at."""
+
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from pollwise.policies.collecting.known_web import FRINGE, KnownWeb
+
+__all__ = ["LikelyLink", "likely_links"]
+
+
+class LikelyLink(NamedTuple):
+    """A page known by links only: the relevance per request that it is expected to bring, and the
+    text of the link that was found last (empty: there is none, or it has no text).
+    """
+
+    page_id: int
+    value: float
+    anchor: str
+
+
+def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:
+    """The pages of the fringe with the highest values, best first; takes time with the pages."""
+    pages = known.web.pages
+    fringe = np.flatnonzero((pages["where"] == FRINGE) & np.isfinite(pages["value"]))
+    values = pages["value"][fringe]
+    if len(fringe) > count:
+        best = np.argpartition(-values, count - 1)[:count]
+        fringe, values = fringe[best], values[best]
+    order = np.argsort(-values, kind="stable")
+    texts = [_anchor(known, int(pages["last_link"][page_id])) for page_id in fringe[order]]
+    told = np.maximum(values[order], 0.0).tolist()  # an estimate may be below that
+    rows = zip(fringe[order].tolist(), told, texts, strict=True)
+    return [LikelyLink(*row) for row in rows]
+
+
+def _anchor(known: KnownWeb, link: int) -> str:
+    if link < 0:
+        return ""
+    number = int(known.web.links["anchor"][link])
+    # Texts have their numbers in the order in which they came.
+    return next(islice(known._anchors, number, None))
