@@ -14,6 +14,7 @@ import numpy as np
 
 from pollwise.collecting.duplicates import Duplicates, believes_canonical
 from pollwise.collecting.link_filter import LinkFilter, Rejected
+from pollwise.collecting.rescoring import Sweep
 from pollwise.collecting.response_digest import Digest
 from pollwise.kinds import kind_of
 from pollwise.relevance.parsed_text import parse_text
@@ -50,7 +51,7 @@ class DocumentCollection:
 
     `topic_filter` scores pages and learns from them. `link_filter` makes the filter of links, given
     the known URLs. `stored_terms` reads back what was collected. `next_page_id` is the id of the
-    next page to be discovered.
+    next page to be discovered. `say` is told, in words, when scores made anew change much.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class DocumentCollection:
         *,
         records: Sequence[PageRecord] = (),
         next_page_id: int = 0,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self.topic_filter = topic_filter
+        self._say = say
         self._ids = {record.page.url: record.page.id for record in records}
         self._depths = {record.page.id: record.depth for record in records}
         self._hosts = {record.page.scope for record in records}
@@ -87,7 +90,7 @@ class DocumentCollection:
         self._links = link_filter(self._ids)
         # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
-        self._sweep: Iterator[tuple[int, bytes]] = iter(())
+        self._sweep = Sweep()
         # Collected since the sweep began, which may read older terms of them.
         self._fresh: set[int] = set()
 
@@ -234,18 +237,28 @@ class DocumentCollection:
             return {}
         if self._scored_by != self.topic_filter.version:
             self._scored_by = self.topic_filter.version
-            self._sweep = self._stored_terms()
+            self._end(self._sweep, Sweep(self._stored_terms()))
             self._fresh.clear()
         rescored = {}
-        for page_id, packed in islice(self._sweep, _RESCORED_AT_ONCE):
+        rows = list(islice(self._sweep.rows, _RESCORED_AT_ONCE))
+        for page_id, packed in rows:
             document = self._documents.get(page_id)
             if document is None or document.is_copy or page_id in self._fresh:
                 continue
-            relevance = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
+            scored = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
+            relevance = self._sweep.settled(document.relevance, scored)
             if abs(relevance - document.relevance) > _RESCORED_BY:
                 self.relevant += (relevance > 0) - (document.relevance > 0)
                 rescored[page_id] = document.relevance = relevance
+        if not rows:
+            self._end(self._sweep, Sweep())
         return rescored
+
+    def _end(self, sweep: Sweep, following: Sweep) -> None:
+        told = sweep.told()
+        if told is not None and self._say is not None:
+            self._say(told)
+        self._sweep = following
 
 
 def _links(rows: Sequence[tuple[int, str, str]]) -> Links:

@@ -159,7 +159,15 @@ def collect_pages(
                 with _ending_at_once(display.abandon):
                     session = Session(store, agreed, clock=clock, say=say)
                 return partial(
-                    _collect, session, agreed, own_headers, link_filter, countdown, display, beside
+                    _collect,
+                    session,
+                    agreed,
+                    own_headers,
+                    link_filter,
+                    countdown,
+                    display,
+                    beside,
+                    say,
                 )
 
             return run_until_stopped(begin, say)
@@ -183,11 +191,12 @@ async def _collect(
     countdown: "_Countdown",
     display: CollectingDisplay,
     beside: Sequence[BesideRun],
+    say: Callable[[str], None],
     stop: asyncio.Event,
 ) -> ProcessorLoad:
     make_room()
     traffic = Traffic()
-    collection = _collection(session, settings.topic, link_filter)
+    collection = _collection(session, settings.topic, link_filter, say)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
@@ -336,7 +345,10 @@ def _ending_at_once(abandon: Callable[[], None]) -> Iterator[None]:
 
 
 def _collection(
-    session: Session, about: Topic, link_filter: Callable[[Collection[str]], LinkFilter]
+    session: Session,
+    about: Topic,
+    link_filter: Callable[[Collection[str]], LinkFilter],
+    say: Callable[[str], None],
 ) -> DocumentCollection:
     """The collection as it is in the store."""
     store = session.store
@@ -346,6 +358,7 @@ def _collection(
         partial(_stored_terms, store.path),
         records=session.records,
         next_page_id=store.next_page_id(),
+        say=say,
     )
 
 

@@ -1,7 +1,6 @@
 """A fair sample of the pages seen, and the floor of relevance that it shows."""
 
 import heapq
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -60,17 +59,24 @@ class PageSample:
         self._heap = list(zip(keys, hosts, parts, strict=False))
 
 
-def floor(cosines: NDArray[np.float64], top: float) -> float:
-    """The mean + 2.5 standard deviations of pages at large; `top`: a cosine of full relevance.
+def floor(cosines: NDArray[np.float64]) -> float:
+    """The cosine that tells pages about the topic from the others.
 
-    Pages count as relevant in part from a fifth of the top on, and fully from three fifths; why
-    relevant pages weigh so little is said in `pollwise.relevance.topic_filter`.
+    It lies in the gap between the two groups: where it parts the cosines so that the variance
+    between the groups is largest (Otsu, "A threshold selection method from gray-level histograms",
+    IEEE Transactions on Systems, Man, and Cybernetics 9(1), 1979). Any cosines can be parted so,
+    with a gap or without; so it is at least the lower group's mean + 2.5 standard deviations.
     """
-    relevant = np.clip((cosines / top - 0.2) / 0.4, 0.0, 1.0)
-    weights = 1 - relevant * (1 - matched_weight(float(relevant.sum()), len(cosines)))
-    mean = float(np.average(cosines, weights=weights))
-    variance = float(np.average(np.square(cosines - mean), weights=weights))
-    return mean + _DEVIATIONS * math.sqrt(variance)
+    ordered = np.sort(cosines)
+    below = np.arange(1, len(ordered))
+    if not len(below):
+        return 0.0
+    sums = np.cumsum(ordered)
+    apart = (sums[-1] - sums[:-1]) / below[::-1] - sums[:-1] / below
+    last = int(np.argmax(below * below[::-1] * np.square(apart)))
+    lower = ordered[: last + 1]
+    middle = (ordered[last] + ordered[last + 1]) / 2
+    return float(max(middle, lower.mean() + _DEVIATIONS * lower.std()))
 
 
 def matched_weight(matched: float, pages: float) -> float:

@@ -1,8 +1,9 @@
 """How much a page is about a topic, learned while pages come in.
 
 The vector-space model: a page is the vector of its terms, weighted (1 + ln count) idf, and its
-nearness to the topic is the cosine between its vector and the topic's. Relevance is the part of
-that cosine above the floor, the mean + 2.5 standard deviations of pages at large, scaled to 0..1.
+nearness to the topic is the cosine between its vector and the topic's. Relevance is 0 up to the
+floor, which lies in the gap between the cosines of the topic's pages and those of the others. Above
+it, it is the probability that a page is about the topic.
 
 A robot that looks for its topic sees more of it than its share of the web. Unchecked, this would
 change idf and floor to the disadvantage of the very pages that the robot finds. So all relevant
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
 from pollwise.relevance.boilerplate import Boilerplate
+from pollwise.relevance.calibration import calibrated
 from pollwise.relevance.packing import pack_terms, unpack_terms
 from pollwise.relevance.page_sample import PageSample, floor, matched_weight
 from pollwise.relevance.parsed_text import ParsedText, term_hashes
@@ -37,6 +39,8 @@ _GUESSED_TOP = 0.4
 # The relevance of 1 is the cosine of the page of this rank, and at least the lowest top.
 _TOP_RANK = 10
 _LOWEST_TOP = 0.2
+# Below this cosine no page is relevant, even where no page is about the topic.
+_LOWEST_FLOOR = 0.05
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
@@ -178,7 +182,7 @@ class TopicFilter:
         return page.judgement
 
     def _scaled(self, cosine: float) -> float:
-        return min(max((cosine - self._floor) / (self._top - self._floor), 0.0), 1.0)
+        return calibrated((cosine - self._floor) / (self._top - self._floor))
 
     def _specific(self, host: str, hashes: Hashes, counts: Floats) -> Floats:
         """The counts without terms that the host has nearly everywhere.
@@ -217,8 +221,8 @@ class TopicFilter:
         self.version += 1
         own = own_vector(self._topic, self._inverse)
         now = [self._as_of_now(page) for page in self._best.pages]
-        near = [page for page in now if page.nearness > 0]
-        self._set_vectors(feedback(own, near, self._inverse))
+        near = [page for page in now if page.nearness > _LOWEST_FLOOR]
+        self._set_vectors(feedback(own, near, self._inverse, self._background()))
         self._best.pages = [
             replace(page, nearness=new.nearness)
             for page, new in zip(self._best.pages, now, strict=True)
@@ -228,8 +232,18 @@ class TopicFilter:
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
         best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])
         top = max(known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
-        self._floor = known * floor(cosines, top) + (1 - known) * _GUESSED_FLOOR
+        # What lies above the top says nothing of the gap.
+        gap = floor(np.minimum(cosines, top))
+        self._floor = max(known * gap + (1 - known) * _GUESSED_FLOOR, _LOWEST_FLOOR)
         self._top = max(top, 2 * self._floor)
+
+    def _background(self) -> dict[str, list[Hashes]]:
+        """The terms of pages without relevance, by host."""
+        found: dict[str, list[Hashes]] = {}
+        for host, packed in self._sample.pages():
+            if self._scaled(self._cosine_of_packed(host, packed)) == 0:
+                found.setdefault(host, []).append(unpack_terms(packed)[0])
+        return found
 
     def _as_of_now(self, page: LikelyPage) -> LikelyPage:
         """A page by what is known now of its host and of the terms."""

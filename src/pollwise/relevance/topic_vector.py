@@ -3,8 +3,9 @@
 One round of pseudo-relevance feedback in the manner of Rocchio (1971): the pages nearest to the
 own terms are taken for relevant, and the terms that they share join the vector. What keeps it on
 the topic: the own terms hold a fixed share of the vector; each round starts from the own terms,
-not from the vector before; one host contributes only a few pages; and a term joins only if pages
-of several hosts have it, where there are several.
+not from the vector before; one host contributes only a few pages; a term joins only if pages of
+several hosts have it, where there are several, and only if it tells these pages from others of the
+same hosts.
 """
 
 import math
@@ -25,9 +26,12 @@ _TERMS_OF_PAGE = 400
 _FEEDBACK_TERMS = 40
 _HOSTS = 3
 _OWN_SHARE = 0.5
+_LEAST_ODDS_RATIO = 3.0
+_ELSEWHERE = ""
 _EXAMPLE_TERMS = 100
 
 Floats = NDArray[np.float64]
+Hashes = NDArray[np.uint32]
 Inverse = Callable[[NDArray[np.uint32]], Floats]
 """From term hashes to inverse document frequencies."""
 
@@ -76,9 +80,15 @@ def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:
 
 
 def feedback(
-    own: Mapping[str, float], pages: Sequence[LikelyPage], inverse: Inverse
+    own: Mapping[str, float],
+    pages: Sequence[LikelyPage],
+    inverse: Inverse,
+    background: Mapping[str, Sequence[Hashes]],
 ) -> dict[str, float]:
-    """The topic vector of length 1: the `own` terms, and those that the `pages` share."""
+    """The topic vector of length 1: the `own` terms, and those by which the `pages` stand out.
+
+    `background` are the hashes of the terms of other pages, by host.
+    """
     centre: dict[str, float] = {}
     hosts: dict[str, set[str]] = {}
     for page in pages:
@@ -87,12 +97,55 @@ def feedback(
             hosts.setdefault(term, set()).add(page.host)
     needed = min(_HOSTS, len({page.host for page in pages}))
     shared = [term for term in centre if len(hosts[term]) >= needed and term not in own]
-    best = sorted(shared, key=lambda term: (-centre[term], term))[:_FEEDBACK_TERMS]
+    ratios = _odds_ratios(shared, pages, background)
+    telling = [t for t, ratio in zip(shared, ratios, strict=True) if ratio >= _LEAST_ODDS_RATIO]
+    best = sorted(telling, key=lambda term: (-centre[term], term))[:_FEEDBACK_TERMS]
     learned = _unit({term: centre[term] for term in best})
     if not own or not learned:
         return dict(own) or learned
     vector = {term: math.sqrt(_OWN_SHARE) * weight for term, weight in own.items()}
     return vector | {term: math.sqrt(1 - _OWN_SHARE) * w for term, w in learned.items()}
+
+
+def _odds_ratios(
+    terms: Sequence[str], pages: Sequence[LikelyPage], background: Mapping[str, Sequence[Hashes]]
+) -> Floats:
+    """How much likelier each term is in the `pages` than in the background of the same hosts.
+
+    The odds ratio of Mantel and Haenszel ("Statistical aspects of the analysis of data from
+    retrospective studies of disease", 1959), each host being a stratum: a word that all pages of
+    a host have tells nothing, however rare it is elsewhere. The pages of hosts without a background
+    are one stratum, with the background of all.
+    """
+    if not terms:
+        return np.empty(0)
+    hashes = term_hashes(terms)
+    order = np.argsort(hashes)
+    above, below = np.full(len(terms), 0.5), np.full(len(terms), 0.5)
+    strata: dict[str, list[Hashes]] = {}
+    for page in pages:
+        host = page.host if page.host in background else _ELSEWHERE
+        strata.setdefault(host, []).append(term_hashes(tuple(page.counts)))
+    everywhere = [page for host in background.values() for page in host]
+    for host, near in strata.items():
+        others = everywhere if host == _ELSEWHERE else background[host]
+        with_near = _frequencies(hashes, order, near)
+        with_others = _frequencies(hashes, order, others)
+        size = len(near) + len(others)
+        above += with_near * (len(others) - with_others) / size
+        below += (len(near) - with_near) * with_others / size
+    ratios: Floats = above / below
+    return ratios
+
+
+def _frequencies(terms: Hashes, order: NDArray[np.intp], pages: Sequence[Hashes]) -> Floats:
+    """In how many of the pages each term stands; `order` sorts the terms."""
+    found = np.zeros(len(terms))
+    for page in pages:
+        places = np.searchsorted(terms, page, sorter=order)
+        inside = order[np.minimum(places, len(terms) - 1)]
+        found[inside[terms[inside] == page]] += 1
+    return found
 
 
 def tf_idf(counts: Mapping[str, float], inverse: Inverse) -> dict[str, float]:

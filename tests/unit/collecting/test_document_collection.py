@@ -279,3 +279,28 @@ def test_nothing_is_a_copy_of_a_page_that_was_gone_before_a_restart():
     copy = Page(1, f"http://{HOST}/copy", HOST)
     report = after.take_in(copy, *fetched(article("whales"), copy))
     assert report.discovered.collected.duplicate_of is None
+
+
+def test_a_filter_that_forgets_its_topic_takes_no_collection_with_it():
+    pages = [Page(n, f"http://{HOST}/{n}", HOST) for n in range(100)]
+    stored, said = [], []
+    before = collection()
+    for page in pages:
+        report = before.take_in(page, *fetched(article(f"whales {page.id}"), page))
+        stored.append((page.id, report.discovered.collected.terms))
+    after = DocumentCollection(
+        TopicFilter(topic("harbours")),
+        LinkFilter,
+        lambda: iter(stored),
+        records=[record(page, relevance=0.8) for page in pages],
+        next_page_id=len(pages),
+        say=said.append,
+    )
+    relevances = dict.fromkeys(range(100), 0.8)
+    gone = PollReport(PollResult(Observation(0, 9.0, Outcome.UNCHANGED), PageMemory()))
+    for _ in range(20):
+        relevances.update(after.take_in(START, gone, None).discovered.rescored)
+    assert sum(relevance > 0 for relevance in relevances.values()) > 80
+    assert min(relevances.values()) == 0.0
+    (line,) = said
+    assert line.startswith("the topic is known better: of 100 documents scored anew 0 became")
