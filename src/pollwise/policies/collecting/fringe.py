@@ -9,12 +9,22 @@ valued with them, so the cost per page does not grow with the number of pages.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.collecting.evidence import N_EVIDENCE, correct, gather, guess, learn, link
+from pollwise.policies.collecting.evidence import (
+    N_EVIDENCE,
+    N_UNAIMED,
+    aim_worth,
+    correct,
+    gather,
+    guess,
+    learn,
+    learn_aim,
+    link,
+)
 from pollwise.policies.collecting.fringe_queue import (
     best,
     block_host,
@@ -29,6 +39,7 @@ from pollwise.policies.collecting.gates import GateSearch
 from pollwise.policies.collecting.horn_index import horn_index
 from pollwise.policies.collecting.known_web import (
     ABSENT,
+    AIMED,
     EXPLORATION,
     FETCHED,
     FRINGE,
@@ -82,6 +93,11 @@ class FringeValue:
         self._next_value = 0
         self._valued_at = self._sweep = 0
 
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Take up the topic, as the weights of its terms."""
+        self._known.aim(weights)
+        self._next_value = 0
+
     def seen(self, pages: Sequence[Page]) -> None:
         """Take up pages as fringe."""
         if not pages:
@@ -124,6 +140,7 @@ class FringeValue:
         self._rows[number] = row
         self._fetched.append(page_id)
         learn(web, page_id, relevance)
+        learn_aim(web, page_id, row)
         if relevance > 0:
             self._gates.relevant(int(web.pages[page_id]["host"]))
 
@@ -233,6 +250,8 @@ class FringeValue:
         web, count = self._known.web, len(self._fetched)
         self._awake = True
         if count >= self._next_fit:
+            if web.totals[AIMED]:
+                self._known.match()
             self._fit()
             self._next_fit = int(count * _FIT_GROWTH) + 1
             self._next_value = count
@@ -267,6 +286,9 @@ class FringeValue:
                 [relevant, self._generator.choice(others, drawn, replace=False)]
             )
             weights = np.where(relevance[chosen] > 0, 1.0, len(others) / drawn)
-        rows = self._rows[chosen]
-        guesses = np.array([guess(row) for row in rows])
+        web = self._known.web
+        rows, worth = self._rows[chosen], aim_worth(web)
+        guesses = np.array([guess(row, worth) for row in rows])
+        if not web.totals[AIMED]:
+            rows = rows[:, :N_UNAIMED].copy()
         self._trees = boosted(rows, returns[chosen] - guesses, weights, self._generator)

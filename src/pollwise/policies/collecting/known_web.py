@@ -4,17 +4,21 @@ The tables grow by half of their length at a time. They are plain arrays of reco
 compiled kernels work on them; -1 stands for "none" in all fields that hold a place in a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.collecting.matching import Aim, match_of, match_texts
 from pollwise.policies.collecting.words import phrases, url_parts
 from pollwise.types import Links, Page
 
 __all__ = [
     "ABSENT",
+    "AIMED",
+    "AIM_HITS",
+    "AIM_SIZE",
     "BIAS",
     "BIAS_SLOPE",
     "EXPLORATION",
@@ -34,6 +38,7 @@ ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
 """Where a page is: HELD is known by links only, but leased or held back."""
 
 RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION = range(6)
+TEXTS, AIMED, AIM_HITS, AIM_SIZE = range(6, 10)
 """Places in `Web.totals`."""
 
 _PAGE = np.dtype(
@@ -56,6 +61,8 @@ _PAGE = np.dtype(
         ("in_sum", np.float64),
         ("in_most", np.float64),
         ("context", np.float64),
+        ("match", np.float64),
+        ("aimed", np.float64),
         ("hub_sum", np.float64),
         ("hub_count", np.int32),
         ("relevance", np.float64),
@@ -84,9 +91,12 @@ _WORD = np.dtype(
         ("weight", np.float64),
         ("slope", np.float64),
         ("mark", np.int64),
+        ("plain", np.bool_),
+        ("texts", np.int32),
+        ("aim", np.float64),
     ]
 )
-_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64)])
+_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
     [
         ("key", np.float64),
@@ -149,7 +159,7 @@ class KnownWeb:
             empty.astype(np.int32),
             np.zeros(0, _HOST),
             np.zeros(1, np.int64),
-            np.array([0.0, 0.0, _START_BIAS, 0.0, 0.0, 0.0]),
+            np.array([0.0, 0.0, _START_BIAS, *[0.0] * 7]),
         )
         self.web.directories["parent"][0] = -1
         self.n_links = 0
@@ -159,6 +169,21 @@ class KnownWeb:
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
+        self._aim = Aim({})
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Take up the topic, as the weights of its terms."""
+        self._aim = Aim(weights)
+        self.web.totals[AIMED] = 1.0
+        for word, place in self._words.items():
+            self.web.words[place]["aim"] = self._aim.credit(word)
+        self.match()
+
+    def match(self) -> None:
+        """Match all texts anew, as words turned out to be more or less frequent."""
+        web, texts = self.web, float(self.web.totals[TEXTS])
+        match_texts(web.words, web.page_words, web.pages, len(web.pages), texts)
+        match_texts(web.words, web.anchor_words, web.anchors, len(self._anchors), texts)
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
@@ -188,6 +213,15 @@ class KnownWeb:
         record["host"], record["directory"] = host, directory
         record["n_directories"] = len(parts.directories)
         record["first_word"], record["end_word"] = first, end
+        record["match"] = self._matched(self.web.page_words, first, end)
+
+    def _matched(self, places: Table, first: int, end: int) -> float:
+        """Count a new text; its match."""
+        self.web.words["texts"][places[first:end]] += 1
+        self.web.totals[TEXTS] += 1
+        if not self.web.totals[AIMED]:
+            return 0.0
+        return match_of(self.web.words, places, first, end, float(self.web.totals[TEXTS]))
 
     def add_links(self, page_id: int, links: Links) -> tuple[int, int]:
         """Take in the new links of a page; gives first and end of their places in the table.
@@ -244,9 +278,14 @@ class KnownWeb:
         return directory
 
     def _word(self, text: str) -> int:
-        word = self._words.setdefault(text, len(self._words))
-        if word == len(self.web.words):
-            self._grow(words=word + 1)
+        known = self._words.get(text)
+        if known is not None:
+            return known
+        word = self._words[text] = len(self._words)
+        self._grow(words=word + 1)
+        if text.isalpha():
+            self.web.words[word]["plain"] = True
+            self.web.words[word]["aim"] = self._aim.credit(text)
         return word
 
     def _anchor(self, text: str) -> int:
@@ -259,5 +298,6 @@ class KnownWeb:
         self._n_anchor_words = end = first + len(words)
         self._grow(anchors=anchor + 1, anchor_words=end)
         self.web.anchor_words[first:end] = words
-        self.web.anchors[anchor] = (first, end)
+        match = self._matched(self.web.anchor_words, first, end)
+        self.web.anchors[anchor] = (first, end, match)
         return anchor

@@ -10,7 +10,7 @@ follows the best order for the web as it is known (`pollwise.policies.collecting
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class Robot:
         """How many pages were never polled."""
         self._revisits = Revisits()
         self._balance = self._make_balance()
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Take up the topic that the user told, as the weights of its terms."""
+        self._fringe.aim(weights)
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative, given twice or known already."""
