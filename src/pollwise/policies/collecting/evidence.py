@@ -3,7 +3,7 @@
 Each number is evidence of one kind: the relevance of pages that link to it, and how good they are
 as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
 towards that of the directory around it; the words of its URL and of the anchors, one by one and in
-a linear model. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31,
+a linear model; how much of these words is the topic's, if it was told. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31,
 1999) and F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
 """
 
@@ -44,6 +44,7 @@ N_EVIDENCE = 36
 N_UNAIMED = 30
 """The numbers that say something without a topic."""
 _AIM_GUESSED, _AIM_WEIGHT = 0.3, 3.0
+"""The relevance that a full match tells of at first, and how many full matches this counts for."""
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
 _MOST_WORDS = 200

@@ -56,8 +56,9 @@ Ints = NDArray[np.int64]
 
 _EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
-_FIRST_FIT, _FIT_GROWTH = 40, 1.3
-"""Fetches before the first fit of the trees, and by what factor they grow from fit to fit."""
+_FIRST_FIT, _FIRST_RELEVANT, _FIT_GROWTH = 40, 5, 1.3
+"""Fetches, and relevant ones, before the first fit of the trees, and by what factor either grows
+from fit to fit."""
 _VALUE_GROWTH = 1.1
 """The crawl grows by this factor while the whole fringe is valued anew."""
 _VALUED_AT_ONCE = 8192
@@ -88,13 +89,14 @@ class FringeValue:
         self._fetched: list[int] = []
         self._rows = np.zeros((64, N_EVIDENCE), np.float32)
         self._taken: dict[int, NDArray[np.float32]] = {}
+        self._relevant = 0
         self._awake = False
-        self._next_fit = _FIRST_FIT
+        self._next_fit, self._next_relevant = _FIRST_FIT, _FIRST_RELEVANT
         self._next_value = 0
         self._valued_at = self._sweep = 0
 
     def aim(self, weights: Mapping[str, float]) -> None:
-        """Take up the topic, as the weights of its terms."""
+        """Take up the topic, as the weights of its terms, in the place of an earlier one."""
         self._known.aim(weights)
         self._next_value = 0
 
@@ -141,8 +143,8 @@ class FringeValue:
         self._fetched.append(page_id)
         learn(web, page_id, relevance)
         learn_aim(web, page_id, row)
-        if relevance > 0:
-            self._gates.relevant(int(web.pages[page_id]["host"]))
+        self._relevant += relevance > 0
+        self._gates.fetched(page_id, int(web.pages[page_id]["host"]), relevance)
 
     def polled(self, page_id: int) -> None:
         """A page was fetched before; what it taught is told by `fetched`, if at all."""
@@ -179,7 +181,7 @@ class FringeValue:
         """Hold the page that `best` has just given."""
         self._taken[page_id] = self._row.copy()
         self._leave(page_id, HELD)
-        self._gates.taken()
+        self._gates.taken(page_id)
 
     def release(self, page_id: int) -> None:
         """Put a page that was held back, or fetched, into the fringe."""
@@ -249,11 +251,12 @@ class FringeValue:
         """Fit and value what is due."""
         web, count = self._known.web, len(self._fetched)
         self._awake = True
-        if count >= self._next_fit:
+        if count >= self._next_fit or self._relevant >= self._next_relevant:
             if web.totals[AIMED]:
                 self._known.match()
             self._fit()
-            self._next_fit = int(count * _FIT_GROWTH) + 1
+            self._next_fit = max(int(count * _FIT_GROWTH) + 1, _FIRST_FIT)
+            self._next_relevant = max(int(self._relevant * _FIT_GROWTH) + 1, _FIRST_RELEVANT)
             self._next_value = count
         if len(web.pages) > _VALUED_AT_ONCE:
             turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)

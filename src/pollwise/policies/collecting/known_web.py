@@ -37,8 +37,8 @@ Table = NDArray[Any]
 ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
 """Where a page is: HELD is known by links only, but leased or held back."""
 
-RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION = range(6)
-TEXTS, AIMED, AIM_HITS, AIM_SIZE = range(6, 10)
+_TOTALS = range(10)
+RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION, TEXTS, AIMED, AIM_HITS, AIM_SIZE = _TOTALS
 """Places in `Web.totals`."""
 
 _PAGE = np.dtype(
@@ -75,7 +75,8 @@ _PAGE = np.dtype(
 )
 """Of links to a page (`in_`) only those from fetched pages are known; `in_sum` and `in_most` are
 the sum and the highest of the relevance of these, `context` their mean when the page was fetched.
-`hub_sum` is the relevance of the fetched pages among those that it links to. `value` and the
+`hub_sum` is the relevance of the fetched pages among those that it links to. `match` is that of its
+URL with the topic, `aimed` that of all that led to it when it was fetched. `value` and the
 fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
 
 _LINK = np.dtype(
@@ -96,6 +97,8 @@ _WORD = np.dtype(
         ("aim", np.float64),
     ]
 )
+"""`texts` are the URLs and anchors that have the word, and `aim` is its worth to the topic; only
+`plain` ones, which are no pairs, count for matches."""
 _ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
     [
@@ -109,7 +112,7 @@ _HOST = np.dtype(
 
 
 class Web(NamedTuple):
-    """The tables, and `totals`, with one number for each of RELEVANCE ... EXPLORATION."""
+    """The tables, and `totals`, with one number for each of RELEVANCE ... AIM_SIZE."""
 
     pages: Table
     links: Table
@@ -159,9 +162,10 @@ class KnownWeb:
             empty.astype(np.int32),
             np.zeros(0, _HOST),
             np.zeros(1, np.int64),
-            np.array([0.0, 0.0, _START_BIAS, *[0.0] * 7]),
+            np.zeros(len(_TOTALS)),
         )
         self.web.directories["parent"][0] = -1
+        self.web.totals[BIAS] = _START_BIAS
         self.n_links = 0
         self._directories: dict[str, int] = {"": 0}
         self._words: dict[str, int] = {}

@@ -18,7 +18,9 @@ from pollwise.relevance.terms import terms
 __all__ = ["Aim", "match_of", "match_texts"]
 
 _SHORTEST = 4
-"""Letters that a beginning of a word needs."""
+"""Letters that a beginning of a word needs to count for the word."""
+_FIRST = 3
+"""Letters by which words are looked up."""
 
 
 class Aim:
@@ -29,7 +31,7 @@ class Aim:
         self._weights = {term: weight / most for term, weight in weights.items() if weight > 0}
         self._by_beginning: dict[str, list[str]] = {}
         for term in self._weights:
-            self._by_beginning.setdefault(term[:_BEGINNING], []).append(term)
+            self._by_beginning.setdefault(term[:_FIRST], []).append(term)
 
     def credit(self, word: str) -> float:
         """What a word in lower case is worth, from 0 to 1.
@@ -38,19 +40,17 @@ class Aim:
         >>> [aim.credit(word) for word in ("authentication", "logins", "auth", "author")]
         [1.0, 0.5, 0.5714285714285714, 0.0]
         """
-        near = self._by_beginning.get(word[:_BEGINNING])
+        near = self._by_beginning.get(word[:_FIRST])
         if near is None:
             return 0.0
-        return max((self._credit(found, term) for found in terms(word) for term in near), default=0)
+        credits = (self._credit(found, term) for found in terms(word) for term in near)
+        return max(credits, default=0.0)
 
     def _credit(self, found: str, term: str) -> float:
         short, long = sorted((found, term), key=len)
         if short != long and not (len(short) >= _SHORTEST and long.startswith(short)):
             return 0.0
         return self._weights[term] * len(short) / len(long)
-
-
-_BEGINNING = 3
 
 
 @kernel
@@ -72,7 +72,7 @@ def match_of(
 def match_texts(
     words: NDArray[Any], places: NDArray[Any], texts: NDArray[Any], count: int, total: float
 ) -> None:
-    """Match the first `count` texts of a table anew."""
+    """Match the first `count` texts of a table anew; `total` is how many texts there are."""
     for at in range(count):
         text = texts[at]
         texts[at].match = match_of(words, places, text.first_word, text.end_word, total)
