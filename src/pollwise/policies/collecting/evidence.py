@@ -3,8 +3,9 @@
 Each number is evidence of one kind: the relevance of pages that link to it, and how good they are
 as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
 towards that of the directory around it; the words of its URL and of the anchors, one by one and in
-a linear model; how much of these words is the topic's, if it was told. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31,
-1999) and F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+a linear model; how much of these words is the topic's, if it was told. The kinds follow
+S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31, 1999) and F. Menczer, G. Pant,
+P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
 """
 
 import math

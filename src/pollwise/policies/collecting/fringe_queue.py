@@ -38,8 +38,8 @@ _LEAST_MEAN = 0.002
 _NOVELTY = 1.0
 """The bonus of a directory without fetches, in mean relevances."""
 _CENTRAL = 0.01
-"""While nothing relevant is known: the bonus for each doubling of the links to a page, nearly (J. Cho,
-H. Garcia-Molina, L. Page: Efficient crawling through URL ordering, WWW 1998)."""
+"""While nothing relevant is known: the bonus for links to a page, by the logarithm of their number
+(J. Cho, H. Garcia-Molina, L. Page: Efficient crawling through URL ordering, WWW 1998)."""
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
 _MOST_LISTS = 32

@@ -144,6 +144,7 @@ _NO_PAGE = _blank(
     _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
 )
 _NO_HOST = _blank(_HOST, root=-1)
+_NO_LINK = _blank(_LINK, source=-1)
 _START_BIAS = -2.0
 
 
@@ -179,8 +180,8 @@ class KnownWeb:
         """Take up the topic, as the weights of its terms."""
         self._aim = Aim(weights)
         self.web.totals[AIMED] = 1.0
-        for word, place in self._words.items():
-            self.web.words[place]["aim"] = self._aim.credit(word)
+        credits = np.fromiter(map(self._aim.credit, self._words), np.float64, len(self._words))
+        self.web.words["aim"][: len(credits)] = credits
         self.match()
 
     def match(self) -> None:
@@ -259,7 +260,7 @@ class KnownWeb:
         return np.concatenate([self.web.links["target"][place] for place in places])
 
     def _grow(self, **lengths: int) -> None:
-        fills = {"pages": _NO_PAGE, "hosts": _NO_HOST}
+        fills = {"pages": _NO_PAGE, "hosts": _NO_HOST, "links": _NO_LINK}
         grown = {}
         for name, length in lengths.items():
             table = getattr(self.web, name)

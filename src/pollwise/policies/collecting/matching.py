@@ -7,7 +7,7 @@ that only begins like a word of the topic, as "auth" does, counts for the share 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
