@@ -37,9 +37,6 @@ _LEAST_MEAN = 0.002
 """The least mean relevance, for the bonus of hosts."""
 _NOVELTY = 1.0
 """The bonus of a directory without fetches, in mean relevances."""
-_CENTRAL = 0.01
-"""While nothing relevant is known: the bonus for links to a page, by the logarithm of their number
-(J. Cho, H. Garcia-Molina, L. Page: Efficient crawling through URL ordering, WWW 1998)."""
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
 _MOST_LISTS = 32
@@ -101,8 +98,6 @@ def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
         return web.pages[page].planned
     gather(web, page, row)
     novelty = _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + row[5])
-    if web.totals[RELEVANCE] == 0:
-        novelty += _CENTRAL * math.log1p(row[9])
     return guess(row, aim_worth(web)) + predict(trees, row) + novelty
 
 
