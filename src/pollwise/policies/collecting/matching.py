@@ -2,7 +2,8 @@
 
 A text matches by the share of its words that are the topic's, each word weighted by its inverse
 document frequency among the texts of this crawl (K. Spärck Jones: A statistical interpretation of
-term specificity, Journal of Documentation 28, 1972). Words are compared without their endings; one
+term specificity, Journal of Documentation 28, 1972). The more texts have a word of the topic, the
+less it tells. Words are compared without their endings; one
 that only begins like a word of the topic, as "auth" does, counts for the share that it has of it.
 """
 
@@ -57,13 +58,14 @@ class Aim:
 def match_of(
     words: NDArray[Any], places: NDArray[Any], first: int, end: int, texts: float
 ) -> float:
-    """The share of the topic in the text whose words are in these places, from 0 to 1."""
+    """How much of the text whose words are in these places is the topic's, from 0 to 1."""
+    rarest = math.log(2.0 * texts + 2.0)
     ours = total = 0.0
     for at in range(first, end):
         word = words[places[at]]
         if word.plain:
             rarity = math.log((texts + 1.0) / (word.texts + 0.5))
-            ours += rarity * word.aim
+            ours += rarity * word.aim * rarity / rarest
             total += rarity
     return ours / total if total > 0 else 0.0
 
