@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pollwise.errors import StoreVersionError as StoreVersionError
     from pollwise.errors import TraceError as TraceError
     from pollwise.events import Added as Added
+    from pollwise.events import Aimed as Aimed
     from pollwise.events import Budgeted as Budgeted
     from pollwise.events import Command as Command
     from pollwise.events import Event as Event
@@ -122,8 +123,8 @@ _NAMES = {
         " StoreInUseError StoreVersionError TraceError"
     ),
     "pollwise.events": (
-        "Added Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled Removed"
-        " Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
+        "Added Aimed Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled"
+        " Removed Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
     "pollwise.metrics": "Changes Polls Score score",

@@ -17,6 +17,7 @@ from pollwise.types import Item, Links, Observation, Outcome, Page
 
 __all__ = [
     "Added",
+    "Aimed",
     "Budgeted",
     "Command",
     "Event",
@@ -144,6 +145,14 @@ class Rescored:
 
 
 @dataclass(frozen=True, slots=True)
+class Aimed:
+    """The terms of the topic of a collection and their weights, as they are known by now."""
+
+    now: float
+    terms: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Staffed:
     """The most polls that may be under way at a time from now on."""
 
@@ -179,6 +188,7 @@ Event = (
     | HostPaced
     | Linked
     | Rescored
+    | Aimed
     | Staffed
     | PolicyReady
     | Together
@@ -264,6 +274,8 @@ def _event(row: list[Any]) -> Event:
             return Linked(now, page_id, Links(np.array(targets, np.int64), *map(tuple, texts)))
         case ["Rescored", now, page_ids, relevances]:
             return Rescored(now, tuple(page_ids), tuple(relevances))
+        case ["Aimed", now, terms]:
+            return Aimed(now, tuple((term, weight) for term, weight in terms))
         case ["Together", now, rows]:
             events = tuple(map(_event, rows))
             if any(isinstance(event, Together) for event in events):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pollwise.errors import InputError
 from pollwise.events import (
     Added,
+    Aimed,
     Budgeted,
     Event,
     HostBlocked,
@@ -99,6 +100,7 @@ BY_KIND = {
         st.lists(ids, max_size=4).map(tuple),
         st.lists(numbers, max_size=4).map(tuple),
     ),
+    Aimed: st.builds(Aimed, times, st.lists(st.tuples(st.text(), numbers), max_size=4).map(tuple)),
     Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
     PolicyReady: st.builds(PolicyReady, times),
 }
@@ -164,6 +166,7 @@ def test_the_format_of_the_log():
             3.0, 7, Links(np.array([8, 9]), ("next", "up"))
         ),
         '["Rescored",3.0,[7,8],[0.5,0.25]]': Rescored(3.0, (7, 8), (0.5, 0.25)),
+        '["Aimed",3.0,[["whale",0.8]]]': Aimed(3.0, (("whale", 0.8),)),
         '["Together",3.0,[["Staffed",3.0,16],["Tick",3.0]]]': Together(
             3.0, (Staffed(3.0, 16), Tick(3.0))
         ),

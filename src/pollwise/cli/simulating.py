@@ -19,7 +19,7 @@ from pollwise.errors import InputError
 if TYPE_CHECKING:
     from pollwise.simulation.worlds.graph import Graph
 
-_GRAPH_ONLY = ("graph", "topic", "traversals", "change_load", "requests")
+_GRAPH_ONLY = ("graph", "topic", "topic_words", "traversals", "change_load", "requests")
 _NOT_FOR_GRAPHS = (
     *("pages", "alpha", "beta", "noise", "swap_every", "perturbations", "polls"),
     *("objective", "half_life"),
@@ -38,6 +38,7 @@ def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> Non
 def _on_graph(
     graph: Path | None,
     topic: str | None,
+    topic_words: str | None,
     policies: list[str] | None,
     traversals: int,
     change_load: float | None,
@@ -54,11 +55,19 @@ def _on_graph(
         )
     if change_load is not None and traversals > 1:
         raise InputError("--traversals is for graphs without changes: leave out --change-load")
+    told = None if topic_words is None else _terms(topic_words)
     world = Graph.bundled(topic) if graph is None else Graph.read(graph, topic)
     if change_load is None:
-        _print_traversals(world, policies, traversals, seeds, as_json)
+        _print_traversals(world, told, policies, traversals, seeds, as_json)
     else:
-        _print_collections(world, policies, change_load, requests, seeds, as_json)
+        _print_collections(world, told, policies, change_load, requests, seeds, as_json)
+
+
+def _terms(words: str) -> dict[str, float]:
+    """The topic of these words: all terms weigh alike. `InputError` where there is none."""
+    from pollwise.relevance.topic import topic
+
+    return dict.fromkeys(topic(words or " ").words, 1.0)
 
 
 def _titled(graph: "Graph") -> str:
@@ -68,7 +77,12 @@ def _titled(graph: "Graph") -> str:
 
 
 def _print_traversals(
-    graph: "Graph", policies: list[str] | None, traversals: int, seeds: int, as_json: bool
+    graph: "Graph",
+    told: dict[str, float] | None,
+    policies: list[str] | None,
+    traversals: int,
+    seeds: int,
+    as_json: bool,
 ) -> None:
     from pollwise.console.streams import progress_line
     from pollwise.policies.catalogue import COLLECTING
@@ -77,7 +91,7 @@ def _print_traversals(
     choices = [COLLECTING.choose(text) for text in policies or compare.TRAVERSED_BY]
     with progress_line() as report:
         results = compare.traverse_policies(
-            graph, choices, traversals=traversals, seeds=seeds, report=report
+            graph, choices, traversals=traversals, seeds=seeds, report=report, topic=told
         )
     rows = results if as_json else compare.traversal_rows(results)
     print_answer(rows, compare.TRAVERSAL_COLUMNS, as_json, title=_titled(graph))
@@ -85,6 +99,7 @@ def _print_traversals(
 
 def _print_collections(
     graph: "Graph",
+    told: dict[str, float] | None,
     policies: list[str] | None,
     change_load: float,
     requests: int | None,
@@ -98,7 +113,13 @@ def _print_collections(
     choices = [COLLECTING.choose(text) for text in policies or compare.COLLECTED_BY]
     with progress_line() as report:
         results = compare.collect_policies(
-            graph, choices, change_load=change_load, requests=requests, seeds=seeds, report=report
+            graph,
+            choices,
+            change_load=change_load,
+            requests=requests,
+            seeds=seeds,
+            report=report,
+            topic=told,
         )
     print_answer(results, compare.COLLECTING_COLUMNS, as_json, title=_titled(graph))
 
@@ -154,6 +175,13 @@ def simulate(
     topic: Annotated[
         str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")
     ] = None,
+    topic_words: Annotated[
+        str | None,
+        typer.Option(
+            help="Words that tell the topic; policies that heed them come twice, told and not told"
+            " (world graph)."
+        ),
+    ] = None,
     traversals: Annotated[
         int, typer.Option(min=1, help="How often to traverse it (world graph).")
     ] = 1,
@@ -171,7 +199,8 @@ def simulate(
     """Compare policies in simulated worlds, one poll a step."""
     if world == "graph":
         _refuse(context, world, _NOT_FOR_GRAPHS)
-        return _on_graph(graph, topic, policy, traversals, change_load, requests, seeds, as_json)
+        where = (graph, topic, topic_words)
+        return _on_graph(*where, policy, traversals, change_load, requests, seeds, as_json)
     _refuse(context, world, _GRAPH_ONLY)
     from pollwise.console.quantities import count
     from pollwise.console.simulations import SIMULATION_COLUMNS

@@ -90,6 +90,7 @@ class DocumentCollection:
         self._links = link_filter(self._ids)
         # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
+        self._aimed_by: int | None = None
         self._sweep = Sweep()
         # Collected since the sweep began, which may read older terms of them.
         self._fresh: set[int] = set()
@@ -139,7 +140,7 @@ class DocumentCollection:
             collected = self._collected(page, result, digest)
             relevance = collected.relevance
             links = _links([] if digest.nofollow else self._followed(page, digest, now, found))
-        discovered = Discoveries(tuple(found), collected, links, self._rescored())
+        discovered = Discoveries(tuple(found), collected, links, self._rescored(), self._aimed())
         if relevance is not None:
             observation = replace(result.observation, relevance=relevance)
             result = replace(result, observation=observation)
@@ -230,6 +231,13 @@ class DocumentCollection:
         self._hosts.add(scope)
         found.append(Discovery(page, now, depth))
         return page.id
+
+    def _aimed(self) -> tuple[tuple[str, float], ...]:
+        """The terms of the topic, if they are not those that were told last."""
+        if self._aimed_by == self.topic_filter.version:
+            return ()
+        self._aimed_by = self.topic_filter.version
+        return tuple(self.topic_filter.topic_vector.items())
 
     def _rescored(self) -> Mapping[int, float]:
         """The next few pages whose scores changed with the topic vector."""

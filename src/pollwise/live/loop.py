@@ -11,6 +11,7 @@ from typing import Any
 
 from pollwise.events import (
     Added,
+    Aimed,
     Command,
     Event,
     Linked,
@@ -291,13 +292,16 @@ def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
 
 
 def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
-    """The pages that polls discovered, then the links, which may lead to them, and new scores.
+    """The pages that polls discovered, the topic, the links that may lead to them, and new scores.
 
     Pages are in the order of their ids, in which they were found; the reports are not.
     """
     found = [new.page for _, discoveries in _discoveries(reports) for new in discoveries.new_pages]
     if found:
         yield Added(now, tuple(sorted(found, key=lambda page: page.id)))
+    for _, discoveries in _discoveries(reports):
+        if discoveries.aimed:
+            yield Aimed(now, discoveries.aimed)
     for report, discoveries in _discoveries(reports):
         if discoveries.links is not None:
             yield Linked(now, report.result.observation.page_id, discoveries.links)

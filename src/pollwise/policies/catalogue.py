@@ -75,12 +75,14 @@ class CollectingSetting:
     """What a request controller may be told when it is made.
 
     `relevance`: of all pages, by page id (None: nobody knows it, as on the live web); `revisit`:
-    whether pages change, so that held ones are worth another look; `seed`: for random numbers.
+    whether pages change, so that held ones are worth another look; `seed`: for random numbers;
+    `topic`: the weights of its terms (None: nobody tells it).
     """
 
     relevance: "ArrayLike | None" = None
     revisit: bool = True
     seed: int = 0
+    topic: Mapping[str, float] | None = None
 
     @property
     def generator(self) -> np.random.Generator:
@@ -231,10 +233,14 @@ def _robot(setting: CollectingSetting) -> dict[str, Any]:
     return {"generator": setting.generator, "revisit": setting.revisit}
 
 
+def _told_robot(setting: CollectingSetting) -> dict[str, Any]:
+    return _robot(setting) | {"topic": setting.topic}
+
+
 def _fixed_shares(setting: CollectingSetting) -> dict[str, Any]:
     from pollwise.policies.collecting.balance import FixedShares
 
-    return _robot(setting) | {"balance": FixedShares}
+    return _told_robot(setting) | {"balance": FixedShares}
 
 
 def _relevance(setting: CollectingSetting) -> dict[str, Any]:
@@ -297,7 +303,7 @@ WATCHING: Catalogue[Setting, Policy] = Catalogue(
 COLLECTING: Catalogue[CollectingSetting, RequestController] = Catalogue(
     "policy of collecting",
     {
-        "robot": ("collecting.robot:Robot", _robot),
+        "robot": ("collecting.robot:Robot", _told_robot),
         "robot-q": ("collecting.robot_q:RobotQ", _robot),
         "fringe-greedy": ("collecting.oracles:FringeGreedy", _relevance),
         "random": ("collecting.oracles:RandomOrder", _generator),

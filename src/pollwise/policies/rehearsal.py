@@ -45,6 +45,7 @@ def rehearsal(policy: Policy) -> Iterator[None]:
                 targets = np.array([new.id, 0], np.int64)
                 policy.link(page_id, Links(targets, ["a title", "home"], ["body/a", "nav/a"]))
                 policy.rescore([page_id], [relevance])
+                policy.aim({"title": 1.0})
     policy.load_state_dict(policy.state_dict())
     yield
     policy.state_dict([0, 1])

@@ -18,6 +18,7 @@ from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
 from pollwise.events import (
     Added,
+    Aimed,
     Budgeted,
     Command,
     Event,
@@ -129,8 +130,8 @@ class Scheduler:
     overdue is polled ahead of the policy's choice, as far as budget, politeness and back-off allow;
     see `Bounds` and `BoundedPages`. One that is paused is not polled; what was learned of it stays.
 
-    `policy` must be without pages: they come as `Added`. `Linked` and `Rescored` need a
-    `RequestController`. `InputError` for a budget or an option out of its range.
+    `policy` must be without pages: they come as `Added`. `Linked`, `Rescored` and `Aimed` need
+    a `RequestController`. `InputError` for a budget or an option out of its range.
     """
 
     def __init__(
@@ -500,6 +501,8 @@ class Scheduler:
                 self._collecting(event).link(event.page_id, event.links)
             case Rescored():
                 self._collecting(event).rescore(event.page_ids, event.relevances)
+            case Aimed():
+                self._collecting(event).aim(dict(event.terms))
             case Staffed():
                 self._staff = event.polls
             case PolicyReady():

@@ -202,12 +202,14 @@ class Discoveries:
     `new_pages` are those that it discovered. `collected` is what was made of the content; None:
     nothing new. `links` are those of the page now (None: as before); the store keeps them for
     collected pages. `rescored` has the new relevance, by id, of pages that were collected before.
+    `aimed` has the terms of the topic and their weights, if they are new; it is in the event log.
     """
 
     new_pages: tuple[Discovery, ...] = ()
     collected: Collected | None = None
     links: Links | None = None
     rescored: Mapping[int, float] = field(default_factory=dict)
+    aimed: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

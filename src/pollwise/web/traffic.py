@@ -25,7 +25,7 @@ class Traffic:
     longest_wait: float = 0.0
 
     def note_answer(self, status: int | None, wire_bytes: int) -> None:
-        """Count what came of an exchange: its status (None: no answer), the bytes of its body."""
+        """Count an exchange that ended: its status (None: no answer), the bytes of its body."""
         kind = "none" if status is None else f"{status // 100}xx"
         self.answers[kind if kind in ANSWERS else "none"] += 1
         self.bytes_received += wire_bytes

@@ -63,6 +63,20 @@ def test_entries_are_means_over_seeds(small):
     assert rows[2]["stderr"]["0.5"] == first["stderr"]["recall"]["0.5"]
 
 
+def test_policies_that_heed_a_topic_come_twice(small):
+    choices = [COLLECTING.choose(name) for name in ("robot", "random")]
+    results = traverse_policies(
+        small, choices, traversals=1, seeds=1, report=print, topic={"it": 1.0}
+    )
+    assert [result["policy"] for result in results] == ["robot", "robot, told", "random"]
+
+
+def test_words_without_a_term_are_refused(run):
+    status, _, err = run("--topic-words", "the 42")
+    assert status == 2
+    assert "has no usable word" in err
+
+
 def test_one_seed_has_no_standard_error(small):
     choices = [COLLECTING.choose("random")]
     [result] = traverse_policies(small, choices, traversals=1, seeds=1, report=print)

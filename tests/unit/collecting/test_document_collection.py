@@ -168,6 +168,20 @@ def test_sitemaps_name_pages():
     assert report.result.observation.relevance is None
 
 
+def test_the_topic_is_told_whenever_it_is_known_better():
+    pages = [Page(n, f"http://{HOST}/{n}", HOST) for n in range(20)]
+    some = collection(records=[record(page) for page in pages])
+    told = [
+        some.take_in(page, *fetched(article(f"whales krill{page.id}"), page)).discovered.aimed
+        for page in pages
+    ]
+    first, *later = [dict(terms) for terms in told if terms]
+    assert told[0]
+    assert list(first) == ["whale"]
+    assert 1 <= len(later) < 10
+    assert later[-1]["whale"] == max(later[-1].values())
+
+
 def test_old_scores_are_made_anew_when_the_topic_is_known_better():
     stored = []
     pages = [Page(n, f"http://{HOST}/{n}", HOST) for n in range(40)]

@@ -1,12 +1,12 @@
 """What a scheduler does for a policy that discovers pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, Linked, Rescored, Staffed, Tick, Together
+from pollwise.events import Added, Aimed, Linked, Rescored, Staffed, Tick, Together
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Links, Page
 
@@ -25,6 +25,9 @@ class Collecting(RoundRobin):
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
         self.rescored = list(zip(page_ids, relevances, strict=True))
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        self.aimed = weights
 
     def begin_traversal(self) -> None:
         raise AssertionError("a scheduler never begins a traversal")
@@ -58,6 +61,11 @@ class TestCollecting:
         some = Scheduler(Collecting(), Budget(1.0))
         some.handle(Rescored(1.0, (0, 2), (0.5, 0.0)))
         assert some.policy.rescored == [(0, 0.5), (2, 0.0)]
+
+    def test_the_topic_goes_to_the_policy(self):
+        some = Scheduler(Collecting(), Budget(1.0))
+        some.handle(Aimed(1.0, (("whale", 0.8), ("sea", 0.6))))
+        assert some.policy.aimed == {"whale": 0.8, "sea": 0.6}
 
     def test_nothing_starts_before_all_that_happened_together_is_known(self):
         some = Scheduler(Collecting(), Budget(1e6))

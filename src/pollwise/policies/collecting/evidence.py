@@ -3,8 +3,9 @@
 Each number is evidence of one kind: the relevance of pages that link to it, and how good they are
 as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
 towards that of the directory around it; the words of its URL and of the anchors, one by one and in
-a linear model. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31,
-1999) and F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+a linear model; how much of these words is the topic's, if it was told. The kinds follow
+S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31, 1999) and F. Menczer, G. Pant,
+P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
 """
 
 import math
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.known_web import (
+    AIM_HITS,
+    AIM_SIZE,
     BIAS,
     BIAS_SLOPE,
     FETCHES,
@@ -22,12 +25,27 @@ from pollwise.policies.collecting.known_web import (
     Web,
 )
 
-__all__ = ["N_EVIDENCE", "correct", "gather", "guess", "learn", "link"]
+__all__ = [
+    "N_EVIDENCE",
+    "N_UNAIMED",
+    "aim_worth",
+    "correct",
+    "gather",
+    "guess",
+    "learn",
+    "learn_aim",
+    "link",
+    "matched",
+]
 
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-N_EVIDENCE = 30
+N_EVIDENCE = 36
+N_UNAIMED = 30
+"""The numbers that say something without a topic."""
+_AIM_GUESSED, _AIM_WEIGHT = 0.3, 3.0
+"""The relevance that a full match tells of at first, and how many full matches this counts for."""
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
 _MOST_WORDS = 200
@@ -178,14 +196,66 @@ def gather(web: Web, page: int, row: Row) -> None:
         row[27] = web.pages[discoverer].value
         row[28] = web.pages[discoverer].context
     row[29] = web.totals[FETCHES] - web.pages[page].discovered_at
+    _of_topic(web, page, row)
 
 
 @kernel
-def guess(row: Row) -> float:
+def _of_topic(web: Web, page: int, row: Row) -> None:
+    """How much the texts that lead to a page, and those around them, are about the topic."""
+    best = total = nears = best_near = sources = 0.0
+    seen = 0
+    link = web.pages[page].last_link
+    while link >= 0 and seen < _MOST_LINKS:
+        match = web.anchors[web.links[link].anchor].match
+        best = max(best, match)
+        total += match
+        source = web.links[link].source
+        near = weight = 0.0
+        for distance in range(1, _REACH + 1):
+            for other in (link - distance, link + distance):
+                if other >= 0 and other < len(web.links) and web.links[other].source == source:
+                    near += web.anchors[web.links[other].anchor].match / distance
+                    weight += 1.0 / distance
+        if weight > 0:
+            nears += near / weight
+            best_near = max(best_near, near / weight)
+        sources += web.pages[source].aimed
+        link = web.links[link].earlier
+        seen += 1
+    count = max(seen, 1)
+    row[30], row[31], row[32] = web.pages[page].match, best, total / count
+    row[33], row[34], row[35] = nears / count, best_near, sources / count
+
+
+@kernel
+def matched(row: Row) -> float:
+    """How much a page is about the topic by what leads to it, from 0 to 1."""
+    return 0.5 * row[30] + 0.25 * (row[31] + row[32])
+
+
+@kernel
+def aim_worth(web: Web) -> float:
+    """The relevance that a full match tells of, by the pages fetched so far."""
+    hits = web.totals[AIM_HITS] + _AIM_WEIGHT * _AIM_GUESSED
+    return hits / (web.totals[AIM_SIZE] + _AIM_WEIGHT)
+
+
+@kernel
+def learn_aim(web: Web, page: int, row: Row) -> None:
+    """Learn what a match tells, from a page that was fetched for the first time."""
+    match = matched(row)
+    web.pages[page].aimed = match
+    web.totals[AIM_HITS] += match * web.pages[page].relevance
+    web.totals[AIM_SIZE] += match * match
+
+
+@kernel
+def guess(row: Row, worth: float) -> float:
     """The value of a page while it was not learned yet how much each kind of evidence says."""
     linear = 1 / (1 + math.exp(-row[19]))
     hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
-    return 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
+    learned = 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
+    return learned + worth * matched(row)
 
 
 @kernel

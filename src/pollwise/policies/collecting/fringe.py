@@ -9,12 +9,22 @@ valued with them, so the cost per page does not grow with the number of pages.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.collecting.evidence import N_EVIDENCE, correct, gather, guess, learn, link
+from pollwise.policies.collecting.evidence import (
+    N_EVIDENCE,
+    N_UNAIMED,
+    aim_worth,
+    correct,
+    gather,
+    guess,
+    learn,
+    learn_aim,
+    link,
+)
 from pollwise.policies.collecting.fringe_queue import (
     best,
     block_host,
@@ -29,6 +39,7 @@ from pollwise.policies.collecting.gates import GateSearch
 from pollwise.policies.collecting.horn_index import horn_index
 from pollwise.policies.collecting.known_web import (
     ABSENT,
+    AIMED,
     EXPLORATION,
     FETCHED,
     FRINGE,
@@ -45,8 +56,9 @@ Ints = NDArray[np.int64]
 
 _EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
-_FIRST_FIT, _FIT_GROWTH = 40, 1.3
-"""Fetches before the first fit of the trees, and by what factor they grow from fit to fit."""
+_FIRST_FIT, _FIRST_RELEVANT, _FIT_GROWTH = 40, 5, 1.3
+"""Fetches, and relevant ones, before the first fit of the trees, and by what factor either grows
+from fit to fit."""
 _VALUE_GROWTH = 1.1
 """The crawl grows by this factor while the whole fringe is valued anew."""
 _VALUED_AT_ONCE = 8192
@@ -77,10 +89,16 @@ class FringeValue:
         self._fetched: list[int] = []
         self._rows = np.zeros((64, N_EVIDENCE), np.float32)
         self._taken: dict[int, NDArray[np.float32]] = {}
+        self._relevant = 0
         self._awake = False
-        self._next_fit = _FIRST_FIT
+        self._next_fit, self._next_relevant = _FIRST_FIT, _FIRST_RELEVANT
         self._next_value = 0
         self._valued_at = self._sweep = 0
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Take up the topic, as the weights of its terms, in the place of an earlier one."""
+        self._known.aim(weights)
+        self._next_value = 0
 
     def seen(self, pages: Sequence[Page]) -> None:
         """Take up pages as fringe."""
@@ -124,8 +142,9 @@ class FringeValue:
         self._rows[number] = row
         self._fetched.append(page_id)
         learn(web, page_id, relevance)
-        if relevance > 0:
-            self._gates.relevant(int(web.pages[page_id]["host"]))
+        learn_aim(web, page_id, row)
+        self._relevant += relevance > 0
+        self._gates.fetched(page_id, int(web.pages[page_id]["host"]), relevance)
 
     def polled(self, page_id: int) -> None:
         """A page was fetched before; what it taught is told by `fetched`, if at all."""
@@ -162,7 +181,7 @@ class FringeValue:
         """Hold the page that `best` has just given."""
         self._taken[page_id] = self._row.copy()
         self._leave(page_id, HELD)
-        self._gates.taken()
+        self._gates.taken(page_id)
 
     def release(self, page_id: int) -> None:
         """Put a page that was held back, or fetched, into the fringe."""
@@ -232,9 +251,12 @@ class FringeValue:
         """Fit and value what is due."""
         web, count = self._known.web, len(self._fetched)
         self._awake = True
-        if count >= self._next_fit:
+        if count >= self._next_fit or self._relevant >= self._next_relevant:
+            if web.totals[AIMED]:
+                self._known.match()
             self._fit()
-            self._next_fit = int(count * _FIT_GROWTH) + 1
+            self._next_fit = max(int(count * _FIT_GROWTH) + 1, _FIRST_FIT)
+            self._next_relevant = max(int(self._relevant * _FIT_GROWTH) + 1, _FIRST_RELEVANT)
             self._next_value = count
         if len(web.pages) > _VALUED_AT_ONCE:
             turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)
@@ -267,6 +289,9 @@ class FringeValue:
                 [relevant, self._generator.choice(others, drawn, replace=False)]
             )
             weights = np.where(relevance[chosen] > 0, 1.0, len(others) / drawn)
-        rows = self._rows[chosen]
-        guesses = np.array([guess(row) for row in rows])
+        web = self._known.web
+        rows, worth = self._rows[chosen], aim_worth(web)
+        guesses = np.array([guess(row, worth) for row in rows])
+        if not web.totals[AIMED]:
+            rows = rows[:, :N_UNAIMED].copy()
         self._trees = boosted(rows, returns[chosen] - guesses, weights, self._generator)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.collecting.evidence import N_EVIDENCE, gather, guess
+from pollwise.policies.collecting.evidence import N_EVIDENCE, aim_worth, gather, guess
 from pollwise.policies.collecting.known_web import EXPLORATION, FETCHES, FRINGE, RELEVANCE, Web
 from pollwise.policies.collecting.trees import Trees, predict
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
@@ -98,7 +98,7 @@ def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
         return web.pages[page].planned
     gather(web, page, row)
     novelty = _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + row[5])
-    return guess(row) + predict(trees, row) + novelty
+    return guess(row, aim_worth(web)) + predict(trees, row) + novelty
 
 
 @kernel

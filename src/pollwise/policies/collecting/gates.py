@@ -4,7 +4,8 @@ What leads to an unseen host, or an unseen part of one, is mostly an ordinary pa
 libraries, a page about related projects. No value points there. So a share of the requests goes to
 the pages of a host in the order in which they were discovered, that is breadth first. The host is
 drawn at random, either uniformly or as often as relevant pages were found on it, since pages about
-the topic link to each other (B. D. Davison: Topical locality in the Web, SIGIR 2000).
+the topic link to each other (B. D. Davison: Topical locality in the Web, SIGIR 2000). The share is
+greatest while values find nothing, and small while they find as much as they ever did.
 """
 
 from collections import defaultdict, deque
@@ -15,8 +16,10 @@ from pollwise.policies.collecting.known_web import FRINGE, Web
 
 __all__ = ["GateSearch"]
 
-_SHARE = 0.15
-"""The share of gates in the requests for new pages."""
+_MOST, _LEAST = 0.15, 0.005
+"""The greatest and the least share of gates in the requests for new pages."""
+_LATELY = 50.0
+"""Fetches of which the mean relevance is what values find lately."""
 _RELEVANT_HOSTS = 0.5
 """The share of these that goes to hosts by the relevant pages on them."""
 _BEGIN = 20
@@ -31,7 +34,11 @@ class GateSearch:
         self._waiting: dict[int, deque[int]] = defaultdict(deque)
         self._hosts: list[int] = []
         self._relevant: list[int] = []
-        self._share = _SHARE
+        self._share = _MOST
+        self._lately = self._most_lately = 0.0
+        self._stopped = False
+        self._offered = -1
+        self._gates: set[int] = set()
         self._turn: int | None = None
         self._drawn = False
 
@@ -41,33 +48,46 @@ class GateSearch:
             self._hosts.append(host)
         self._waiting[host].append(page_id)
 
-    def relevant(self, host: int) -> None:
-        """A relevant page was found on this host."""
-        self._relevant.append(host)
+    def fetched(self, page_id: int, host: int, relevance: float) -> None:
+        """A page of this host was fetched for the first time."""
+        if relevance > 0:
+            self._relevant.append(host)
+        if page_id in self._gates:
+            self._gates.remove(page_id)
+            return
+        self._lately += (relevance - self._lately) / _LATELY
+        self._most_lately = max(self._most_lately, self._lately)
+        if self._most_lately > 0:
+            missing = 1.0 - self._lately / self._most_lately
+            self._share = max(_MOST * missing * missing, _LEAST)
 
     def stop(self) -> None:
         """Search no more: the web is known."""
-        self._share = 0.0
+        self._stopped = True
         self._turn = None
 
     def next_page(self, web: Web, fetches: int) -> int | None:
         """The page that is to be fetched next; the same one until `taken`. None: the best one."""
         if not self._drawn:
             self._drawn = True
-            searches = fetches >= _BEGIN and self._generator.random() < self._share
+            may_search = fetches >= _BEGIN and not self._stopped
+            searches = may_search and self._generator.random() < self._share
             self._turn = self._host() if searches and self._hosts else None
         if self._turn is None or web.hosts[self._turn]["blocks"] > 0:
             return None
         waiting = self._waiting[self._turn]
         while waiting:
             if web.pages[waiting[0]]["where"] == FRINGE:
+                self._offered = waiting[0]
                 return waiting[0]
             waiting.popleft()
         return None
 
-    def taken(self) -> None:
-        """A page was taken, this one or another: the next call draws anew."""
+    def taken(self, page_id: int) -> None:
+        """This page was taken: the next call draws anew."""
         self._drawn = False
+        if page_id == self._offered:
+            self._gates.add(page_id)
 
     def _host(self) -> int:
         among = self._hosts

@@ -244,6 +244,9 @@ class FrontierPolicy:
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
         """Ignored: relevance is known, does not matter, or counted when the page came."""
 
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Ignored: texts of links make no difference."""
+
     def begin_traversal(self) -> None:
         """Forget all pages; the fringe are those added next."""
         self._frontier.begin()

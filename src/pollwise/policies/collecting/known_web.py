@@ -4,17 +4,21 @@ The tables grow by half of their length at a time. They are plain arrays of reco
 compiled kernels work on them; -1 stands for "none" in all fields that hold a place in a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.policies.collecting.matching import Aim, match_of, match_texts
 from pollwise.policies.collecting.words import phrases, url_parts
 from pollwise.types import Links, Page
 
 __all__ = [
     "ABSENT",
+    "AIMED",
+    "AIM_HITS",
+    "AIM_SIZE",
     "BIAS",
     "BIAS_SLOPE",
     "EXPLORATION",
@@ -33,7 +37,8 @@ Table = NDArray[Any]
 ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
 """Where a page is: HELD is known by links only, but leased or held back."""
 
-RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION = range(6)
+_TOTALS = range(10)
+RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION, TEXTS, AIMED, AIM_HITS, AIM_SIZE = _TOTALS
 """Places in `Web.totals`."""
 
 _PAGE = np.dtype(
@@ -56,6 +61,8 @@ _PAGE = np.dtype(
         ("in_sum", np.float64),
         ("in_most", np.float64),
         ("context", np.float64),
+        ("match", np.float64),
+        ("aimed", np.float64),
         ("hub_sum", np.float64),
         ("hub_count", np.int32),
         ("relevance", np.float64),
@@ -68,7 +75,8 @@ _PAGE = np.dtype(
 )
 """Of links to a page (`in_`) only those from fetched pages are known; `in_sum` and `in_most` are
 the sum and the highest of the relevance of these, `context` their mean when the page was fetched.
-`hub_sum` is the relevance of the fetched pages among those that it links to. `value` and the
+`hub_sum` is the relevance of the fetched pages among those that it links to. `match` is that of its
+URL with the topic, `aimed` that of all that led to it when it was fetched. `value` and the
 fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
 
 _LINK = np.dtype(
@@ -84,9 +92,14 @@ _WORD = np.dtype(
         ("weight", np.float64),
         ("slope", np.float64),
         ("mark", np.int64),
+        ("plain", np.bool_),
+        ("texts", np.int32),
+        ("aim", np.float64),
     ]
 )
-_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64)])
+"""`texts` are the URLs and anchors that have the word, and `aim` is its worth to the topic; only
+`plain` ones, which are no pairs, count for matches."""
+_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
     [
         ("key", np.float64),
@@ -99,7 +112,7 @@ _HOST = np.dtype(
 
 
 class Web(NamedTuple):
-    """The tables, and `totals`, with one number for each of RELEVANCE ... EXPLORATION."""
+    """The tables, and `totals`, with one number for each of RELEVANCE ... AIM_SIZE."""
 
     pages: Table
     links: Table
@@ -131,6 +144,7 @@ _NO_PAGE = _blank(
     _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
 )
 _NO_HOST = _blank(_HOST, root=-1)
+_NO_LINK = _blank(_LINK, source=-1)
 _START_BIAS = -2.0
 
 
@@ -149,9 +163,10 @@ class KnownWeb:
             empty.astype(np.int32),
             np.zeros(0, _HOST),
             np.zeros(1, np.int64),
-            np.array([0.0, 0.0, _START_BIAS, 0.0, 0.0, 0.0]),
+            np.zeros(len(_TOTALS)),
         )
         self.web.directories["parent"][0] = -1
+        self.web.totals[BIAS] = _START_BIAS
         self.n_links = 0
         self._directories: dict[str, int] = {"": 0}
         self._words: dict[str, int] = {}
@@ -159,6 +174,21 @@ class KnownWeb:
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
+        self._aim = Aim({})
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Take up the topic, as the weights of its terms."""
+        self._aim = Aim(weights)
+        self.web.totals[AIMED] = 1.0
+        credits = np.fromiter(map(self._aim.credit, self._words), np.float64, len(self._words))
+        self.web.words["aim"][: len(credits)] = credits
+        self.match()
+
+    def match(self) -> None:
+        """Match all texts anew, as words turned out to be more or less frequent."""
+        web, texts = self.web, float(self.web.totals[TEXTS])
+        match_texts(web.words, web.page_words, web.pages, len(web.pages), texts)
+        match_texts(web.words, web.anchor_words, web.anchors, len(self._anchors), texts)
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
@@ -188,6 +218,15 @@ class KnownWeb:
         record["host"], record["directory"] = host, directory
         record["n_directories"] = len(parts.directories)
         record["first_word"], record["end_word"] = first, end
+        record["match"] = self._matched(self.web.page_words, first, end)
+
+    def _matched(self, places: Table, first: int, end: int) -> float:
+        """Count a new text; its match."""
+        self.web.words["texts"][places[first:end]] += 1
+        self.web.totals[TEXTS] += 1
+        if not self.web.totals[AIMED]:
+            return 0.0
+        return match_of(self.web.words, places, first, end, float(self.web.totals[TEXTS]))
 
     def add_links(self, page_id: int, links: Links) -> tuple[int, int]:
         """Take in the new links of a page; gives first and end of their places in the table.
@@ -221,7 +260,7 @@ class KnownWeb:
         return np.concatenate([self.web.links["target"][place] for place in places])
 
     def _grow(self, **lengths: int) -> None:
-        fills = {"pages": _NO_PAGE, "hosts": _NO_HOST}
+        fills = {"pages": _NO_PAGE, "hosts": _NO_HOST, "links": _NO_LINK}
         grown = {}
         for name, length in lengths.items():
             table = getattr(self.web, name)
@@ -244,9 +283,14 @@ class KnownWeb:
         return directory
 
     def _word(self, text: str) -> int:
-        word = self._words.setdefault(text, len(self._words))
-        if word == len(self.web.words):
-            self._grow(words=word + 1)
+        known = self._words.get(text)
+        if known is not None:
+            return known
+        word = self._words[text] = len(self._words)
+        self._grow(words=word + 1)
+        if text.isalpha():
+            self.web.words[word]["plain"] = True
+            self.web.words[word]["aim"] = self._aim.credit(text)
         return word
 
     def _anchor(self, text: str) -> int:
@@ -259,5 +303,6 @@ class KnownWeb:
         self._n_anchor_words = end = first + len(words)
         self._grow(anchors=anchor + 1, anchor_words=end)
         self.web.anchor_words[first:end] = words
-        self.web.anchors[anchor] = (first, end)
+        match = self._matched(self.web.anchor_words, first, end)
+        self.web.anchors[anchor] = (first, end, match)
         return anchor

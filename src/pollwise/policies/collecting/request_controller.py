@@ -10,15 +10,16 @@ the live collection loop drive it by the same calls:
 2.  What a poll found comes by `observe`, with `Observation.relevance` where the page has content;
     the links of that content come by `link` after it, before the next `select`.
 3.  As more is learned about the topic, `rescore` tells the relevance of fetched pages anew.
-4.  `link` of a page that was linked before replaces its links.
-5.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
+4.  `aim` tells the terms of the topic and their weights, first and whenever they are known better.
+5.  `link` of a page that was linked before replaces its links.
+6.  `begin_traversal` has the controller start anew on the same web: no page is fetched, the
     fringe are the pages added next. What was learned stays, and ids keep their meaning.
 
 Source: T. O'Meara, A. Patel: A topic-specific Web robot model based on restless bandits, IEEE
 Internet Computing 5(2), 2001.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from pollwise.policies.base import Policy
@@ -36,6 +37,9 @@ class RequestController(Policy, Protocol):
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
         """Correct the relevance of fetched pages that `observe` told; unknown ids are ignored."""
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Aim at a topic, as the weights of its terms, from now on."""
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and keep what was learned."""

@@ -10,7 +10,7 @@ follows the best order for the web as it is known (`pollwise.policies.collecting
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -34,7 +34,9 @@ _AFTER_FAILURE = 0.5
 class Robot:
     """A `RequestController` that learns online which links lead to relevant pages.
 
-    It needs no training and is not told the topic. `generator` draws what the model is fitted to.
+    It needs no training. `topic`, the weights of its terms, says which links to follow until it has
+    learned from what they brought how much such words tell; None: nobody says. `generator` draws
+    what the model is fitted to.
     `revisit` False: the web is assumed never to change, and pages are fetched again only if there
     is nothing else to do, longest ago first. `balance` makes the rule by which new pages compete.
 
@@ -53,11 +55,14 @@ class Robot:
         self,
         *,
         generator: np.random.Generator,
+        topic: Mapping[str, float] | None = None,
         revisit: bool = True,
         balance: Callable[[], Balance] = Balance,
     ) -> None:
         require_generator("robot", generator)
         self._fringe = FringeValue(generator)
+        if topic is not None:
+            self._fringe.aim(topic)
         self._revisit = revisit
         self._make_balance = balance
         self._begin()
@@ -80,6 +85,10 @@ class Robot:
         """How many pages were never polled."""
         self._balance = self._make_balance()
         self._revisits = Revisits(resting=self._balance.rests)
+
+    def aim(self, weights: Mapping[str, float]) -> None:
+        """Aim at a topic, as the weights of its terms, from now on."""
+        self._fringe.aim(weights)
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative, given twice or known already."""

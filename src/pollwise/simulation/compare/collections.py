@@ -6,6 +6,7 @@ from pollwise.errors import InputError
 from pollwise.policies.catalogue import CollectingSetting, ControllerChoice
 from pollwise.simulation.collecting_run import CollectingRun, collect_run
 from pollwise.simulation.compare.figures import Figures, Report, means_of_seeds
+from pollwise.simulation.compare.told import Terms, told_and_not
 from pollwise.simulation.worlds.changing_graph import ChangingGraph
 from pollwise.simulation.worlds.graph import Graph
 
@@ -23,9 +24,11 @@ def collect_policies(
     requests: int | None,
     seeds: int,
     report: Report,
+    topic: Terms | None = None,
 ) -> list[Figures]:
     """Have request controllers collect from a graph that changes; one entry per policy.
 
+    If there is a `topic`, those that heed one have a second entry, told it (`told_and_not`).
     `requests` None: as many as the graph has pages. `recall`, `freshness` and `quality`, which is
     min(R, F), are means over all requests; those in `last_half` over the last half of them. Seeds
     are 0, 1, ...; with the same seed policies face the same changes. `InputError` for a policy
@@ -38,15 +41,15 @@ def collect_policies(
         )
     length = len(graph) if requests is None else requests
     results = []
-    for policy in policies:
+    for name, policy, told in told_and_not(policies, topic):
         runs = []
         for seed in range(seeds):
-            report(f"{policy.text}, seed {seed + 1} of {seeds}")
-            controller = policy.make(CollectingSetting(seed=seed))
+            report(f"{name}, seed {seed + 1} of {seeds}")
+            controller = policy.make(CollectingSetting(seed=seed, topic=told))
             world = ChangingGraph(graph, change_load=change_load, seed=seed)
             runs.append(collect_run(world, controller, length))
         results.append(
-            {"policy": policy.text, "topic": graph.topic, "requests": length}
+            {"policy": name, "topic": graph.topic, "requests": length}
             | means_of_seeds([_collecting_figures(run, 0) for run in runs])
             | {"last_half": means_of_seeds([_collecting_figures(run, length // 2) for run in runs])}
         )

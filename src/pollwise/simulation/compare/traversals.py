@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pollwise.policies.catalogue import CollectingSetting, ControllerChoice
 from pollwise.policies.collecting.oracles import UpperBound
 from pollwise.simulation.compare.figures import Figures, Report, means_of_seeds
+from pollwise.simulation.compare.told import Terms, told_and_not
 from pollwise.simulation.traversal import SHARES, Traversal, traverse
 from pollwise.simulation.worlds.graph import Graph
 
@@ -21,23 +22,25 @@ def traverse_policies(
     traversals: int,
     seeds: int,
     report: Report,
+    topic: Terms | None = None,
 ) -> list[Figures]:
     """Have request controllers traverse a graph; one entry per policy, seeds 0, 1, ...
 
+    If there is a `topic`, those that heed one have a second entry, told it (`told_and_not`).
     Each entry has a list `traversals` with the performance as a share of that of the upper bound
     (`of_upper_bound`) and the `recall` by share of the crawl.
     """
     results = []
-    for policy in policies:
+    for name, policy, told in told_and_not(policies, topic):
         runs = []
         for seed in range(seeds):
-            report(f"{policy.text}, seed {seed + 1} of {seeds}")
-            setting = CollectingSetting(graph.relevance, revisit=False, seed=seed)
+            report(f"{name}, seed {seed + 1} of {seeds}")
+            setting = CollectingSetting(graph.relevance, revisit=False, seed=seed, topic=told)
             controller = policy.make(setting)
             known = range(len(graph)) if isinstance(controller, UpperBound) else [graph.START]
             runs.append(traverse(graph, controller, traversals, known=known))
         figures = [_traversal_figures(each) for each in zip(*runs, strict=True)]
-        results.append({"policy": policy.text, "topic": graph.topic, "traversals": figures})
+        results.append({"policy": name, "topic": graph.topic, "traversals": figures})
     return results
 
 

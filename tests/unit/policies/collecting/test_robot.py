@@ -58,6 +58,22 @@ def test_it_is_a_request_controller():
     assert isinstance(robot(), RequestController)
 
 
+def test_a_topic_that_is_told_leads_there_before_anything_relevant_is_known():
+    graph = web(relevant_anchor=True)
+    told, untold = (
+        traverse(graph, Robot(generator=np.random.default_rng(1), revisit=False, topic=topic))[0]
+        for topic in ({"squid": 1.0}, None)
+    )
+    assert told.recall(0.1) > untold.recall(0.1)
+    assert told.of_upper_bound > untold.of_upper_bound
+
+
+def test_a_topic_that_tells_nothing_is_soon_ignored():
+    graph = web(relevant_anchor=True)
+    robot = Robot(generator=np.random.default_rng(1), revisit=False, topic={"stone": 1.0})
+    assert traverse(graph, robot)[0].of_upper_bound > 0.8
+
+
 @pytest.mark.parametrize("by_anchor", [True, False], ids=["anchor word", "directory"])
 def test_relevant_pages_are_found_early(by_anchor):
     graph = web(by_anchor)
