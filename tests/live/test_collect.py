@@ -84,8 +84,10 @@ def documents(folder):
 
 
 async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_path):
-    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", str(2 * PAGES), "--json"]
-    status, out, err = await finished(started(tmp_path, *words))
+    running = started(tmp_path, "--topic", "whales", *seeds(web), *QUICK, "--json")
+    await at_least(tmp_path, 2 * PAGES)
+    running.send_signal(signal.SIGINT)
+    status, out, err = await finished(running)
     assert status == 0, err
     assert rapid_fire(web.exchanges, DELAY) == []
     assert len({(each.host, each.path) for each in web.exchanges}) > 50
