@@ -5,6 +5,7 @@ compiled kernels work on them; -1 stands for "none" in all fields that hold a pl
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -251,6 +252,11 @@ class KnownWeb:
         rows["target"] = targets[new]
         rows["anchor"] = np.array(anchors, np.int32)[new]
         return first, end
+
+    def anchor_of(self, link: int) -> str:
+        """The text of the link in this place of the table."""
+        # Texts have their numbers in the order in which they came.
+        return next(islice(self._anchors, int(self.web.links["anchor"][link]), None))
 
     def _targets_of(self, page_id: int) -> NDArray[np.int32]:
         """The pages that a page was found to link to, the first time and later."""
