@@ -167,7 +167,9 @@ async def at_least(folder, count):
     [
         ([], "nothing to collect: there is no database pollwise.db"),
         (["--topic", "the of and"], "has no usable word"),
-        (["--topic", "whales"], "nothing to collect"),
+        (["--topic", "whales"], "pollwise.db; name pages to begin with (--seed)"),
+        (["--seed", "http://h/"], "pollwise.db; name a topic (--topic)"),
+        (["--topic", "whales", "--seed", "h.example"], "begin it with https:// or http://"),
         (["--topic", "whales", "--seed", "ftp://h/"], "seed ftp://h/: not an http or https URL"),
         (["--topic", "whales", "--seed", "http://h/a.png"], "file type without text"),
         (["--topic", "whales", "--seed", "http://h/", "--allow", "("], "allow"),

@@ -153,9 +153,9 @@ def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
         ("topic", collection.topic or "-"),
         (
             "documents",
-            f"{collection.documents:,} of {collection.hosts:,} hosts,"
+            f"{collection.documents:,} of {count(collection.hosts, 'host')},"
             f" {collection.relevant:,} relevant (sum {collection.relevance:.1f}),"
-            f" {collection.copies:,} copies",
+            f" {collection.copies:,} {'copy' if collection.copies == 1 else 'copies'}",
         ),
         ("fringe", f"{collection.fringe:,} pages known by links only"),
         ("gone", f"{collection.gone:,}"),

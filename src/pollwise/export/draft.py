@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,7 +29,8 @@ def draft(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(part, path)
     except BaseException as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # on a read-only disk even a missing file cannot be deleted
+            part.unlink()
         if not isinstance(error, OSError) or isinstance(error, StoreError):
             raise
         mend = "free some space" if error.errno in _FULL_DISK else "choose another place"

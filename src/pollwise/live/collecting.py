@@ -132,9 +132,10 @@ def collect_pages(
         # Before there is a file, as an example may be out of reach.
         own_headers, told_all = prepared(None)
         if not (told_all["topic"] != Topic() and seeds):
+            missing = [] if told_all["topic"] != Topic() else ["a topic (--topic)"]
+            missing += [] if seeds else ["pages to begin with (--seed)"]
             raise InputError(
-                f"nothing to collect: there is no database {db}; name a topic (--topic) and pages"
-                " to begin with (--seed)"
+                f"nothing to collect: there is no database {db}; name {' and '.join(missing)}"
             )
     with opened(db, say) as store:
         kept = latest_settings(store)
@@ -406,7 +407,12 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
     for seed in seeds:
         url = link_filter.admit(seed)
         if isinstance(url, Rejected):
-            raise InputError(f"seed {seed}: {url.value}; name another page to begin with")
+            mend = (
+                "begin it with https:// or http://"
+                if url is Rejected.NOT_FETCHED and "://" not in seed
+                else "name another page to begin with"
+            )
+            raise InputError(f"seed {seed}: {url.value}; {mend}")
         pages.append(NewPage(url, scope_of(url)))
     return pages
 
