@@ -30,6 +30,6 @@ def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:
     order = np.argsort(-values, kind="stable")
     links = pages["last_link"][fringe[order]].tolist()
     texts = ["" if link < 0 else known.anchor_of(link) for link in links]
-    told = np.maximum(values[order], 0.0).tolist()  # an estimate may be below that
+    told = np.clip(values[order], 0.0, 1.0).tolist()  # an estimate may be beyond that
     rows = zip(fringe[order].tolist(), told, texts, strict=True)
     return [LikelyLink(*row) for row in rows]
