@@ -63,12 +63,12 @@ def when(seconds: float | None, now: float | None = None, never: str = "never") 
 def ago(seconds: float, now: float) -> str:
     """A time as people say it; both are UTC seconds.
 
-    >>> [ago(at, 1000.0) for at in (999.7, 940.0, 1005.0)]
-    ['just now', '60 s ago', 'in 5 s']
+    >>> [ago(at, 1000.0) for at in (999.7, 940.0, 1000.2, 1005.0)]
+    ['just now', '60 s ago', 'now', 'in 5 s']
     """
     gone = now - seconds
     if abs(gone) < _NOW:
-        return "just now"
+        return "just now" if gone > 0 else "now"
     if abs(gone) >= _WEEK:
         here, there = (datetime.fromtimestamp(at, UTC) for at in (now, seconds))
         day = f"{there.day} {there:%b}"
