@@ -1,6 +1,5 @@
 """The links that a robot would most like to follow next, for people to look at."""
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,4 @@ def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:
 
 
 def _anchor(known: KnownWeb, link: int) -> str:
-    if link < 0:
-        return ""
-    number = int(known.web.links["anchor"][link])
-    # Texts have their numbers in the order in which they came.
-    return next(islice(known._anchors, number, None))
+    return "" if link < 0 else known.anchors[known.web.links[link]["anchor"]]
