@@ -182,8 +182,9 @@ class KnownWeb:
         """Take up the topic, as the weights of its terms."""
         self._aim = Aim(weights)
         self.web.totals[AIMED] = 1.0
-        credits = np.fromiter(map(self._aim.credit, self._words), np.float64, len(self._words))
-        self.web.words["aim"][: len(credits)] = credits
+        for text, word in self._words.items():
+            if text.isalpha():
+                self.web.words["aim"][word] = self._aim.credit(text)
         self.match()
 
     def match(self) -> None:
