@@ -13,7 +13,9 @@ _AGAIN = "2"
 _PATIENCE = 5.0
 """Seconds that a request may take to come."""
 _MOST = 200
-"""Connections at a time."""
+"""Connections at a time; beyond that the oldest one is cut."""
+_NO_REQUEST = (TimeoutError, EOFError, OSError, asyncio.LimitOverrunError, asyncio.CancelledError)
+"""Cancelled are those that have not come when it closes, which asyncio would show as an error."""
 _LINE = "pollwise is getting ready: at its first start it compiles, this takes about a minute"
 _PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -34,7 +36,8 @@ class WaitingRoom:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._has_begun = threading.Event()
-        self._open = 0
+        self._open: dict[asyncio.StreamWriter, None] = {}
+        """In the order in which they came."""
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self._thread = threading.Thread(target=self._run, daemon=True, name="waiting room")
@@ -65,15 +68,19 @@ class WaitingRoom:
 
     async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the one request of a connection."""
-        self._open += 1
+        self._open[writer] = None
+        if len(self._open) > _MOST:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.close()
         try:
-            with suppress(TimeoutError, EOFError, ConnectionError, asyncio.LimitOverrunError):
-                async with asyncio.timeout(_PATIENCE if self._open <= _MOST else 0):
+            with suppress(*_NO_REQUEST):
+                async with asyncio.timeout(_PATIENCE):
                     asked = await reader.readuntil(b"\r\n\r\n")
                     writer.write(_answer_of(asked))
                     await writer.drain()
         finally:
-            self._open -= 1
+            self._open.pop(writer, None)
             writer.close()
 
 

@@ -172,6 +172,8 @@ class KnownWeb:
         self._directories: dict[str, int] = {"": 0}
         self._words: dict[str, int] = {}
         self._anchors: dict[str, int] = {}
+        self.anchors: list[str] = []
+        """The texts of links, each in the place that `Web.anchors` has it."""
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
@@ -181,8 +183,9 @@ class KnownWeb:
         """Take up the topic, as the weights of its terms."""
         self._aim = Aim(weights)
         self.web.totals[AIMED] = 1.0
-        credits = np.fromiter(map(self._aim.credit, self._words), np.float64, len(self._words))
-        self.web.words["aim"][: len(credits)] = credits
+        for text, word in self._words.items():
+            if text.isalpha():
+                self.web.words["aim"][word] = self._aim.credit(text)
         self.match()
 
     def match(self) -> None:
@@ -303,7 +306,8 @@ class KnownWeb:
         known = self._anchors.get(text)
         if known is not None:
             return known
-        anchor = self._anchors[text] = len(self._anchors)
+        anchor = self._anchors[text] = len(self.anchors)
+        self.anchors.append(text)
         words = [self._word(word) for word in dict.fromkeys([*phrases(text), f"={text.lower()}"])]
         first = self._n_anchor_words
         self._n_anchor_words = end = first + len(words)

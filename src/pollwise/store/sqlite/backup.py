@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pollwise.errors import InputError
-from pollwise.store.sqlite.copying import copy_into
+from pollwise.store.sqlite.copying import BESIDE, copy_into
 from pollwise.store.sqlite.database import check_readable
 from pollwise.store.sqlite.failures import reported
 from pollwise.store.sqlite.file_format import connect
@@ -18,8 +18,8 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
     """Copy a database of any format into `file`, which only its owner may read; its real path.
 
     A process may write to the database meanwhile. `InputError` if there is a file already (unless
-    `force`), or it is the database itself, or a symbolic link: what it leads to was not named.
-    `StoreError` as for `copy_into`.
+    `force`), or it is the database itself, or a symbolic link: what it leads to was not named, or
+    has a name under which SQLite keeps what belongs to a database. `StoreError` as for `copy_into`.
     """
     source = Path(os.path.realpath(db))
     target = Path(os.path.realpath(file.parent), file.name)
@@ -44,6 +44,10 @@ def _check_target(source: Path, target: Path, *, force: bool) -> None:
     if target.is_symlink():
         leads_to = os.path.realpath(target)
         raise InputError(f"{target} is a link to {leads_to}: name that file, or remove the link")
+    for suffix in BESIDE:
+        database = Path(str(target).removesuffix(suffix))
+        if database != target and database.is_file():
+            raise InputError(f"{target} is a name that SQLite uses for {database}: name another")
     if not target.exists():
         return
     if not (force and target.is_file()):

@@ -10,7 +10,10 @@ from pollwise.store.sqlite.failures import damaged, reported
 from pollwise.store.sqlite.file_format import connect
 from pollwise.store.sqlite.lock import FileUse
 
-__all__ = ["copy_into"]
+__all__ = ["BESIDE", "copy_into"]
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""The ends of the names of files that SQLite keeps beside a database."""
 
 _DRAFT = ".pollwise-copy-"
 _PAGES_AT_ONCE = 1024
@@ -87,7 +90,7 @@ def _put(draft: Path, target: Path) -> None:
         if target.exists():
             undo.callback(FileUse.writing(target).release)
         # SQLite would apply what is left of another database of this name.
-        for suffix in ("-wal", "-shm", "-journal"):
+        for suffix in BESIDE:
             target.with_name(target.name + suffix).unlink(missing_ok=True)
         os.replace(draft, target)
         folder = os.open(target.parent, os.O_RDONLY)

@@ -127,6 +127,18 @@ def test_nothing_is_written_through_a_link(
     assert not is_there or mine.read_text() == "mine"
 
 
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_no_copy_is_taken_for_a_part_of_a_database(ours: Path, tmp_path: Path, suffix: str) -> None:
+    """SQLite would apply or remove it, and not open the database."""
+    target = tmp_path / f"{ours.name}{suffix}"
+    with Store.open(ours) as store:
+        with pytest.raises(InputError) as caught:
+            copy_database(ours, target, force=True)
+        assert_one_line(caught.value, target, "name that SQLite uses", ours.name)
+        assert len(store.pages()) == 500
+    assert copy_database(ours, tmp_path / f"copy{suffix}").exists()
+
+
 def test_a_folder_may_be_a_link(ours: Path, tmp_path: Path) -> None:
     folder, link = tmp_path / "copies", tmp_path / "link"
     folder.mkdir()
