@@ -46,6 +46,7 @@ from pollwise.policies.collecting.known_web import (
     HELD,
     KnownWeb,
 )
+from pollwise.policies.collecting.next_links import LikelyLink, likely_links
 from pollwise.policies.collecting.returns import subtree_densities
 from pollwise.policies.collecting.trees import boosted, no_trees
 from pollwise.types import Links, Page
@@ -218,6 +219,10 @@ class FringeValue:
         """
         self._prepare()
         return float(self._known.web.pages[page_id]["value"])
+
+    def likely_links(self, count: int) -> list[LikelyLink]:
+        """The pages of the highest values, best first."""
+        return likely_links(self._known, count)
 
     def begin_traversal(self) -> None:
         """Plan the order of the known web with all that was learned, and start without pages."""

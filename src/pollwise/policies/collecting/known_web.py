@@ -171,6 +171,7 @@ class KnownWeb:
         self._directories: dict[str, int] = {"": 0}
         self._words: dict[str, int] = {}
         self._anchors: dict[str, int] = {}
+        self._anchor_texts: list[str] = []
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
@@ -252,6 +253,10 @@ class KnownWeb:
         rows["anchor"] = np.array(anchors, np.int32)[new]
         return first, end
 
+    def anchor_text(self, link: int) -> str:
+        """The text of the link at this place in the table; empty for -1."""
+        return "" if link < 0 else self._anchor_texts[int(self.web.links["anchor"][link])]
+
     def _targets_of(self, page_id: int) -> NDArray[np.int32]:
         """The pages that a page was found to link to, the first time and later."""
         record = self.web.pages[page_id]
@@ -298,6 +303,7 @@ class KnownWeb:
         if known is not None:
             return known
         anchor = self._anchors[text] = len(self._anchors)
+        self._anchor_texts.append(text)
         words = [self._word(word) for word in dict.fromkeys([*phrases(text), f"={text.lower()}"])]
         first = self._n_anchor_words
         self._n_anchor_words = end = first + len(words)

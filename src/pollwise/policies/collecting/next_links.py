@@ -1,6 +1,5 @@
 """The links that a robot would most like to follow next, for people to look at."""
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -29,15 +28,7 @@ def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:
         best = np.argpartition(-values, count - 1)[:count]
         fringe, values = fringe[best], values[best]
     order = np.argsort(-values, kind="stable")
-    texts = [_anchor(known, int(pages["last_link"][page_id])) for page_id in fringe[order]]
+    texts = [known.anchor_text(int(pages["last_link"][page_id])) for page_id in fringe[order]]
     told = np.maximum(values[order], 0.0).tolist()  # an estimate may be below that
     rows = zip(fringe[order].tolist(), told, texts, strict=True)
     return [LikelyLink(*row) for row in rows]
-
-
-def _anchor(known: KnownWeb, link: int) -> str:
-    if link < 0:
-        return ""
-    number = int(known.web.links["anchor"][link])
-    # Texts have their numbers in the order in which they came.
-    return next(islice(known._anchors, number, None))

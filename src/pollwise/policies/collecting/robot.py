@@ -20,7 +20,7 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.balance import Balance
 from pollwise.policies.collecting.fringe import FringeValue
 from pollwise.policies.collecting.group_queue import new_ids, polls_of
-from pollwise.policies.collecting.next_links import LikelyLink, likely_links
+from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.policies.collecting.revisits import Revisits
 from pollwise.types import Links, Observation, Outcome, Page, Selection
 
@@ -305,7 +305,7 @@ class Robot:
 
     def likely_links(self, count: int) -> list[LikelyLink]:
         """The new pages of the highest values, best first, whether their hosts are free or not."""
-        return likely_links(self._fringe._known, count)
+        return self._fringe.likely_links(count)
 
     def begin_traversal(self) -> None:
         """Forget which pages were fetched, and plan with what was learned of the web."""
