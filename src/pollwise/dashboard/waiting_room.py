@@ -53,11 +53,15 @@ class WaitingRoom:
     def close(self) -> None:
         """End; connections that nobody took are left to whoever answers next."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
+            with suppress(RuntimeError):  # it has just failed
+                self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
 
     def _run(self) -> None:
-        asyncio.run(self._answer())
+        try:
+            asyncio.run(self._answer())
+        finally:  # it may have failed
+            self._has_begun.set()
 
     async def _answer(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()

@@ -51,8 +51,10 @@ from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["CollectingDisplay", "MakeDisplay", "Standing", "collect_pages"]
 
-_LOOK_EVERY = 1.0
-"""Seconds between two looks at what takes some time to find."""
+_LOOK_EVERY, _LOOK_SHARE = 1.0, 0.01
+"""Seconds between two looks at what takes some time to find, and the most that this may take of the
+time: it takes longer the more pages there are.
+"""
 _LINKS = 10
 _POLLS_A_HOST = 5
 """Polls for each host after which it is believed that there are no more hosts."""
@@ -241,6 +243,7 @@ async def _collect(
             },
             traffic=traffic,
             told_figures=beside,
+            topic=collection.topic_filter.topic_vector,
         )
         display.rejected(collection.rejections)
         return processor.load
@@ -264,7 +267,7 @@ class _StandingOf:
         self._scopes = {self._scope_of(record.page) for record in session.records}
         self._delay = host_delays(settings, session.scheduler.host_pace)
         self._say = session.say
-        self._looked_at = -math.inf
+        self._look_at = -math.inf
         self._told = False
         self._links: Sequence[LikelyLink] = ()
         self._taken = 0.0
@@ -276,11 +279,12 @@ class _StandingOf:
             if report.discovered is not None:
                 self._scopes.update(self._scope_of(new.page) for new in report.discovered.new_pages)
         now = time.monotonic()
-        if now - self._looked_at >= _LOOK_EVERY:
-            self._looked_at = now
+        if now >= self._look_at:
             self._links = self.links()
             self._taken = rate_taken(self._scopes, self._delay, self._scheduler.budget.rate)
             self._tell()
+            end = time.monotonic()
+            self._look_at = end + max(_LOOK_EVERY, (end - now) / _LOOK_SHARE)
         return Standing(
             polls=self._polls,
             documents=self._collection.documents,

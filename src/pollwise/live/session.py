@@ -180,14 +180,17 @@ class Session:
         incoming: Incoming | None = None,
         traffic: Traffic | None = None,
         told_figures: Sequence[BesideRun] = (),
+        topic: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
         `on_progress` is told of every turn after its commit, with all pages by id. `staff`: see
         `loop.run`. `states`: see `Journal`. `beside` gives contexts in which to poll, such as one
         that sends notices; `told_figures` gives more, from what gives the figures of the run, in
-        which `traffic` counts. `incoming`: see `loop.run`. A `StoreError` ends the run; so does
-        what the last run left, if it is damaged.
+        which `traffic` counts. `incoming`: see `loop.run`. `topic` has the terms of the topic of a
+        collection, as known so far: without them, what was collected before says nothing of how
+        much they tell. A `StoreError` ends the run; so does what the last run left, if it is
+        damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -206,7 +209,7 @@ class Session:
             incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self.say(told)
-        collected = self._recall(watched)
+        collected = self._recall(watched, topic)
 
         def shown(progress: Progress) -> None:
             meter.note(progress)
@@ -278,8 +281,8 @@ class Session:
                 incoming=incoming,
             )
 
-    def _recall(self, watched: Mapping[int, Watched]) -> bool:
-        """Tell a policy that collects what was collected; whether there was anything.
+    def _recall(self, watched: Mapping[int, Watched], topic: Mapping[str, float]) -> bool:
+        """Tell a policy that collects the topic and what was collected; whether there was any.
 
         That is the latest copies, whatever later polls failed or found the page gone.
         """
@@ -291,6 +294,8 @@ class Session:
             page_id, relevance = fetched.page_id, fetched.relevance
             at = watched[page_id].page.seen_at
             if at is not None:
+                if not collected:
+                    policy.aim(topic)
                 policy.observe([Observation(page_id, at, Outcome.CHANGED, relevance=relevance)])
                 policy.link(page_id, fetched.links)
                 collected = True

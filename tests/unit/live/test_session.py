@@ -5,14 +5,18 @@ import os
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from pollwise.live.clock import LiveClock
 from pollwise.live.session import Run, Session, run_until_stopped
-from pollwise.settings import WatchSettings
+from pollwise.policies.collecting.oracles import RandomOrder
+from pollwise.relevance.topic import topic
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import CollectSettings, WatchSettings
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
+from pollwise.types import Budget, Links, Observation, Outcome, PageMemory
 
 
 def test_a_run_begins_anew_by_a_clock_that_was_set():
@@ -79,3 +83,39 @@ def test_a_slow_start_of_what_was_compiled_is_not_said_to_compile(tmp_path, monk
     assert said == [
         "getting ready: what was compiled is loaded, or compiled anew, which takes about a minute"
     ]
+
+
+class Told(RandomOrder):
+    """Notes the order in which it is told the topic and what was collected."""
+
+    def __init__(self):
+        super().__init__(generator=np.random.default_rng(0))
+        self.told = []
+
+    def aim(self, weights):
+        self.told.append(dict(weights))
+
+    def observe(self, observations):
+        self.told += [one.page_id for one in observations]
+
+
+class NoPolls:
+    async def poll(self, *_):
+        raise AssertionError("nothing is to be polled")
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+async def test_a_robot_is_told_the_topic_before_what_was_collected(tmp_path, is_begun):
+    settings, policy, stop = CollectSettings(topic=topic("whale")), Told(), asyncio.Event()
+    stop.set()
+    with Store.open(tmp_path / "pages.db") as store:
+        store.add_pages([NewPage("http://a.example/", "a.example")], now=0.0)
+        if is_begun:
+            poll = PollResult(Observation(0, 1.0, Outcome.CHANGED), PageMemory(), None)
+            links = Links(np.array([], np.int64), ())
+            found = Discoveries(collected=Collected(0, 0.5, "Whales", "A whale."), links=links)
+            store.commit(Batch(polls=(poll,), discovered=(found,)))
+        scheduler = Scheduler(policy, Budget(1.0))
+        session = Session(store, settings, clock=LiveClock(), say=print, scheduler=scheduler)
+        await session.run(NoPolls(), stop, on_progress=lambda *_: None, topic={"whale": 1.0})
+    assert policy.told == ([{"whale": 1.0}, 0] if is_begun else [])

@@ -5,7 +5,6 @@ compiled kernels work on them; -1 stands for "none" in all fields that hold a pl
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,8 +171,7 @@ class KnownWeb:
         self._directories: dict[str, int] = {"": 0}
         self._words: dict[str, int] = {}
         self._anchors: dict[str, int] = {}
-        self.anchors: list[str] = []
-        """The texts of links, each in the place that `Web.anchors` has it."""
+        self._anchor_texts: list[str] = []
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
@@ -256,10 +254,9 @@ class KnownWeb:
         rows["anchor"] = np.array(anchors, np.int32)[new]
         return first, end
 
-    def anchor_of(self, link: int) -> str:
-        """The text of the link in this place of the table."""
-        # Texts have their numbers in the order in which they came.
-        return next(islice(self._anchors, int(self.web.links["anchor"][link]), None))
+    def anchor_text(self, link: int) -> str:
+        """The text of the link at this place in the table; empty for -1."""
+        return "" if link < 0 else self._anchor_texts[int(self.web.links["anchor"][link])]
 
     def _targets_of(self, page_id: int) -> NDArray[np.int32]:
         """The pages that a page was found to link to, the first time and later."""
@@ -306,8 +303,8 @@ class KnownWeb:
         known = self._anchors.get(text)
         if known is not None:
             return known
-        anchor = self._anchors[text] = len(self.anchors)
-        self.anchors.append(text)
+        anchor = self._anchors[text] = len(self._anchors)
+        self._anchor_texts.append(text)
         words = [self._word(word) for word in dict.fromkeys([*phrases(text), f"={text.lower()}"])]
         first = self._n_anchor_words
         self._n_anchor_words = end = first + len(words)

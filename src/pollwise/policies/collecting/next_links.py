@@ -28,8 +28,7 @@ def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:
         best = np.argpartition(-values, count - 1)[:count]
         fringe, values = fringe[best], values[best]
     order = np.argsort(-values, kind="stable")
-    links = pages["last_link"][fringe[order]].tolist()
-    texts = ["" if link < 0 else known.anchor_of(link) for link in links]
+    texts = [known.anchor_text(int(pages["last_link"][page_id])) for page_id in fringe[order]]
     told = np.clip(values[order], 0.0, 1.0).tolist()  # an estimate may be beyond that
     rows = zip(fringe[order].tolist(), told, texts, strict=True)
     return [LikelyLink(*row) for row in rows]
