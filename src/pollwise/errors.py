@@ -7,6 +7,7 @@
     │   └── TraceError                 a recorded history that cannot be replayed
     ├── StoreError (OSError)           the database file cannot be read or written
     │   ├── StoreBusyError            ... another program holds its lock; trying again may help
+    │   ├── StoreDiskError             ... its disk takes no more; that may pass
     │   ├── StoreInUseError            ... another process is its only writer
     │   └── StoreVersionError          ... was written by another version of pollwise
     ├── StateError (ValueError)        learned state that does not fit the policy it is loaded into
@@ -23,6 +24,7 @@ __all__ = [
     "PostponedError",
     "StateError",
     "StoreBusyError",
+    "StoreDiskError",
     "StoreError",
     "StoreInUseError",
     "StoreVersionError",

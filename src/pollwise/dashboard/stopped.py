@@ -4,6 +4,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from pollwise.checks import read_json
+from pollwise.errors import InputError
+
 __all__ = ["Stopped"]
 
 _KEY = "stopped"
@@ -25,6 +28,9 @@ class Stopped:
 
     @classmethod
     def decode(cls, line: str) -> Self | None:
-        """What `encode` made; None: the line tells something else."""
-        told: Any = json.loads(line)
-        return cls(**told[_KEY]) if _KEY in told else None
+        """What `encode` made; None: the line tells something else. `InputError`: no word of it."""
+        try:
+            told: Any = read_json(line)
+            return cls(**told[_KEY]) if _KEY in told else None
+        except (ValueError, TypeError) as error:
+            raise InputError(f"no word of polling: {line[:80]!r} ({error})") from error

@@ -158,7 +158,7 @@ def budget_text(per_day: float, like: str, pages: int) -> str:
     ('51/hour', '480/day/page')
     """
     unit = like.strip().partition("/")[2]
-    one = parse_budget(f"1/{unit}").total(pages)
+    one = parse_budget(f"1/{unit}").total(max(pages, 1))
     return f"{plain(per_day / _DAY / one, 2)}/{unit}"
 
 

@@ -14,7 +14,7 @@ from pollwise.insight.capacity import host_delays
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
 from pollwise.scheduler.hosts import hosts_of
-from pollwise.settings import CollectSettings, is_collection
+from pollwise.settings import CollectSettings, damaged_run, is_collection
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
@@ -181,7 +181,10 @@ def _rate_taken(
     settings: CollectSettings, records: Sequence[PageRecord], store: StoreReader, allowed: float
 ) -> float:
     state = store.scheduler_state()
-    hosts = {} if state is None else hosts_of(read_json(state)["hosts"])
+    try:
+        hosts = {} if state is None else hosts_of(read_json(state)["hosts"])
+    except (ValueError, TypeError, LookupError) as error:
+        raise damaged_run(store.path) from error
     shared = settings.shared_scopes()
     scopes = {shared.get(record.page.scope, record.page.scope) for record in records}
     delay = host_delays(settings, lambda scope: hosts[scope].pace if scope in hosts else 0.0)

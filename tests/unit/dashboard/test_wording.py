@@ -35,7 +35,7 @@ NOW = 1_700_000_000.0
     ("seconds", "said"),
     [
         (0.4, "just now"),
-        (-0.4, "just now"),
+        (-0.4, "now"),
         (45.0, "45 s ago"),
         (119.9, "119 s ago"),
         (240.0, "4 minutes ago"),

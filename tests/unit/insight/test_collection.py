@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from pollwise.cli import app
 from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
-from pollwise.errors import InputError
+from pollwise.errors import InputError, StoreError
 from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
@@ -98,7 +98,7 @@ def test_status_tells_what_is_in_the_collection(db):
     assert report["forecast"] is None
     shown = run("status", "--db", db).stdout
     assert "the whales" in shown
-    assert "3 of 1 hosts, 1 relevant (sum 0.8), 1 copies" in shown
+    assert "3 of 1 host, 1 relevant (sum 0.8), 1 copy" in shown
     assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
 
 
@@ -156,3 +156,10 @@ def test_the_newest_documents_of_the_topic(db):
         assert isinstance(settings, CollectSettings)
         newest = summarise_collection(settings, records, store).newest
     assert [new.first_seen_at for new in newest] == [4.0, 2.0, 1.0]
+
+
+def test_a_damaged_state_is_told_as_such(db):
+    with Store.open(db) as store:
+        store.commit(Batch(scheduler='{"x": 1}'))
+    result = run("status", "--db", db)
+    assert result.exit_code == 2 or isinstance(result.exception, StoreError)

@@ -88,6 +88,7 @@ class GateSearch:
         self._drawn = False
         if page_id == self._offered:
             self._gates.add(page_id)
+        self._offered = -1
 
     def _host(self) -> int:
         among = self._hosts

@@ -175,11 +175,14 @@ class KnownWeb:
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
         self._n_page_words = self._n_anchor_words = 0
+        self._told: Mapping[str, float] = {}
         self._aim = Aim({})
 
     def aim(self, weights: Mapping[str, float]) -> None:
         """Take up the topic, as the weights of its terms."""
-        self._aim = Aim(weights)
+        if self.web.totals[AIMED] and weights == self._told:
+            return
+        self._told, self._aim = dict(weights), Aim(weights)
         self.web.totals[AIMED] = 1.0
         for text, word in self._words.items():
             if text.isalpha():

@@ -3,8 +3,8 @@
 A text matches by the share of its words that are the topic's, each word weighted by its inverse
 document frequency among the texts of this crawl (K. Spärck Jones: A statistical interpretation of
 term specificity, Journal of Documentation 28, 1972). The more texts have a word of the topic, the
-less it tells. Words are compared without their endings; one
-that only begins like a word of the topic, as "auth" does, counts for the share that it has of it.
+less it tells. Words are compared without their endings; one that only begins like a word of the
+topic, as "auth" does, counts for the share that it has of it.
 """
 
 import math

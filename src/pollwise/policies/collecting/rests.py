@@ -8,8 +8,8 @@ reach p, for
 
     (A + p E) / (1 + k)  seconds.
 
-So without any change seen, a page rests for at least as long as it was seen to be unchanged (at
-first, and after a change, for `FIRST` seconds): n looks that find nothing reach 2^n times as far.
+So without any change seen, a page rests for at least as long as it was seen to be unchanged (and
+always for `FIRST` seconds): n looks that find nothing reach 2^n times as far.
 Where pages change, (A + p E)/(1 + k) soon is p times their mean time between changes. What the page
 itself shows counts the same way, and the shorter rest holds.
 
@@ -35,6 +35,8 @@ FIRST = 60.0
 _LEAST_CHANCE = 0.02
 _OF_YOUNGER = 0.7
 """How much evidence counts at the next octave of the age."""
+_LATEST = 4.0
+"""How many rests a page is taken to have been watched for since its last poll, at most."""
 _OCTAVES = 32
 
 
@@ -68,10 +70,14 @@ class Rests:
         self._watched = [0.0] * _OCTAVES
 
     def note(self, past: Past, polled_at: float, now: float, changed: bool) -> None:
-        """A page with this past when it was last polled, at `polled_at`, was polled again."""
+        """A page with this past when it was last polled, at `polled_at`, was polled again.
+
+        Of a poll that comes much later than its rest asked for, the clock may have jumped.
+        """
         octave, weight = _octave(polled_at - past.since), 1.0 / (1.0 + past.changes)
+        longest = _LATEST * (self.end(past, polled_at) - polled_at)
         self._changes[octave] += changed * weight
-        self._watched[octave] += (now - polled_at) * weight
+        self._watched[octave] += min(now - polled_at, longest) * weight
 
     def end(self, past: Past, polled_at: float) -> float:
         """Until when a page with this past rests, which was polled last at `polled_at`."""
@@ -95,7 +101,7 @@ class Rests:
 
 
 def _rest(age: float, changes: float, watched: float) -> float:
-    return (max(age, FIRST) + _LEAST_CHANCE * watched) / (1.0 + changes)
+    return max((max(age, FIRST) + _LEAST_CHANCE * watched) / (1.0 + changes), FIRST)
 
 
 def _octave(age: float) -> int:

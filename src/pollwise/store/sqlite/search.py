@@ -85,6 +85,8 @@ def expression_of(query: str) -> tuple[str, str]:
 
     >>> expression_of('marine biology OR ecology -"job offers"')
     ('("marine") AND ("biology" OR "ecology")', '"job offers"')
+    >>> expression_of("whale whale OR whale")[0]
+    '("whale")'
     """
     wanted: list[list[str]] = []
     unwanted: list[str] = []
@@ -106,7 +108,9 @@ def expression_of(query: str) -> tuple[str, str]:
         either = False
     if not wanted:
         raise InputError(f"nothing to look for in the query {query!r}: give a word, such as whale")
-    return " AND ".join(f"({' OR '.join(group)})" for group in wanted), " OR ".join(unwanted)
+    # Each once: a word that is said sixty times would be looked for as often.
+    groups = dict.fromkeys(f"({' OR '.join(dict.fromkeys(group))})" for group in wanted)
+    return " AND ".join(groups), " OR ".join(dict.fromkeys(unwanted))
 
 
 def _words(text: str) -> str:
