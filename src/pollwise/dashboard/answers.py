@@ -148,7 +148,8 @@ class Answers:
         if self._snapshot is None:
             return _FIRST_PATIENCE
         was_just_asked = time.monotonic() < self._asked_at + _JUST
-        return _PATIENCE_AFTER_ASKING if was_just_asked else _PATIENCE
+        patience = _PATIENCE_AFTER_ASKING if was_just_asked else _PATIENCE
+        return patience if self._snapshot.seconds < patience else 0.0  # it would be in vain
 
     @property
     def snapshots(self) -> int:
