@@ -1,9 +1,7 @@
 """The view of a collection: its search, marked and escaped, and errors that are told."""
 
-import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from urllib.parse import urlencode
 
 import pytest
 
@@ -14,6 +12,8 @@ from pollwise.relevance.topic import topic
 from pollwise.search.topic_engine import TopicEngine
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage
+
+from .browsed import browsed
 
 HOSTILE = "<script>alert(1)</script>"
 PAGES = 12
@@ -39,35 +39,8 @@ async def asking(db):
     ):
         app = application(answers, AnsweringTerms(db), engine)
 
-        async def ask(target, sent=None, **headers):
-            path, _, query = target.partition("?")
-            body = b"" if sent is None else urlencode(sent).encode()
-            named = {"host": "localhost", "accept": "text/html", **headers}
-            if sent is not None:
-                named["content-type"] = "application/x-www-form-urlencoded"
-            told = []
-
-            async def receive():
-                return {"type": "http.request", "body": body}
-
-            async def send(message):
-                told.append(message)
-
-            scope = {
-                "type": "http",
-                "method": "GET" if sent is None else "POST",
-                "path": path,
-                "query_string": query.encode(),
-                "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-                "client": ("127.0.0.1", 1),
-            }
-            await app(scope, receive, send)
-            text = b"".join(message.get("body", b"") for message in told[1:]).decode()
-            return told[0]["status"], dict(told[0]["headers"]), text
-
-        while (await ask("/collection"))[0] == 503:
-            await asyncio.sleep(0.1)
-        yield ask
+        async with browsed(app, "/collection") as ask:
+            yield ask
 
 
 async def test_hits_have_marked_words_and_lead_to_more(db):

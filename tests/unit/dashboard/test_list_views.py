@@ -1,9 +1,7 @@
 """The forms of the lists: whatever is sent, a clear message, a status 4xx, and nothing changed."""
 
-import asyncio
 import re
 from contextlib import asynccontextmanager
-from urllib.parse import urlencode
 
 import pytest
 
@@ -12,6 +10,8 @@ from pollwise.dashboard.application import application
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.store import Store
 from pollwise.store.records import NewPage
+
+from .browsed import browsed
 
 HOSTILE = "<script>alert(1)</script>"
 REFUSED = [
@@ -64,35 +64,8 @@ async def asking(db):
     async with Answers(db) as answers:
         app = application(answers, AnsweringTerms(db), None)
 
-        async def ask(target, sent=None, **headers):
-            path, _, query = target.partition("?")
-            body = b"" if sent is None else urlencode(sent).encode()
-            named = {"host": "localhost", "accept": "text/html", **headers}
-            if sent is not None:
-                named["content-type"] = "application/x-www-form-urlencoded"
-            told = []
-
-            async def receive():
-                return {"type": "http.request", "body": body}
-
-            async def send(message):
-                told.append(message)
-
-            scope = {
-                "type": "http",
-                "method": "GET" if sent is None else "POST",
-                "path": path,
-                "query_string": query.encode(),
-                "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-                "client": ("127.0.0.1", 1),
-            }
-            await app(scope, receive, send)
-            text = b"".join(message.get("body", b"") for message in told[1:]).decode()
-            return told[0]["status"], dict(told[0]["headers"]), text
-
-        while (await ask("/pages"))[0] == 503:
-            await asyncio.sleep(0.1)
-        yield ask
+        async with browsed(app, "/pages") as ask:
+            yield ask
 
 
 def state(db):

@@ -12,8 +12,8 @@ def page(number: int, scope: str = "a.example") -> Page:
     return Page(number, f"http://{scope}/{number}", scope)
 
 
-def holding(*relevances: float) -> Revisits:
-    held = Revisits()
+def holding(*relevances: float, resting: bool = True) -> Revisits:
+    held = Revisits(resting=resting)
     for number, relevance in enumerate(relevances):
         held.hold(page(number), relevance, 0.0)
     return held
@@ -69,8 +69,35 @@ def test_freshness_falls_between_polls_and_is_that_of_rates():
     still = holding(0.5, 0.5)
     for now in range(1, 300):
         poll(still, now * HOUR, lambda _: False)
-    # Copies of what never changes are older than those of what does, and still counted on.
+    # Copies of what never changes rest, so they are older than those without rests.
     assert often < 0.8 < 0.95 < still.freshness
+
+
+def test_without_rests_relevant_pages_are_polled_more_often_and_irrelevant_ones_alike():
+    held = holding(0.1, 0.9, 0.0, 0.0, resting=False)
+    rng = np.random.default_rng(0)
+    polled = [poll(held, float(now), lambda _: rng.random() < 0.3) for now in range(1, 400)]
+    counts = np.bincount(polled, minlength=4)
+    assert counts[1] > counts[0] > counts[2] > 0
+    assert abs(counts[2] - counts[3]) <= 1
+
+
+def test_without_rests_freshness_falls_between_polls_and_is_that_of_rates():
+    held = holding(0.5, 0.5, resting=False)
+    for now in range(1, 300):
+        poll(held, float(now), lambda _, now=now: now % 2 == 0)
+    often = held.freshness
+    still = holding(0.5, 0.5, resting=False)
+    for now in range(1, 300):
+        poll(still, float(now), lambda _: False)
+    assert often < 0.8 < 0.97 < still.freshness
+
+
+def test_without_rests_the_rate_of_changes_seen():
+    held = holding(0.5, resting=False)
+    for now in range(1, 1001):
+        poll(held, float(now), lambda _, now=now: now % 10 == 0)
+    assert held.change_rate(1000.0) == pytest.approx(0.05, rel=0.05)
 
 
 def test_the_rate_of_changes_seen():
