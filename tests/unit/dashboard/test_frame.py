@@ -3,34 +3,19 @@
 from dataclasses import replace
 
 from pollwise.dashboard.frame import PollingState, polling_state
-from pollwise.live.run_figures import RunFigures
 from pollwise.settings import CollectSettings, WatchSettings
 
+from . import some_figures
+
 NOW = 1_700_000_000.0
-FIGURES = RunFigures(
+FIGURES = replace(
+    some_figures.FIGURES,
     started_at=NOW - 100.0,
     at=NOW - 1.0,
-    polls={},
-    changes=0,
-    spent=0.0,
-    allowed=2.0 * 0.0,
-    requests=0,
-    answers={},
-    bytes_received=0,
-    wait_seconds=0.0,
-    longest_wait=0.0,
     under_way=0,
     pages=1,
     first_copies=0,
-    hosts=1,
     hosts_in_line=0,
-    rate=1.0,
-    price=None,
-    next_poll_at=None,
-    loop_lag=0.0,
-    commit_seconds=0.0,
-    compiling=False,
-    quiet=False,
 )
 
 
