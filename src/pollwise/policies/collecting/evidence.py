@@ -17,6 +17,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.known_web import (
     AIM_HITS,
     AIM_SIZE,
+    AIMED,
     BIAS,
     BIAS_SLOPE,
     FETCHES,
@@ -235,7 +236,9 @@ def matched(row: Row) -> float:
 
 @kernel
 def aim_worth(web: Web) -> float:
-    """The relevance that a full match tells of, by the pages fetched so far."""
+    """The relevance that a full match tells of, by the pages fetched so far; 0 without a topic."""
+    if not web.totals[AIMED]:
+        return 0.0
     hits = web.totals[AIM_HITS] + _AIM_WEIGHT * _AIM_GUESSED
     return hits / (web.totals[AIM_SIZE] + _AIM_WEIGHT)
 

@@ -65,6 +65,9 @@ _VALUE_GROWTH = 1.1
 _VALUED_AT_ONCE = 8192
 """If there are more pages, some are valued with each fetch, so that no fetch waits for all."""
 _MOST_SAMPLES = 60_000
+_BACKGROUND, _BACKGROUND_WEIGHT = 100, 15.0
+"""Pages of the fringe that are fitted beside the fetched ones as worth nothing, and how many
+fetches all of them count for."""
 _RANK_STEP = 1e-12
 """By which the values of a plan fall from one page to the next, to keep its order."""
 
@@ -296,7 +299,25 @@ class FringeValue:
             weights = np.where(relevance[chosen] > 0, 1.0, len(others) / drawn)
         web = self._known.web
         rows, worth = self._rows[chosen], aim_worth(web)
+        around = self._background()
+        rows = np.concatenate([rows, around])
         guesses = np.array([guess(row, worth) for row in rows])
+        known = np.concatenate([returns[chosen], np.zeros(len(around))])
+        each = _BACKGROUND_WEIGHT / max(len(around), 1)
+        weights = np.concatenate([weights, np.full(len(around), each)])
         if not web.totals[AIMED]:
             rows = rows[:, :N_UNAIMED].copy()
-        self._trees = boosted(rows, returns[chosen] - guesses, weights, self._generator)
+        self._trees = boosted(rows, known - guesses, weights, self._generator)
+
+    def _background(self) -> NDArray[np.float32]:
+        """What is known of some pages of the fringe, drawn at random: most bring nothing.
+
+        Fetched pages were chosen, so they do not show what the others are like: trees that are
+        fitted to the first few of them, of which most are relevant, promise as much everywhere.
+        """
+        fringe = np.flatnonzero(self._known.web.pages["where"] == FRINGE)
+        drawn = self._generator.permutation(fringe)[:_BACKGROUND]
+        rows = np.zeros((len(drawn), N_EVIDENCE), np.float32)
+        for row, page_id in zip(rows, drawn.tolist(), strict=True):
+            gather(self._known.web, page_id, row)
+        return rows

@@ -37,6 +37,10 @@ _LEAST_MEAN = 0.002
 """The least mean relevance, for the bonus of hosts."""
 _NOVELTY = 1.0
 """The bonus of a directory without fetches, in mean relevances."""
+_SCOUT = 0.03
+"""The bonus of a page for the links that it may bring, in full matches, for each e-fold of the
+links to it; it is halved after this many fetches:"""
+_SCOUTED = 20.0
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
 _MOST_LISTS = 32
@@ -93,12 +97,25 @@ def withdraw(web: Web, page: int) -> None:
 
 
 @kernel
+def _scouting(web: Web, n_in: float) -> float:
+    """The bonus of a page for the links that it may bring, at the beginning of a told crawl.
+
+    Where no text matches the topic yet, one that does is found soonest among the links of pages to
+    which many link, as these also link to many.
+    """
+    late = web.totals[FETCHES] / _SCOUTED
+    return _SCOUT * math.log1p(n_in) / (1.0 + late * late)
+
+
+@kernel
 def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
     if not math.isnan(web.pages[page].planned):
         return web.pages[page].planned
     gather(web, page, row)
     novelty = _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + row[5])
-    return guess(row, aim_worth(web)) + predict(trees, row) + novelty
+    worth = aim_worth(web)
+    scouting = worth * _scouting(web, row[9])
+    return guess(row, worth) + predict(trees, row) + novelty + scouting
 
 
 @kernel
