@@ -24,6 +24,7 @@ from pollwise.types import Links, Outcome, Page
 from pollwise.web.crawl_urls import host_of
 from pollwise.web.poller import PollReport
 from pollwise.web.sitemaps import SitemapEntry
+from pollwise.web.urls import joined
 
 __all__ = ["DocumentCollection", "StoredTerms"]
 
@@ -228,8 +229,11 @@ class DocumentCollection:
         self._next_page_id += 1
         self._ids[admitted] = page.id
         self._depths[page.id] = depth
-        self._hosts.add(scope)
         found.append(Discovery(page, now, depth))
+        if scope not in self._hosts:
+            self._hosts.add(scope)
+            # Its front page leads to more of the host than what was named by chance.
+            self._discover(joined(admitted, "/"), depth, now, found)
         return page.id
 
     def _aimed(self) -> tuple[tuple[str, float], ...]:

@@ -83,6 +83,20 @@ def test_relevance_links_and_new_pages():
     assert some.hosts == 2
 
 
+def test_the_front_page_of_a_host_that_is_named_is_discovered_too():
+    some = collection()
+    html = article("whales", "http://a.example/deep/x", "http://a.example/deep/y", "/near")
+    report = some.take_in(START, *fetched(html))
+    assert [found.page.url for found in report.discovered.new_pages] == [
+        "http://a.example/deep/x",
+        "http://a.example/",
+        "http://a.example/deep/y",
+        f"http://{HOST}/near",
+    ]
+    assert report.discovered.links.targets.tolist() == [1, 3, 4]  # nobody links to it
+    assert {found.depth for found in report.discovered.new_pages} == {1}
+
+
 def test_known_pages_are_linked_to_and_not_discovered_again():
     some = collection()
     first = some.take_in(START, *fetched(article("whales", "/a")))

@@ -27,6 +27,8 @@ from pollwise.types import Links, Observation, Outcome, Page, Selection
 __all__ = ["Robot"]
 
 _UNPOLLED = math.nan
+_GONE_RESTS = 600.0
+"""Seconds before a page that was gone is tried again because a page newly links to it."""
 _AFTER_FAILURE = 0.5
 """The factor on the value of a new page for each failure in a row."""
 
@@ -40,10 +42,11 @@ class Robot:
     `revisit` False: the web is assumed never to change, and pages are fetched again only if there
     is nothing else to do, longest ago first. `balance` makes the rule by which new pages compete.
 
-    A page that is gone is not selected again before another page newly links to it, unless there is
-    no other page at all. After a restart, first load the state, then feed pages, relevances and
-    links of the collection in the order of their first fetches by `observe` and `link`; before the
-    first `select` that is quick, and teaches nothing about changes twice.
+    A page that is gone counts as one that brought nothing. It is not selected again before another
+    page newly links to it, and not within ten minutes, unless there is no other page at all. After
+    a restart, first load the state, then feed pages, relevances and links of the collection in the
+    order of their first fetches by `observe` and `link`; before the first `select` that is quick,
+    and teaches nothing about changes twice.
 
     >>> robot = Robot(generator=np.random.default_rng(1))
     >>> robot.add([Page(0, "http://h.example/")])
@@ -222,7 +225,7 @@ class Robot:
             self._fail(page_id, value, observation.polled_at)
         elif news and observation.outcome == Outcome.GONE:
             self._failed.pop(page_id, None)
-            self._fringe.polled(page_id)
+            self._fringe.fetched(page_id, 0.0)
         elif news:
             relevance = observation.relevance or 0.0
             self._failed.pop(page_id, None)
@@ -288,7 +291,8 @@ class Robot:
         gone = not math.isnan(polled_at) and page_id not in self._revisits
         if gone and self._is_free(page_id):
             self._note_poll(page_id, _UNPOLLED)
-            self._free(page_id)
+            self._until[page_id] = until = polled_at + _GONE_RESTS
+            heapq.heappush(self._deferred, (until, page_id, ""))
 
     def rescore(self, page_ids: Sequence[int], relevances: Sequence[float]) -> None:
         """Correct the relevance of fetched pages that `observe` told."""

@@ -9,6 +9,7 @@ from pollwise.errors import InputError
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.policies.collecting.rests import FIRST
 from pollwise.policies.collecting.robot import Robot
+from pollwise.relevance.topic import topic as topic_of
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 from pollwise.testing.policy_contract import PolicyContract
@@ -211,3 +212,68 @@ def test_it_says_when_it_wants_to_be_asked_again():
     assert (selection.page_ids.tolist(), selection.wake_at) == ([], 1.0 + FIRST)
     selection = controller.select(1.0 + FIRST, 2)
     assert (selection.page_ids.tolist(), selection.wake_at) == ([0], 7.0 + FIRST)
+
+
+def told_of(robot, page_id, at, outcome=Outcome.CHANGED, relevance=None):
+    robot.observe([Observation(page_id, at, outcome, relevance=relevance)])
+
+
+def test_a_page_that_was_gone_is_not_tried_at_once_because_a_page_newly_links_to_it():
+    one = robot()
+    one.add([Page(0, "http://h.example/"), Page(1, "http://h.example/gone")])
+    assert sorted(one.select(0.0, 5).page_ids.tolist()) == [0, 1]
+    told_of(one, 1, 10.0, Outcome.GONE)
+    told_of(one, 0, 20.0, relevance=0.5)
+    one.link(0, Links(np.array([1]), ["gone"]))
+    chosen = one.select(21.0, 5)
+    assert 1 not in chosen.page_ids.tolist()
+    assert chosen.wake_at <= 610.0
+    assert 1 in one.select(610.0, 5).page_ids.tolist()
+
+
+def test_a_part_of_a_host_where_links_are_dead_is_left():
+    """Of two equal directories the one that has pages is followed."""
+    pages = [Page(0, "http://h.example/")]
+    pages += [Page(n, f"http://h.example/{'ab'[n % 2]}/{n}") for n in range(1, 81)]
+    one = robot()
+    one.add(pages[:1])
+    told_of(one, *one.select(0.0, 1).page_ids.tolist(), 1.0, relevance=0.1)
+    one.add(pages[1:])
+    one.link(0, Links(np.arange(1, 81), [f"part {n}" for n in range(1, 81)]))
+    order = []
+    for now in range(2, 42):
+        [page_id] = one.select(float(now), 1).page_ids.tolist()
+        order.append(page_id)
+        outcome = Outcome.GONE if page_id % 2 else Outcome.CHANGED
+        told_of(one, page_id, float(now), outcome, None if page_id % 2 else 0.1)
+    assert sum(page_id % 2 for page_id in order[20:]) <= 4
+
+
+PHYSICS = """physics energy quantum particle electron force relativity mechanics wave field mass
+light atom nuclear"""
+
+
+def test_told_a_dozen_words_it_finds_a_topic_of_the_bundled_graph():
+    graph = Graph.bundled("physics")
+    told = dict.fromkeys(topic_of(PHYSICS).words, 1.0)
+    robots = [
+        Robot(generator=np.random.default_rng(seed), revisit=False, topic=told) for seed in range(3)
+    ]
+    runs = [traverse(graph, one, 1, 406) for one in robots]
+    recalls = np.mean([run.recalls[[41, 203, 406]] for [run] in runs], axis=0)
+    assert (recalls >= [0.23, 0.65, 0.79]).all()
+
+
+def test_told_a_topic_that_nothing_matches_yet_it_looks_where_many_links_are():
+    ends, hub = list(range(1, 30)), 30
+    graph = Graph(
+        ["h.example"] * 31,
+        ["", *(f"p{n}" for n in ends), "wide"],
+        [*[0] * 30, *ends],
+        [*ends, hub, *[hub] * 29],
+        ["x"] * 59,
+        {"nothing": np.zeros(31)},
+    )
+    told = Robot(generator=np.random.default_rng(1), revisit=False, topic={"squid": 1.0})
+    [run] = traverse(graph, told, 1, 31)
+    assert run.requested.tolist().index(hub) <= 3
