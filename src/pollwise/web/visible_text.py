@@ -1,7 +1,8 @@
 """What a reader sees of an HTML page, as text.
 
-One regular expression finds it, in linear time on any input. Why no tree is built: see
-`pollwise.web.reading.html_tokens`.
+One regular expression finds it, in linear time on any input. No tree is built: only what differs
+counts here, and hashes of this text are stored, so that any other reading would take every page
+for changed.
 """
 
 import re
