@@ -18,11 +18,11 @@ TOKEN = re.compile(
         | (iframe|noembed|noframes|script|style|textarea|title|xmp) (?=[\s/>])
           %(attributes)b (?:>|\Z)
           ((?: [^<]++ | <(?!/\1[\s/>]) )*+) (?: </\1 %(attributes)b (?:>|\Z) | \Z )
-        | (/?+) ([a-z][^\s/>]*+) %(attributes)b (?:>|\Z)
-        | [!?/] [^>]*+ (?:>|\Z) )
+        | (/?+) ([a-z][^\s/>]*+) (%(attributes)b) (?:>|\Z)
+        | (?: (!\[) | [!?/] ) [^>]*+ (?:>|\Z) )
     """
     % {b"attributes": _ATTRIBUTES},
     re.VERBOSE | re.IGNORECASE,
 )
 """An element whose content holds no tags (groups: name, content), a tag (groups: `/` of an end tag,
-name), or a comment or declaration (no groups)."""
+name, attributes), or a comment or declaration (group: what begins CDATA)."""

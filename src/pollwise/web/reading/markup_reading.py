@@ -101,7 +101,7 @@ class _Anchor:
     url: str
     place: str
     nofollow: bool
-    label: str
+    told: dict[str, str | None]
     parts: list[str]
     room: int = 8 * MAX_ANCHOR  # before white space is folded
     alt: str = ""
@@ -271,7 +271,7 @@ class _Reading:
     def _end_anchor(self) -> None:
         anchor, self._anchor = self._anchor, None
         if anchor is not None:
-            text = _folded("".join(anchor.parts)) or anchor.alt or anchor.label
+            text = _folded("".join(anchor.parts)) or anchor.alt or _label(anchor.told)
             self._add_link(anchor.url, text, anchor.place, anchor.nofollow)
 
     def _read_a(self, node: LexborNode) -> None:
@@ -285,7 +285,7 @@ class _Reading:
         if known is not None and known.anchor:
             self._endorse(known, nofollow)
             return
-        self._anchor = _Anchor(url, self._place(node, told), nofollow, _label(told), [])
+        self._anchor = _Anchor(url, self._place(node, told), nofollow, told, [])
 
     def _read_area(self, node: LexborNode) -> None:
         told = node.attributes
