@@ -45,7 +45,7 @@ def real_pages(folder: Path, wanted: int) -> dict[str, bytes]:
     packages = unpacked(folder, SMALL)
     pages = {}
     for package in packages:
-        files = sorted(path for path in package.rglob("*.htm*") if path.is_file())
+        files = sorted(path for path in package.rglob("*.html") if path.is_file())
         for path in chosen.sample(files, min(len(files), -(-wanted // len(packages)))):
             body = path.read_bytes()
             if len(body) <= LARGEST:
@@ -64,12 +64,11 @@ def read_all(place: Path) -> None:
 
     pages = [path.read_bytes() for path in sorted(place.glob("*.html"))]
     url = "http://a.example/b/c.html"
-    seconds = []
-    for _ in range(3):
-        begun = time.process_time()
-        for body in pages:
-            parse_page(body, "text/html", url)
-        seconds.append(time.process_time() - begun)
+    parse_page(pages[0], "text/html", url)
+    begun = time.process_time()
+    for body in pages:
+        parse_page(body, "text/html", url)
+    seconds = time.process_time() - begun
     found = []
     for body in pages:
         page = parse_page(body, "text/html", url)
@@ -86,7 +85,7 @@ def read_all(place: Path) -> None:
                 "language": page.language,
             }
         )
-    json.dump({"seconds": min(seconds), "found": found}, sys.stdout)
+    json.dump({"seconds": seconds, "found": found}, sys.stdout)
 
 
 def read_by(source: Path, place: Path) -> dict:
@@ -146,12 +145,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for number, body in enumerate(pages.values()):
             (Path(folder) / f"{number:06}.html").write_bytes(body)
-        ours = read_by(SOURCE, Path(folder))
-        print(f"{ours['seconds'] / size * 5e7:8.2f} ms for 50 kB")
-        if arguments.against is not None:
-            theirs = read_by(arguments.against, Path(folder))
-            print(f"{theirs['seconds'] / size * 5e7:8.2f} ms for 50 kB in {arguments.against}")
-            compare(list(pages), ours["found"], theirs["found"])
+        sources = [SOURCE, *([] if arguments.against is None else [arguments.against])]
+        # In turns, so that what else the machine does is the same for both.
+        rounds = [[read_by(source, Path(folder)) for source in sources] for _ in range(3)]
+    for source, answers in zip(sources, zip(*rounds, strict=True), strict=True):
+        seconds = min(answer["seconds"] for answer in answers)
+        print(f"{seconds / size * 5e7:8.2f} ms for 50 kB by {source}")
+    if arguments.against is not None:
+        ours, theirs = rounds[0]
+        compare(list(pages), ours["found"], theirs["found"])
     hostile()
 
 
