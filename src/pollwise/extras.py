@@ -15,7 +15,7 @@ _LIBRARIES = {
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "serve": ("jinja2", "prometheus_client", "starlette", "uvicorn"),
-    "text": ("re2", "lxml", "pypdf", "jsonpath", "selectolax"),
+    "text": ("re2", "lxml", "pypdf", "jsonpath"),
     "warc": ("warcio",),
     "yaml": ("yaml",),
 }

@@ -1,24 +1,22 @@
 """Parts of HTML and XML, found by CSS and XPath, and what the head of a page tells.
 
-CSS is matched by lexbor, which builds the tree that browsers do. Tags that nest deeply take it
-quadratic time, so they are counted first.
+CSS is matched by lexbor, which builds the tree that browsers do; its time is kept linear by
+`pollwise.web.reading.nesting`.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
 
 from pollwise.sources.selectors import Selector, compiled
 from pollwise.sources.view import UnreadableError
 from pollwise.texts import printable
-from pollwise.web.reading.page_parser import parse_page
+from pollwise.web.reading.nesting import DEEPEST, nests_deeply
+from pollwise.web.reading.page_tree import tree_of
 
 __all__ = ["head_of", "markup_parts"]
 
-_DEEPEST = 1000
-"""Elements in each other: browsers stop at about 500."""
 _HEAD = 64 * 1024
 """Characters of a page in which its head is looked for."""
 _LONGEST_TITLE = 500
@@ -27,59 +25,14 @@ _FEEDS = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"}
 )
 
-# What is no tag first, as in `pollwise.web.visible_text`.
-_TAG = re.compile(
-    r"""
-    <!--(?:-?>|.*?(?:--!?>|\Z))
-    | <(script|style|title|textarea)(?=[\s/>]).*?(?:</\1(?=[\s/>])[^>]*(?:>|\Z)|\Z)
-    | <(/?)([a-z][^\s/>]*+)(?:=\s*"[^"]*(?:"|\Z)|=\s*'[^']*(?:'|\Z)|[^>])*+(?:>|\Z)
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-# Elements without content, and those that the next one of their kind ends.
-_FLAT = frozenset(
-    """
-    area base br col embed hr img input link meta source track wbr
-    p li dt dd tr td th thead tbody tfoot option optgroup rp rt
-    """.split()  # noqa: SIM905
-)
-
-
-def _nests_deeply(html: str) -> bool:
-    """Whether tags may nest more than a thousand deep; takes linear time."""
-    depth: Counter[str] = Counter()
-    deep = 0
-    for tag in _TAG.finditer(html):
-        name = (tag[3] or "").lower()
-        if not name or name in _FLAT:
-            continue
-        if not tag[2]:
-            depth[name] += 1
-            deep += 1
-        elif depth[name]:
-            depth[name] -= 1
-            deep -= 1
-        if deep > _DEEPEST:
-            return True
-    return False
-
 
 def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     """The title of a page, and the addresses of the feeds that it names as its own.
 
-    Of feeds it knows with the extra `text` alone.
-
     >>> head_of("<title>News</title><link rel=alternate type=application/rss+xml href=/feed>")
     ('News', ('/feed',))
     """
-    head = html[:_HEAD]
-    if find_spec("selectolax") is None:  # it comes with the extra `text`
-        return printable(parse_page(head.encode(), "text/html", "http://_/").title), ()
-    from selectolax.lexbor import LexborHTMLParser
-
-    if _nests_deeply(head):
-        return "", ()
-    tree = LexborHTMLParser(head)
+    tree = tree_of(html[:_HEAD].encode(errors="replace"))
     title = tree.css_first("title")
     feeds = (
         link.attributes.get("href") or ""
@@ -103,8 +56,8 @@ def markup_parts(
     >>> markup_parts(page, [Selector("css", "main")], [Selector("css", ".ad")], is_xml=False)
     [['<main><h1>News</h1></main>']]
     """
-    if not is_xml and _nests_deeply(text):
-        raise UnreadableError(f"its tags nest more than {_DEEPEST:,} deep: too deep for selectors")
+    if not is_xml and nests_deeply(text.encode(errors="replace")):
+        raise UnreadableError(f"its tags nest more than {DEEPEST:,} deep: too deep for selectors")
     for selector in ignore:
         text = _found(text, selector, is_xml).rest()
     if not select:
@@ -122,8 +75,6 @@ class _ByCss:
     """What a CSS selector matches in a page."""
 
     def __init__(self, text: str, selector: Selector, is_xml: bool) -> None:
-        from selectolax.lexbor import LexborHTMLParser
-
         if is_xml:
             raise UnreadableError(f"{selector} selects in HTML, and this is XML: use xpath:")
         self._tree = LexborHTMLParser(text)

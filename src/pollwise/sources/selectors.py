@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
 from pollwise.errors import InputError
 from pollwise.extras import require_extra
 
@@ -77,8 +79,6 @@ def compiled(selector: Selector) -> Any:
 
 
 def _css(expression: str) -> str:
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-
     try:
         LexborHTMLParser("").css(expression)
     except SelectolaxError as error:

@@ -1,7 +1,8 @@
 """What a reader sees of an HTML page, as text.
 
-One regular expression finds it, in linear time on any input. Why no tree is built: see
-`pollwise.web.reading.html_tokens`.
+One regular expression finds it, in linear time on any input. No tree is built: only what differs
+counts here, and hashes of this text are stored, so that any other reading would take every page
+for changed.
 """
 
 import re
@@ -12,15 +13,16 @@ __all__ = ["is_html", "readable", "visible_blocks", "visible_text"]
 # character later: this keeps the time linear.
 _INVISIBLE = re.compile(
     r"""
-    <!--(?:-?>|.*?(?:--!?>|\Z))
-    | <(script|style|template|noscript)(?=[\s/>]).*?(?:</\1(?=[\s/>])[^>]*(?:>|\Z)|\Z)
-    | <[a-z/!?](?:=\s*"[^"]*(?:"|\Z)|=\s*'[^']*(?:'|\Z)|[^>])*+(?:>|\Z)
+    < (?: !-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?:--!?>|\Z) )
+        | (script|style|template|noscript) (?=[\s/>])
+          (?: [^<]++ | <(?!/\1[\s/>]) )*+ (?: </\1 [^>]*+ (?:>|\Z) | \Z )
+        | [a-z/!?] [^>=]*+
+          (?: = (?: \s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) ) )?+ [^>=]*+ )*+ (?:>|\Z) )
     """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 # Not str.split: it would take some letters of windows-1252, read as Latin-1, for white space.
 _SPACE = re.compile(r"[ \t\n\f\r]+")
-_SPACE_IN_LINE = re.compile(r"[ \t\f]+")
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 
 
@@ -60,6 +62,7 @@ def visible_blocks(html: str) -> list[str]:
     >>> visible_blocks("<p>It is <b>12:03</b>.<p>We  open.")
     ['It is', '12:03', '.', 'We open.']
     """
-    lines = _INVISIBLE.sub("\n", html).replace("\r", "\n")
-    pieces = _SPACE_IN_LINE.sub(" ", lines).split("\n")
-    return [piece for piece in (piece.strip(" ") for piece in pieces) if piece]
+    lines = _INVISIBLE.sub("\n", html).replace("\r", "\n").replace("\t", " ").replace("\f", " ")
+    while "  " in lines:  # a tenth of the time of an expression
+        lines = lines.replace("  ", " ")
+    return [piece for line in lines.split("\n") if (piece := line.strip(" "))]

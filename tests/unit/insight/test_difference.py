@@ -136,7 +136,7 @@ def test_a_name_stands_for_the_title(tmp_path):
 
 
 def test_what_is_not_selected_is_no_difference(tmp_path):
-    pytest.importorskip("selectolax")
+    pytest.importorskip("re2")
     with Store.open(tmp_path / "x.db") as store:
         store.add_pages([NewPage(URL, select=("main",), ignore=("re:[0-9]+",))], now=0.0)
         for at, body in enumerate(("<main>old 1</main><p>a", "<main>new 2</main><p>b")):

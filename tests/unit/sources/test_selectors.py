@@ -70,7 +70,7 @@ def test_without_the_extra_there_are_no_selectors(monkeypatch, text):
         read_selectors([text], "--select")
 
 
-def test_without_the_extra_a_page_has_its_title_still(monkeypatch):
-    monkeypatch.setattr(markup, "find_spec", lambda name: None)
+def test_the_head_of_a_page_needs_no_extra(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     html = "<title>News &amp;\n more</title><link rel=alternate type=application/rss+xml href=/f>"
-    assert markup.head_of(html) == ("News & more", ())
+    assert markup.head_of(html) == ("News & more", ("/f",))

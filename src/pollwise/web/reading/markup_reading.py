@@ -1,4 +1,4 @@
-"""One pass over the tags of a document, for its title, text, links and rules for robots.
+"""One walk through the tree of a document, for its title, text, links and rules for robots.
 
 `page_parser` says what counts as a link and as text.
 """
@@ -7,16 +7,9 @@ import re
 from dataclasses import dataclass
 
 from ada_url import join_url
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from pollwise.web.reading.html_tokens import (
-    INLINE,
-    TOKEN,
-    VOID,
-    attributes,
-    class_of,
-    folded,
-    is_hidden,
-)
+from pollwise.web.reading.page_tree import tree_of
 from pollwise.web.reading.parsed_page import (
     MAX_ANCHOR,
     MAX_BLOCKS,
@@ -33,73 +26,106 @@ ROBOTS_NAMES = frozenset({"robots", "pollwise"})
 """The names in rules for robots that mean this one."""
 
 _MAX_TITLE = 300
+_MAX_NAME = 30
 _MAX_URL = 4_096
-_MAX_DEPTH = 512  # as in browsers: deeper elements become siblings
-_MAX_MISNESTED = 32
 
-_ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
-_CLOSED_BY = {
-    "dd": frozenset({"p", "dt", "dd"}),
-    "dt": frozenset({"p", "dt", "dd"}),
-    "li": frozenset({"p", "li"}),
-    "option": frozenset({"option"}),
-    "optgroup": frozenset({"option", "optgroup"}),
-    "td": frozenset({"p", "td", "th"}),
-    "th": frozenset({"p", "td", "th"}),
-    "tr": frozenset({"p", "td", "th", "tr"}),
-    **dict.fromkeys(_ROW_GROUPS, _ROW_GROUPS | {"p", "td", "th", "tr"}),
+_DOCUMENT = LexborHTMLParser("")
+
+
+def _ids(kind: int, names: str) -> dict[int, int]:
+    """The kind of elements of these names, which lexbor numbers alike in any document."""
+    return {_DOCUMENT.create_node(name).tag_id: kind for name in names.split()}
+
+
+_TEXT, _COMMENT, _INSTRUCTION = 2, 4, 0
+
+_BLOCK, _CELL, _INLINE, _LINK, _OUTERMOST, _TEMPLATE, _UNSEEN = range(7)
+"""Kinds of elements: those that interrupt the text around them; those that end a cell or a line;
+those that do not interrupt; links; those that are part of no place; templates; and those whose
+content is no text of the page. Their order counts: those up to cells are in places, and from
+templates on their children are not the next to be read."""
+_UNBROKEN = frozenset({_INLINE, _LINK, _UNSEEN})
+_KINDS = {
+    **_ids(
+        _INLINE,
+        """
+        abbr acronym b bdi bdo big cite code data del dfn em font i input ins kbd label mark nobr
+        q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr
+        """,
+    ),
+    **_ids(_CELL, "td th br"),
+    **_ids(_LINK, "a"),
+    **_ids(_OUTERMOST, "html head body"),
+    **_ids(_TEMPLATE, "template"),
+    **_ids(_UNSEEN, "iframe img noembed noframes script style textarea title xmp"),
+    _COMMENT: _UNSEEN,
+    _INSTRUCTION: _UNSEEN,
 }
-"""The open elements that a start tag ends; tags not listed end a paragraph."""
-_PARAGRAPH = frozenset({"p"})
+"""The kinds of nodes; any other is `_BLOCK`."""
+_HIDING = '[hidden], [style*="none" i]'
 
-_TRANSPARENT = INLINE - {"a", "img"}
-_CELLS = frozenset({"td", "th", "br"})  # a row of a table is one block
-_NOT_NESTED = frozenset({"html", "head", "body"})
-_TABLE_PARTS = frozenset({"table", "tr", "td", "th", "caption"}) | _ROW_GROUPS
-_SCOPES = frozenset({"td", "th", "caption", "template"})
-
+_CLASS = re.compile(r"\s*([\w-]{1,30})")
+_NOT_DISPLAYED = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _REFRESH = re.compile(r"""[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL)
 _NOT_ENDORSED = frozenset({"nofollow", "ugc", "sponsored"})
+_NOSCRIPT = re.compile(rb"<(/?)noscript(?=[\s/>])", re.IGNORECASE)
+_FOR_NOSCRIPT = "data-pollwise-noscript"
+_AS_TEMPLATE = rf"<\1template {_FOR_NOSCRIPT}".encode()
+"""Where scripts run, <noscript> is no part of the page, whatever it holds, as a <template> is."""
+_EMPTY_ELEMENT = re.compile(
+    r"""<(?!(?:area|base|br|col|embed|frame|hr|img|input|link|meta|param|source|track|wbr)[\s/])
+        ([^\s/><"'!?]++) ((?: [^<>"'/]++ | /(?!>) | "[^"<]*+" | '[^'<]*+' )*+) />""",
+    re.VERBOSE,
+)
+"""What XML has besides the elements that have no content in HTML either."""
 
 
 def read_markup(html: str, url: str, *, xml: bool) -> ParsedPage:
     """Read HTML, or XML as if it were XHTML, from the canonical URL `url`."""
     if xml:
         html = html.replace("<![CDATA[", "").replace("]]>", "")
-    reading = _Reading(url, self_closing=xml)
-    reading.read(html)
+        html = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", html)
+    written = html.encode(errors="replace")
+    lowered = written.lower()
+    if b"noscript" in lowered:
+        written = _NOSCRIPT.sub(_AS_TEMPLATE, written)
+    reading = _Reading(url)
+    reading.read(tree_of(written), hides=b"hidden" in lowered or b"none" in lowered)
     return reading.page()
 
 
 @dataclass(slots=True)
 class _Anchor:
-    """A link whose text is being read, in an element of this depth."""
+    """A link whose text is being read."""
 
     url: str
     place: str
     nofollow: bool
-    label: str
-    depth: int
+    told: dict[str, str | None]
     parts: list[str]
-    room: int = 8 * MAX_ANCHOR  # as written, before white space is folded
+    room: int = 8 * MAX_ANCHOR  # before white space is folded
     alt: str = ""
+
+    def read(self, text: str) -> None:
+        if self.room > 0:
+            self.parts.append(text[: self.room])
+            self.room -= len(text)
 
 
 class _Reading:
     """The state of one reading of a document.
 
-    The open elements are pairs of name and place. Inline elements are not among them, except within
-    hidden ones, whose end must be found.
+    `_around` are the open elements but for inline ones, `_places` the places of the outer ones of
+    them, as far as links asked for them.
     """
 
-    def __init__(self, url: str, *, self_closing: bool) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._self_closing = self_closing
         self._base = url
         self._based = False
-        self._open = [("body", "body")]
-        self._hidden_at: int | None = None
-        self._template_at: int | None = None
+        self._around: list[LexborNode] = []
+        self._places = ["body"]
+        self._hidden = False
         self._anchor: _Anchor | None = None
         self._parts: list[str] = []
         self._room = MAX_TEXT
@@ -113,7 +139,6 @@ class _Reading:
         self._language = ""
 
     def page(self) -> ParsedPage:
-        self._close_to(0)
         self._end_block()
         return ParsedPage(
             title=self._title,
@@ -126,104 +151,71 @@ class _Reading:
             language=self._language,
         )
 
-    def read(self, html: str) -> None:
-        begin = 0
-        for match in TOKEN.finditer(html):
-            start = match.start()
-            if start > begin:
-                self._text(html[begin:start])
-            begin = match.end()
-            raw, raw_written, content, slash, name, written = match.groups()
-            if name:
-                name = name.lower()
-                if (
-                    name in _TRANSPARENT
-                    and self._hidden_at is None
-                    and (slash or not written or not is_hidden(written))
-                ):
-                    continue
-                if slash:
-                    self._end(name)
-                else:
-                    self._start(name, written)
-            elif raw:
-                self._raw(raw.lower(), raw_written, content or "")
-        self._text(html[begin:])
+    def read(self, tree: LexborHTMLParser, *, hides: bool) -> None:
+        """Go through all nodes in their order; `hides`: some elements may be hidden.
 
-    def _text(self, text: str) -> None:
-        if self._template_at is not None:
+        What is done for every node stands in this loop, which has thousands of rounds for a page.
+        """
+        root = tree.root
+        if root is None:
             return
-        anchor = self._anchor
-        if anchor is not None and anchor.room > 0:
-            anchor.parts.append(text[: anchor.room])
-            anchor.room -= len(text)
-        if self._hidden_at is None and self._room > 0 and (self._parts or not text.isspace()):
-            self._parts.append(text)
+        self._read_html(root)
+        hiding = {node.mem_id for node in tree.css(_HIDING) if _hides(node)} if hides else set()
+        above: list[tuple[LexborNode, int]] = []
+        hidden_at = -1
+        parts, around, places = self._parts, self._around, self._places
+        kind_of = _KINDS.get
+        node = root.first_child
+        while True:
+            if node is None:
+                if not above:
+                    return
+                node, kind = above.pop()
+                if kind <= _CELL:
+                    if parts:
+                        self._break(kind)
+                    around.pop()
+                    if len(places) > len(around) + 1:
+                        places.pop()
+                elif kind == _LINK:
+                    self._end_anchor()
+                elif kind != _INLINE and parts:
+                    self._break(kind)
+                if len(above) == hidden_at:
+                    hidden_at, self._hidden = -1, False
+                node = node.next
+                continue
+            tag = node.tag_id
+            if tag == _TEXT:
+                text = node.text_content or ""
+                if self._anchor is not None:
+                    self._anchor.read(text)
+                if (parts or not text.isspace()) and self._room > 0 and not self._hidden:
+                    parts.append(text)
+                node = node.next
+                continue
+            kind = kind_of(tag, _BLOCK)
+            if kind != _INLINE:
+                if parts and kind not in _UNBROKEN:
+                    self._break(kind)
+                if tag in _READ:
+                    _READ[tag](self, node)
+            inner = node.first_child if kind < _TEMPLATE else _inner(node, kind)
+            if inner is None:
+                if kind == _LINK:
+                    self._end_anchor()
+                node = node.next
+                continue
+            if hidden_at < 0 and (kind == _TEMPLATE or (hiding and node.mem_id in hiding)):
+                hidden_at, self._hidden = len(above), True
+            if kind <= _CELL:
+                around.append(node)
+            above.append((node, kind))
+            node = inner
 
-    def _raw(self, name: str, written: str, content: str) -> None:
-        if name == "title" and not self._title:
-            self._title = folded(content)[:_MAX_TITLE].rstrip()
-        elif name == "iframe" and self._template_at is None:
-            self._read_frame(name, written)
-
-    def _start(self, name: str, written: str) -> None:
-        inline = name in INLINE
-        if not inline:
-            closed = _CLOSED_BY.get(name, _PARAGRAPH)
-            while self._open[-1][0] in closed:
-                self._close_to(len(self._open) - 1)
-            self._break(name)
-        if name in _READ and self._template_at is None:
-            _READ[name](self, name, written)
-        if name in VOID or name in _NOT_NESTED or len(self._open) == _MAX_DEPTH:
-            return
-        if self._self_closing and written.endswith("/"):
-            self._end(name)
-            return
-        hides = name == "noscript" or (written != "" and is_hidden(written))
-        if inline and not hides and self._hidden_at is None:
-            return
-        if hides and self._hidden_at is None:
-            self._hidden_at = len(self._open)
-        if name == "template" and self._template_at is None:
-            self._template_at = len(self._open)
-        self._open.append((name, self._place(name, written)))
-
-    def _end(self, name: str) -> None:
-        if name in INLINE:
-            if name == "a":
-                self._end_anchor()
-            if self._hidden_at is None:
-                return
-        else:
-            self._break(name)
-        last = len(self._open) - 1
-        if self._open[last][0] == name:
-            self._close_to(last)
-            return
-        for depth in range(last, max(last - _MAX_MISNESTED, 0), -1):
-            opened = self._open[depth][0]
-            if opened == name:
-                self._close_to(depth)
-                return
-            if name != "template" and (
-                opened == "table" or (opened in _SCOPES and name not in _TABLE_PARTS)
-            ):
-                return
-
-    def _close_to(self, depth: int) -> None:
-        del self._open[max(depth, 1) :]
-        if self._hidden_at is not None and depth <= self._hidden_at:
-            self._hidden_at = None
-        if self._template_at is not None and depth <= self._template_at:
-            self._template_at = None
-        if self._anchor is not None and depth < self._anchor.depth:
-            self._end_anchor()
-
-    def _break(self, name: str) -> None:
-        if not self._parts:
-            return
-        if name in _CELLS:
+    def _break(self, kind: int) -> None:
+        """End the block of text, but for cells: a row of a table is one block."""
+        if kind == _CELL:
             self._parts.append(" ")
         else:
             self._end_block()
@@ -231,18 +223,18 @@ class _Reading:
     def _end_block(self) -> None:
         if not self._parts:
             return
-        text = folded("".join(self._parts))[: self._room]
+        text = _folded("".join(self._parts))[: self._room]
         self._parts.clear()
         if text:
             self._blocks.append(text)
             self._room = self._room - len(text) if len(self._blocks) < MAX_BLOCKS else 0
 
-    def _place(self, name: str, written: str) -> str:
-        label = class_of(written)
-        place = self._open[-1][1] + "/" + name[:30] + ("." + label if label else "")
-        if len(place) <= MAX_PLACE:
-            return place
-        return place[place.index("/", len(place) - MAX_PLACE - 1) + 1 :]
+    def _place(self, node: LexborNode, told: dict[str, str | None]) -> str:
+        """The place of a link in this element, which has these attributes."""
+        while len(self._places) <= len(self._around):
+            around = self._around[len(self._places) - 1]
+            self._places.append(_within(self._places[-1], around, around.attributes))
+        return _within(self._places[-1], node, told)
 
     def _resolved(self, reference: str) -> str:
         """The URL that a reference means; empty if it cannot be fetched."""
@@ -279,67 +271,69 @@ class _Reading:
     def _end_anchor(self) -> None:
         anchor, self._anchor = self._anchor, None
         if anchor is not None:
-            text = folded("".join(anchor.parts)) or anchor.alt or anchor.label
+            text = _folded("".join(anchor.parts)) or anchor.alt or _label(anchor.told)
             self._add_link(anchor.url, text, anchor.place, anchor.nofollow)
 
-    def _read_a(self, name: str, written: str) -> None:
+    def _read_a(self, node: LexborNode) -> None:
         self._end_anchor()
-        if len(self._targets) >= MAX_LINKS:
-            self._dropped += "href" in written
+        told = node.attributes
+        reference = told.get("href")
+        if reference is None or not (url := self._target(reference)):
             return
-        told = attributes(written)
-        if "href" not in told or not (url := self._target(told["href"])):
-            return
-        nofollow = "rel" in told and not _NOT_ENDORSED.isdisjoint(told["rel"].lower().split())
+        nofollow = _is_not_endorsed(told)
         known = self._links.get(url)
         if known is not None and known.anchor:
             self._endorse(known, nofollow)
             return
-        self._anchor = _Anchor(
-            url, self._place(name, written), nofollow, _label(told), len(self._open), []
-        )
+        self._anchor = _Anchor(url, self._place(node, told), nofollow, told, [])
 
-    def _read_area(self, name: str, written: str) -> None:
-        told = attributes(written)
-        if "href" in told and (url := self._target(told["href"])):
-            nofollow = not _NOT_ENDORSED.isdisjoint(told.get("rel", "").lower().split())
-            label = folded(told.get("alt", "")) or _label(told)
-            self._add_link(url, label, self._place(name, written), nofollow)
+    def _read_area(self, node: LexborNode) -> None:
+        told = node.attributes
+        reference = told.get("href")
+        if reference is not None and (url := self._target(reference)):
+            label = _folded(told.get("alt") or "") or _label(told)
+            self._add_link(url, label, self._place(node, told), _is_not_endorsed(told))
 
-    def _read_frame(self, name: str, written: str) -> None:
-        told = attributes(written)
-        if "src" in told and (url := self._target(told["src"])):
-            self._add_link(url, _label(told), self._place(name, written))
+    def _read_frame(self, node: LexborNode) -> None:
+        told = node.attributes
+        reference = told.get("src")
+        if reference is not None and (url := self._target(reference)):
+            self._add_link(url, _label(told), self._place(node, told))
 
-    def _read_img(self, name: str, written: str) -> None:
+    def _read_img(self, node: LexborNode) -> None:
         if self._anchor is not None and not self._anchor.alt:
-            self._anchor.alt = folded(attributes(written).get("alt", ""))
+            self._anchor.alt = _folded(node.attributes.get("alt") or "")
 
-    def _read_base(self, name: str, written: str) -> None:
-        told = attributes(written)
-        if "href" in told and not self._based:
+    def _read_title(self, node: LexborNode) -> None:
+        if not self._title and all(around.tag != "svg" for around in self._around):
+            self._title = _folded(node.text())[:_MAX_TITLE].rstrip()
+
+    def _read_base(self, node: LexborNode) -> None:
+        reference = node.attributes.get("href")
+        if reference is not None and not self._based:
             self._based = True
-            self._base = _joined(self._base, told["href"]) or self._base
+            self._base = _joined(self._base, reference) or self._base
             self._targets.clear()
 
-    def _read_link(self, name: str, written: str) -> None:
-        told = attributes(written)
-        relations = told.get("rel", "").lower().split()
-        if "href" not in told:
+    def _read_link(self, node: LexborNode) -> None:
+        told = node.attributes
+        reference = told.get("href")
+        relations = (told.get("rel") or "").lower().split()
+        if reference is None:
             return
         if "canonical" in relations and self._canonical is None:
-            self._canonical = _joined(self._base, told["href"].partition("#")[0]) or None
+            self._canonical = _joined(self._base, reference.partition("#")[0]) or None
         for relation in ("next", "prev"):
-            if relation in relations and (url := self._target(told["href"])):
+            if relation in relations and (url := self._target(reference)):
                 self._add_link(url, "", f"link.{relation}")
 
-    def _read_meta(self, name: str, written: str) -> None:
-        if self._hidden_at is not None:  # in <noscript>: for browsers without scripts
+    def _read_meta(self, node: LexborNode) -> None:
+        if self._hidden:  # in <noscript>: for browsers without scripts
             return
-        told = attributes(written)
-        content = told.get("content", "")
-        told_as = told.get("http-equiv", "").lower()
-        if told.get("name", "").lower() in ROBOTS_NAMES:
+        told = node.attributes
+        content = told.get("content") or ""
+        told_as = (told.get("http-equiv") or "").lower()
+        if (told.get("name") or "").lower() in ROBOTS_NAMES:
             self._rules.update(rule.strip() for rule in content.lower().split(","))
         elif told_as == "refresh" and (found := _REFRESH.match(content)):
             quote, reference = found.groups()
@@ -349,28 +343,64 @@ class _Reading:
         elif told_as == "content-language" and not self._language:
             self._language = content.strip()[:35]
 
-    def _read_html(self, name: str, written: str) -> None:
-        told = attributes(written)
+    def _read_html(self, node: LexborNode) -> None:
+        told = node.attributes
         language = told.get("lang") or told.get("xml:lang") or ""
-        self._language = self._language or language.strip()[:35]
+        self._language = language.strip()[:35]
 
 
 _READ = {
-    "a": _Reading._read_a,
-    "area": _Reading._read_area,
-    "base": _Reading._read_base,
-    "frame": _Reading._read_frame,
-    "html": _Reading._read_html,
-    "iframe": _Reading._read_frame,
-    "img": _Reading._read_img,
-    "link": _Reading._read_link,
-    "meta": _Reading._read_meta,
+    _DOCUMENT.create_node(name).tag_id: read
+    for name, read in {
+        "a": _Reading._read_a,
+        "area": _Reading._read_area,
+        "base": _Reading._read_base,
+        "frame": _Reading._read_frame,
+        "iframe": _Reading._read_frame,
+        "img": _Reading._read_img,
+        "link": _Reading._read_link,
+        "meta": _Reading._read_meta,
+        "title": _Reading._read_title,
+    }.items()
 }
 
 
-def _label(told: dict[str, str]) -> str:
-    label = told.get("aria-label") or told.get("title")
-    return folded(label) if label else ""
+def _hides(node: LexborNode) -> bool:
+    """Whether an element that matches `_HIDING` hides what is in it."""
+    told = node.attributes
+    style = told.get("style") or ""
+    return "hidden" in told or _NOT_DISPLAYED.search(style) is not None
+
+
+def _inner(node: LexborNode, kind: int) -> LexborNode | None:
+    """The first node in a template that is written as `<noscript>`; else None."""
+    if kind != _TEMPLATE or _FOR_NOSCRIPT not in node.attributes:
+        return None
+    contents = node.template_fragments()
+    return contents[0].first_child if contents else None
+
+
+def _within(outer: str, node: LexborNode, told: dict[str, str | None]) -> str:
+    """The place of an element in an outer one, cut to its last names."""
+    found = _CLASS.match(told.get("class") or "")
+    place = f"{outer}/{(node.tag or '')[:_MAX_NAME]}" + (f".{found[1]}" if found else "")
+    if len(place) <= MAX_PLACE:
+        return place
+    return place[place.index("/", len(place) - MAX_PLACE - 1) + 1 :]
+
+
+def _is_not_endorsed(told: dict[str, str | None]) -> bool:
+    relations = told.get("rel")
+    return relations is not None and not _NOT_ENDORSED.isdisjoint(relations.lower().split())
+
+
+def _label(told: dict[str, str | None]) -> str:
+    return _folded(told.get("aria-label") or told.get("title") or "")
+
+
+def _folded(text: str) -> str:
+    """Text as people read it."""
+    return " ".join(text.split())
 
 
 def _joined(base: str, reference: str) -> str:

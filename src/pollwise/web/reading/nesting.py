@@ -1,0 +1,234 @@
+"""Whether the tree of a page would take more time or memory than its length is worth.
+
+What is counted is never less than what the tree construction of the HTML standard (section 13.2.6)
+goes through: in doubt an element is taken to be open still.
+"""
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from pollwise.web.reading.html_tokens import FORMATTING, TOKEN
+
+__all__ = ["DEEPEST", "is_tangled", "nests_deeply"]
+
+DEEPEST = 1_000
+"""Elements in each other: browsers stop at about 500."""
+
+_FEW_TAGS = 1_000
+"""With so few start tags no tree has more than 250,000 nodes."""
+_MANY_TAGS = 10_000
+"""So many take less than a fifth of a second even if they all nest."""
+_FEW_HELD = 10
+"""So many formatting elements may be opened anew with every tag."""
+_MOST_REOPENED = 500_000
+"""How often more of them may be opened anew in a page."""
+_ALIKE = 3
+"""Of formatting elements with the same attributes so many are opened anew."""
+_LONG_TAG = 8_192
+_MOST_ATTRIBUTES = 1_000
+_LOOKED_BACK = 32
+"""Open elements among which an end tag looks for its own."""
+
+_LESS, _GREATER, _SLASH = b"<>/"
+_LOWER = 32  # the bit that makes a letter a small one
+_START = re.compile(rb"<[a-z]", re.IGNORECASE)
+_FORMATTED = re.compile(
+    rb"<(?:%b)[\s/][^>]*+" % b"|".join(sorted(FORMATTING - {b"a"})), re.IGNORECASE
+)
+_MAY_BE_FORMATTED = np.zeros(2**16, np.bool_)
+"""By the two characters behind a `<`, made small, whether `_FORMATTED` may match."""
+for _name in FORMATTING - {b"a"}:
+    for _second in (b" \t\n\f\r\v/", _name[1:2])[len(_name) > 1]:
+        _MAY_BE_FORMATTED[_name[0] << 8 | _second | _LOWER] = True
+
+
+def _names(listed: bytes) -> frozenset[bytes]:
+    return frozenset(listed.split())
+
+
+_VOID = _names(
+    b"""
+    area base basefont bgsound br col embed frame hr img input keygen link meta param source track
+    wbr
+    """
+)
+_SECTIONS = _names(
+    b"""
+    address article aside blockquote center details dialog dir div dl fieldset figcaption figure
+    footer form h1 h2 h3 h4 h5 h6 header hgroup listing main menu nav ol p pre search section
+    summary ul
+    """
+)
+_ROW_GROUPS = _names(b"thead tbody tfoot")
+_CELLS = _names(b"td th")
+_TABLE = _CELLS | _ROW_GROUPS | _names(b"table tr caption")
+_ITEMS = _names(b"li dd dt")
+_OBJECTS = _names(b"applet button marquee object")
+_DRAWINGS = _names(b"svg math")
+_WALLS = _CELLS | _OBJECTS | _DRAWINGS | _names(b"caption select table template")
+"""Elements that no tag within them ends together with those around, but for tags of tables."""
+_TABLE_WALLS = _OBJECTS | _DRAWINGS | _names(b"select table template")
+_BLOCKS = _SECTIONS | _TABLE | _ITEMS
+_SPECIAL = _WALLS | _BLOCKS
+_ITEM_WALLS = _SPECIAL - _names(b"address div p")
+_HTML = FORMATTING | _BLOCKS | _VOID | {b"span"}
+_ENDED_BY = {
+    **dict.fromkeys(_SECTIONS, ((b"p", _WALLS),)),
+    b"li": ((b"li", _ITEM_WALLS), (b"p", _WALLS)),
+    b"dd": ((b"dd", _ITEM_WALLS), (b"dt", _ITEM_WALLS), (b"p", _WALLS)),
+    b"dt": ((b"dd", _ITEM_WALLS), (b"dt", _ITEM_WALLS), (b"p", _WALLS)),
+    **dict.fromkeys(_CELLS, tuple((name, _TABLE_WALLS) for name in _CELLS)),
+    b"tr": ((b"tr", _TABLE_WALLS),),
+    **dict.fromkeys(_ROW_GROUPS, tuple((name, _TABLE_WALLS) for name in _ROW_GROUPS)),
+}
+"""The open elements that a start tag ends, and behind which walls they are out of its reach."""
+
+
+def is_tangled(html: bytes) -> bool:
+    """Whether the time or the memory for the tree of a document may grow with its square.
+
+    >>> is_tangled(b"<div>" * 12000), is_tangled(b"<div></div>" * 12000)
+    (True, False)
+    """
+    codes = np.frombuffer(html, np.uint8)
+    ends = np.flatnonzero(codes == _GREATER)
+    if np.diff(ends, prepend=-1, append=len(codes)).max() > _LONG_TAG and any(
+        map(_has_many_attributes, html.split(b">"))
+    ):
+        return True
+    begins = np.flatnonzero(codes[:-2] == _LESS)
+    starts = int(np.count_nonzero(codes[begins + 1] != _SLASH))
+    if starts <= _FEW_TAGS:
+        return False
+    behind = (codes[begins + 1].astype(np.intp) << 8 | codes[begins + 2]) | _LOWER << 8 | _LOWER
+    formatted = begins[_MAY_BE_FORMATTED[behind]].tolist()
+    written = {found[0] for begin in formatted if (found := _FORMATTED.match(html, begin))}
+    opened_anew = starts * _ALIKE * (len(FORMATTING) + len(written))
+    return (starts > _MANY_TAGS or opened_anew > _MOST_REOPENED) and nests_deeply(html)
+
+
+def nests_deeply(html: bytes) -> bool:
+    """Whether elements nest more than `DEEPEST`, or are opened anew too often; in linear time."""
+    return _Nesting().is_deep(html)
+
+
+def _has_many_attributes(piece: bytes) -> bool:
+    """Whether what stands before a `>` may be a tag of very many attributes."""
+    if len(piece) <= _LONG_TAG:
+        return False
+    tag = _START.search(piece)
+    return tag is not None and len(piece[tag.start() :].split()) > _MOST_ATTRIBUTES
+
+
+class _Nesting:
+    """The elements that are open, and the formatting elements to be opened anew.
+
+    `_waiting` has how many there are with the same name and attributes.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[tuple[bytes, bytes]] = [(b"", b"")]  # name, attributes
+        self._named: Counter[bytes] = Counter()  # how many of them have a name
+        self._walls = 0
+        self._waiting: dict[bytes, Counter[bytes]] = {name: Counter() for name in FORMATTING}
+        self._held = 0  # formatting elements that are open or waiting
+        self._in_drawing = False
+
+    def is_deep(self, html: bytes) -> bool:
+        """See `nests_deeply`."""
+        opened_anew = 0
+        for raw, content, slash, name, attributes, cdata in TOKEN.findall(html):
+            if slash:
+                self._end(name.lower())
+            elif name:
+                self._start(name.lower(), attributes)
+            elif (raw and self._may_hold_tags(raw, content)) or (cdata and self._in_drawing):
+                return True
+            if self._held > _FEW_HELD:
+                opened_anew += self._held
+                if opened_anew > _MOST_REOPENED:
+                    return True
+            if len(self._open) > DEEPEST:
+                return True
+        return False
+
+    def _may_hold_tags(self, name: bytes, content: bytes) -> bool:
+        """Whether a browser may see tags in what is text elsewhere, or text behind it."""
+        if self._in_drawing:
+            return b"<" in content
+        return name.lower() == b"script" and b"<!--" in content and b"<script" in content.lower()
+
+    def _start(self, name: bytes, attributes: bytes) -> None:
+        if name in _HTML:
+            self._in_drawing = False
+        elif name in _DRAWINGS:
+            self._in_drawing = True
+        elif self._in_drawing and attributes.endswith(b"/"):
+            return
+        if name in _VOID:
+            return
+        for ended, walls in _ENDED_BY.get(name, ()):
+            if self._named[ended]:
+                self._close(self._depth(ended, walls))
+        if name == b"option" and self._open[-1][0] == name:
+            self._close(len(self._open) - 1)
+        if name == b"a" and self._named[name]:  # links do not nest, but what is in them stays
+            depth = self._depth(name, _WALLS)
+            if depth < len(self._open):
+                del self._open[depth]
+                self._named[name] -= 1
+                self._held -= 1
+        self._open.append((name, attributes))
+        self._named[name] += 1
+        if name in _WALLS:
+            self._walls += 1
+        elif name in FORMATTING:
+            self._held += 1
+
+    def _end(self, name: bytes) -> None:
+        if name in _DRAWINGS:
+            self._in_drawing = False
+        if self._named[name]:
+            if self._open[-1][0] == name:
+                self._close(len(self._open) - 1)
+                return
+            walls = _SPECIAL
+            if name in _TABLE:
+                walls = _TABLE_WALLS
+            elif name in _BLOCKS or name in _OBJECTS:
+                walls = _WALLS
+            self._close(self._depth(name, walls))
+        elif name in FORMATTING and self._waiting[name] and not self._walls:
+            alike = self._waiting[name]
+            attributes = next(reversed(alike))
+            alike[attributes] -= 1
+            self._held -= 1
+            if not alike[attributes]:
+                del alike[attributes]
+
+    def _depth(self, name: bytes, walls: frozenset[bytes]) -> int:
+        """How deep the innermost element of this name is; below all if it is out of reach."""
+        end = len(self._open)
+        for depth in range(end - 1, max(end - _LOOKED_BACK, 0), -1):
+            opened = self._open[depth][0]
+            if opened == name:
+                return depth
+            if opened in walls:
+                break
+        return end
+
+    def _close(self, depth: int) -> None:
+        """End the element that is so deep, and all in it, whose formatting goes on behind it."""
+        while len(self._open) > depth:
+            name, attributes = self._open.pop()
+            self._named[name] -= 1
+            if name in _WALLS:
+                self._walls -= 1
+            elif name in FORMATTING:
+                alike = self._waiting[name]
+                if len(self._open) > depth and alike[attributes] < _ALIKE:
+                    alike[attributes] += 1
+                else:
+                    self._held -= 1
