@@ -83,6 +83,14 @@ def test_relevance_links_and_new_pages():
     assert some.hosts == 2
 
 
+def test_what_is_said_beside_links_is_told_with_them_if_there_is_any():
+    some = collection()
+    html = '<p><a href="/a">one</a><p>On whales: <a href="/b">two</a>'
+    assert list(some.take_in(START, *fetched(html)).discovered.links.around) == ["", "On whales:"]
+    html = '<p><a href="/a">one</a><p>On whales.'
+    assert list(some.take_in(START, *fetched(html)).discovered.links.around) == []
+
+
 def test_known_pages_are_linked_to_and_not_discovered_again():
     some = collection()
     first = some.take_in(START, *fetched(article("whales", "/a")))

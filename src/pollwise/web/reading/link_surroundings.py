@@ -19,8 +19,8 @@ __all__ = ["LinkSurroundings"]
 _LOOKED_AT = 8 * MAX_AROUND
 """Characters of a text that are read, before white space is folded."""
 _SAYS = re.compile(r"[^\W_]")
-_HEADINGS = frozenset("div h1 h2 h3 h4 h5 h6".split())
-_BODIES = frozenset("dd div p".split())
+_HEADINGS = frozenset(["div", "h1", "h2", "h3", "h4", "h5", "h6"])
+_BODIES = frozenset(["dd", "div", "p"])
 
 
 class _Heading(NamedTuple):
@@ -79,9 +79,8 @@ class LinkSurroundings:
                 found.append((heading.url, _nearest(heading.before, after)))
         if not spans:
             return found
-        begin, following = 0, 0
-        for first, end, url in spans:
-            following += 1
+        begin = 0
+        for following, (first, end, url) in enumerate(spans, start=1):
             if url:
                 until = spans[following][0] if following < len(spans) else len(parts)
                 before = "".join(parts[begin:first]) if begin < first else ""
