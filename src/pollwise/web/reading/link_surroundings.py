@@ -89,14 +89,15 @@ class LinkSurroundings:
                 if text:
                     found.append((url, text))
             begin = end
-        if left and url and _may_be_heading(around[-1].tag, text):
+        if left and url and _may_be_heading(around[-1].tag, is_all=len(spans) == 1 and not text):
             self._heading = _Heading(url, around[-1], len(around) - 1, before, after)
         spans.clear()
         return found
 
 
-def _may_be_heading(tag: str | None, beside: str) -> bool:
-    return tag == "dt" or (tag in _HEADINGS and not beside)
+def _may_be_heading(tag: str | None, *, is_all: bool) -> bool:
+    """Whether a link may head what follows its element; `is_all`: nothing else is said there."""
+    return tag == "dt" or (tag in _HEADINGS and is_all)
 
 
 def _is_after(heading: _Heading, around: Sequence[LexborNode]) -> bool:

@@ -163,6 +163,7 @@ def test_places_of_links(html, place):
         ("<div><a href=c>t</a> one</div><div>two</div>", ["one"]),
         ("<div><div><a href=c>t</a></div></div><div>one</div>", [""]),
         ("<div><a href=c>t</a></div><ul><li>one</ul><div>two</div>", [""]),
+        ("<div><a href=c>t</a> | <a href=d>u</a></div><div>one</div>", ["", ""]),
         ("<h2><a href=c>t</a></h2><p>one<p>two", ["one"]),
         ("<p><a href=c>t</a></p><p>one", [""]),
         ("<p>one <a href=c><img alt=t></a></p><p>two", ["one"]),
