@@ -227,7 +227,8 @@ def _row(event: Event) -> list[Any]:
         return [kind, event.now, [_row(one) for one in event.events]]
     if isinstance(event, Linked):
         links = event.links
-        return [kind, event.now, event.page_id, links.targets.tolist(), links.anchors, links.places]
+        texts = [links.anchors, links.places, *([links.around] if links.around else [])]
+        return [kind, event.now, event.page_id, links.targets.tolist(), *texts]
     if isinstance(event, Added | Updated):
         return [kind, event.now, [_page_row(page) for page in event.pages]]
     if isinstance(event, Budgeted) and not event.shares:

@@ -139,13 +139,15 @@ class Links:
     """The links of one fetched page in document order, each target once.
 
     `targets` are page ids. `anchors` are the visible texts of the links, one for each target.
-    `places` say where in the document they stand (tag paths such as `body/nav/ul/li/a`): one for
-    each target, or none at all if they are not known.
+    `places` say where in the document they stand (tag paths such as `body/nav/ul/li/a`), and
+    `around` what is said beside them, empty for most: one for each target, or none at all if they
+    are not known.
     """
 
     targets: NDArray[np.int64]
     anchors: Sequence[str]
     places: Sequence[str] = ()
+    around: Sequence[str] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Links):
@@ -154,6 +156,7 @@ class Links:
             np.array_equal(self.targets, other.targets)
             and list(self.anchors) == list(other.anchors)
             and list(self.places) == list(other.places)
+            and list(self.around) == list(other.around)
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -58,7 +58,12 @@ def batch(number: int) -> Batch:
 
 def collected(page_id: int, number: int) -> Discoveries:
     targets = np.arange(1 + page_id * FOUND, 1 + (page_id + 1) * FOUND)
-    links = Links(targets, tuple(f"to {target}" for target in targets))
+    links = Links(
+        targets,
+        tuple(f"to {target}" for target in targets),
+        ("body/a",) * FOUND,
+        tuple(f"beside {target}" for target in targets),
+    )
     text = f"page{page_id} batch{number} " + np.random.default_rng(page_id).bytes(2000).hex()
     content = Collected(page_id, relevance_of(page_id), f"{page_id}", text)
     return Discoveries(collected=content, links=links)
@@ -83,6 +88,7 @@ def assert_whole(path: Path) -> int:
             assert page.relevance == rescored.get(page.page_id, relevance)
             assert page.links.targets.tolist() == expected.links.targets.tolist()
             assert page.links.anchors == expected.links.anchors
+            assert page.links.around == expected.links.around
         linked = {target for page in history for target in page.links.targets.tolist()}
         assert {record.page.id for record in store.pages()} == linked | {0}
         for page in history[-3 * FETCHED :]:

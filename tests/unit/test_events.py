@@ -165,6 +165,9 @@ def test_the_format_of_the_log():
         '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(
             3.0, 7, Links(np.array([8, 9]), ("next", "up"))
         ),
+        '["Linked",3.0,7,[8],["next"],["body/a"],["on whales"]]': Linked(
+            3.0, 7, Links(np.array([8]), ("next",), ("body/a",), ("on whales",))
+        ),
         '["Rescored",3.0,[7,8],[0.5,0.25]]': Rescored(3.0, (7, 8), (0.5, 0.25)),
         '["Aimed",3.0,[["whale",0.8]]]': Aimed(3.0, (("whale", 0.8),)),
         '["Together",3.0,[["Staffed",3.0,16],["Tick",3.0]]]': Together(

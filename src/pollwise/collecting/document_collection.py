@@ -23,6 +23,7 @@ from pollwise.store.records import Collected, Discoveries, Discovery, PageRecord
 from pollwise.types import Links, Outcome, Page
 from pollwise.web.crawl_urls import host_of
 from pollwise.web.poller import PollReport
+from pollwise.web.reading.parsed_page import Link
 from pollwise.web.sitemaps import SitemapEntry
 from pollwise.web.urls import joined
 
@@ -135,12 +136,14 @@ class DocumentCollection:
             relevance = 0.0
             target = self._discover(report.redirected_to, depth, now, found)
             target = None if target == page.id else target
-            links = _links([] if target is None else [(target, "", "")])
+            links = _links(
+                {} if target is None else {target: Link(report.redirected_to, "", "", False)}
+            )
             collected = self._withdrawn(page, target)
         elif digest is not None:
             collected = self._collected(page, result, digest)
             relevance = collected.relevance
-            links = _links([] if digest.nofollow else self._followed(page, digest, now, found))
+            links = _links({} if digest.nofollow else self._followed(page, digest, now, found))
         discovered = Discoveries(tuple(found), collected, links, self._rescored(), self._aimed())
         if relevance is not None:
             observation = replace(result.observation, relevance=relevance)
@@ -202,16 +205,16 @@ class DocumentCollection:
 
     def _followed(
         self, page: Page, digest: Digest, now: float, found: list[Discovery]
-    ) -> list[tuple[int, str, str]]:
-        """Target, anchor and place of each page that this one links to."""
+    ) -> dict[int, Link]:
+        """The pages that this one links to, by their ids."""
         depth = self._depths.get(page.id, 0) + 1
-        rows: dict[int, tuple[int, str, str]] = {}
+        links: dict[int, Link] = {}
         for link in digest.links:
             target = self._discover(link.url, depth, now, found, nofollow=link.nofollow)
             # Two URLs of a page may have one canonical spelling: the first one counts.
-            if target is not None and target != page.id and target not in rows:
-                rows[target] = target, link.anchor, link.place
-        return list(rows.values())
+            if target is not None and target != page.id:
+                links.setdefault(target, link)
+        return links
 
     def _discover(
         self, url: str, depth: int, now: float, found: list[Discovery], nofollow: bool = False
@@ -273,9 +276,14 @@ class DocumentCollection:
         self._sweep = following
 
 
-def _links(rows: Sequence[tuple[int, str, str]]) -> Links:
-    targets = np.array([target for target, _, _ in rows], np.int64)
-    return Links(targets, tuple(row[1] for row in rows), tuple(row[2] for row in rows))
+def _links(links: Mapping[int, Link]) -> Links:
+    around = tuple(link.around for link in links.values())
+    return Links(
+        np.array([*links], np.int64),
+        tuple(link.anchor for link in links.values()),
+        tuple(link.place for link in links.values()),
+        around if any(around) else (),
+    )
 
 
 def _packed(simhash: int | None, terms: bytes) -> bytes:

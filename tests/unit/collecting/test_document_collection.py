@@ -97,6 +97,14 @@ def test_the_front_page_of_a_host_that_is_named_is_discovered_too():
     assert {found.depth for found in report.discovered.new_pages} == {1}
 
 
+def test_what_is_said_beside_links_is_told_with_them_if_there_is_any():
+    some = collection()
+    html = '<p><a href="/a">one</a><p>On whales: <a href="/b">two</a>'
+    assert list(some.take_in(START, *fetched(html)).discovered.links.around) == ["", "On whales:"]
+    html = '<p><a href="/a">one</a><p>On whales.'
+    assert list(some.take_in(START, *fetched(html)).discovered.links.around) == []
+
+
 def test_known_pages_are_linked_to_and_not_discovered_again():
     some = collection()
     first = some.take_in(START, *fetched(article("whales", "/a")))

@@ -202,7 +202,11 @@ def gather(web: Web, page: int, row: Row) -> None:
 
 @kernel
 def _of_topic(web: Web, page: int, row: Row) -> None:
-    """How much the texts that lead to a page, and those around them, are about the topic."""
+    """How much the texts that lead to a page, and those near them, are about the topic.
+
+    Near a link are the anchors beside it in the list of links and the text around it: the one that
+    tells more counts.
+    """
     best = total = nears = best_near = sources = 0.0
     seen = 0
     link = web.pages[page].last_link
@@ -218,8 +222,12 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
                     near += web.anchors[web.links[other].anchor].match / distance
                     weight += 1.0 / distance
         if weight > 0:
-            nears += near / weight
-            best_near = max(best_near, near / weight)
+            near /= weight
+        around = web.links[link].around
+        if around >= 0:
+            near = max(near, web.surroundings[around].match)
+        nears += near
+        best_near = max(best_near, near)
         sources += web.pages[source].aimed
         link = web.links[link].earlier
         seen += 1

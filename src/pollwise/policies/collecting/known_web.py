@@ -80,9 +80,16 @@ URL with the topic, `aimed` that of all that led to it when it was fetched. `val
 fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
 
 _LINK = np.dtype(
-    [("source", np.int32), ("target", np.int32), ("anchor", np.int32), ("earlier", np.int32)]
+    [
+        ("source", np.int32),
+        ("target", np.int32),
+        ("anchor", np.int32),
+        ("around", np.int32),
+        ("earlier", np.int32),
+    ]
 )
-"""`earlier` is the link to the same target that was found before."""
+"""`around` is the text around the link, and `earlier` the link to the same target that was found
+before."""
 
 _TALLY = np.dtype([("parent", np.int32), ("count", np.int32), ("sum", np.float64)])
 _WORD = np.dtype(
@@ -97,9 +104,9 @@ _WORD = np.dtype(
         ("aim", np.float64),
     ]
 )
-"""`texts` are the URLs and anchors that have the word, and `aim` is its worth to the topic; only
-`plain` ones, which are no pairs, count for matches."""
-_ANCHOR = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
+"""`texts` are the URLs, anchors and texts around links with the word, and `aim` is its worth to
+the topic; only `plain` ones, which are no pairs, count for matches."""
+_TEXT = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
     [
         ("key", np.float64),
@@ -119,8 +126,10 @@ class Web(NamedTuple):
     directories: Table
     words: Table
     anchors: Table
+    surroundings: Table
     page_words: NDArray[np.int32]
     anchor_words: NDArray[np.int32]
+    surrounding_words: NDArray[np.int32]
     hosts: Table
     host_heap: NDArray[np.int64]
     totals: NDArray[np.float64]
@@ -144,7 +153,7 @@ _NO_PAGE = _blank(
     _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
 )
 _NO_HOST = _blank(_HOST, root=-1)
-_NO_LINK = _blank(_LINK, source=-1)
+_NO_LINK = _blank(_LINK, source=-1, around=-1)
 _START_BIAS = -2.0
 
 
@@ -158,7 +167,9 @@ class KnownWeb:
             np.zeros(0, _LINK),
             np.zeros(64, _TALLY),
             np.zeros(0, _WORD),
-            np.zeros(0, _ANCHOR),
+            np.zeros(0, _TEXT),
+            np.zeros(0, _TEXT),
+            empty.astype(np.int32),
             empty.astype(np.int32),
             empty.astype(np.int32),
             np.zeros(0, _HOST),
@@ -172,9 +183,10 @@ class KnownWeb:
         self._words: dict[str, int] = {}
         self._anchors: dict[str, int] = {}
         self._anchor_texts: list[str] = []
+        self._surroundings: dict[str, int] = {}
         self._hosts: dict[str, int] = {}
         self._later_links: dict[int, list[slice]] = {}
-        self._n_page_words = self._n_anchor_words = 0
+        self._n_page_words = self._n_anchor_words = self._n_surrounding_words = 0
         self._told: Mapping[str, float] = {}
         self._aim = Aim({})
 
@@ -194,6 +206,9 @@ class KnownWeb:
         web, texts = self.web, float(self.web.totals[TEXTS])
         match_texts(web.words, web.page_words, web.pages, len(web.pages), texts)
         match_texts(web.words, web.anchor_words, web.anchors, len(self._anchors), texts)
+        match_texts(
+            web.words, web.surrounding_words, web.surroundings, len(self._surroundings), texts
+        )
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
@@ -255,6 +270,10 @@ class KnownWeb:
         rows["source"] = page_id
         rows["target"] = targets[new]
         rows["anchor"] = np.array(anchors, np.int32)[new]
+        rows["around"] = -1
+        if links.around:
+            told = [links.around[place] for place in np.flatnonzero(new).tolist()]
+            rows["around"] = [self._surrounding(text) for text in told]
         return first, end
 
     def anchor_text(self, link: int) -> str:
@@ -316,3 +335,21 @@ class KnownWeb:
         match = self._matched(self.web.anchor_words, first, end)
         self.web.anchors[anchor] = (first, end, match)
         return anchor
+
+    def _surrounding(self, text: str) -> int:
+        """The place of a text around a link; -1 if it has no words."""
+        known = self._surroundings.get(text)
+        if known is not None:
+            return known
+        # Of pairs of words there are too many here, and none of them counts for matches.
+        words = [self._word(word) for word in dict.fromkeys(phrases(text)) if word.isalpha()]
+        if not words:
+            return -1
+        around = self._surroundings[text] = len(self._surroundings)
+        first = self._n_surrounding_words
+        self._n_surrounding_words = end = first + len(words)
+        self._grow(surroundings=around + 1, surrounding_words=end)
+        self.web.surrounding_words[first:end] = words
+        match = self._matched(self.web.surrounding_words, first, end)
+        self.web.surroundings[around] = (first, end, match)
+        return around

@@ -1,7 +1,7 @@
 """The links of a page as one packed row: about 12 bytes a link on pages of documentation.
 
 In zlib: the number of links (4 bytes, little-endian), the targets as differences (4 bytes each),
-then anchors and places as a JSON text.
+then anchors, places and, where there are any, the texts around the links as a JSON text.
 """
 
 import json
@@ -22,8 +22,10 @@ def pack_links(links: Links) -> bytes:
     """The links as bytes for `unpack_links`."""
     count = np.array(len(links.targets), _INTEGER).tobytes()
     targets = np.diff(links.targets, prepend=0).astype(_INTEGER).tobytes()
-    texts = json.dumps([list(links.anchors), list(links.places)], separators=(",", ":"))
-    return zlib.compress(count + targets + texts.encode())
+    texts = [list(links.anchors), list(links.places)]
+    if links.around:
+        texts.append(list(links.around))
+    return zlib.compress(count + targets + json.dumps(texts, separators=(",", ":")).encode())
 
 
 def unpack_links(data: bytes) -> Links:
@@ -35,5 +37,5 @@ def unpack_links(data: bytes) -> Links:
     size = _INTEGER.itemsize
     count = int(np.frombuffer(plain, _INTEGER, 1)[0])
     differences = np.frombuffer(plain, _INTEGER, count, size)
-    anchors, places = json.loads(plain[size * (1 + count) :])
-    return Links(np.cumsum(differences, dtype=np.int64), tuple(anchors), tuple(places))
+    anchors, places, *around = map(tuple, json.loads(plain[size * (1 + count) :]))
+    return Links(np.cumsum(differences, dtype=np.int64), anchors, places, *around)

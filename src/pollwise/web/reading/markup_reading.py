@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ada_url import join_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from pollwise.web.reading.link_surroundings import LinkSurroundings
 from pollwise.web.reading.page_tree import tree_of
 from pollwise.web.reading.parsed_page import (
     MAX_ANCHOR,
@@ -127,6 +128,7 @@ class _Reading:
         self._places = ["body"]
         self._hidden = False
         self._anchor: _Anchor | None = None
+        self._beside = LinkSurroundings()
         self._parts: list[str] = []
         self._room = MAX_TEXT
         self._blocks: list[str] = []
@@ -164,6 +166,7 @@ class _Reading:
         above: list[tuple[LexborNode, int]] = []
         hidden_at = -1
         parts, around, places = self._parts, self._around, self._places
+        spans = self._beside.spans
         kind_of = _KINDS.get
         node = root.first_child
         while True:
@@ -172,14 +175,14 @@ class _Reading:
                     return
                 node, kind = above.pop()
                 if kind <= _CELL:
-                    if parts:
-                        self._break(kind)
+                    if parts or spans:
+                        self._break(kind, left=True)
                     around.pop()
                     if len(places) > len(around) + 1:
                         places.pop()
                 elif kind == _LINK:
                     self._end_anchor()
-                elif kind != _INLINE and parts:
+                elif kind != _INLINE and (parts or spans):
                     self._break(kind)
                 if len(above) == hidden_at:
                     hidden_at, self._hidden = -1, False
@@ -196,7 +199,7 @@ class _Reading:
                 continue
             kind = kind_of(tag, _BLOCK)
             if kind != _INLINE:
-                if parts and kind not in _UNBROKEN:
+                if (parts or spans) and kind not in _UNBROKEN:
                     self._break(kind)
                 if tag in _READ:
                     _READ[tag](self, node)
@@ -213,14 +216,19 @@ class _Reading:
             above.append((node, kind))
             node = inner
 
-    def _break(self, kind: int) -> None:
-        """End the block of text, but for cells: a row of a table is one block."""
+    def _break(self, kind: int, *, left: bool = False) -> None:
+        """End the block of text, but for cells: a row of a table is one block.
+
+        `left`: at the end of the innermost open element.
+        """
         if kind == _CELL:
             self._parts.append(" ")
         else:
-            self._end_block()
+            self._end_block(left=left)
 
-    def _end_block(self) -> None:
+    def _end_block(self, *, left: bool = False) -> None:
+        for url, text in self._beside.end_block(self._parts, self._around, left=left):
+            self._links[url] = self._links[url]._replace(around=text)
         if not self._parts:
             return
         text = _folded("".join(self._parts))[: self._room]
@@ -254,15 +262,18 @@ class _Reading:
         url = self._resolved(reference)
         return "" if url == self._url else url
 
-    def _add_link(self, url: str, anchor: str, place: str, nofollow: bool = False) -> None:
+    def _add_link(self, url: str, anchor: str, place: str, nofollow: bool = False) -> bool:
+        """Take up a link; whether it is the first one to its target that counts, by now."""
         anchor = anchor[:MAX_ANCHOR].rstrip()
         known = self._links.get(url)
         if known is None:
             self._links[url] = Link(url, anchor, place, nofollow)
         elif known.anchor or not anchor:
             self._endorse(known, nofollow)
+            return False
         else:
             self._links[url] = Link(url, anchor, place, known.nofollow and nofollow)
+        return True
 
     def _endorse(self, known: Link, nofollow: bool) -> None:
         if known.nofollow and not nofollow:
@@ -270,15 +281,22 @@ class _Reading:
 
     def _end_anchor(self) -> None:
         anchor, self._anchor = self._anchor, None
+        url = ""
         if anchor is not None:
             text = _folded("".join(anchor.parts)) or anchor.alt or _label(anchor.told)
-            self._add_link(anchor.url, text, anchor.place, anchor.nofollow)
+            if self._add_link(anchor.url, text, anchor.place, anchor.nofollow):
+                url = anchor.url
+        self._beside.end(len(self._parts), "" if self._hidden else url)
 
     def _read_a(self, node: LexborNode) -> None:
         self._end_anchor()
         told = node.attributes
         reference = told.get("href")
-        if reference is None or not (url := self._target(reference)):
+        if reference is None:
+            return
+        if not self._hidden:
+            self._beside.begin(len(self._parts))
+        if not (url := self._target(reference)):
             return
         nofollow = _is_not_endorsed(told)
         known = self._links.get(url)

@@ -36,8 +36,8 @@ def parse_page(
     No body makes it raise; `InputError` if `url` is no http or https URL.
 
     >>> page = parse_page(b"<title>T</title><p>See <a href=../b>b</a>", None, "http://x.org/a/")
-    >>> page.title, page.blocks, page.links
-    ('T', ('See b',), (Link(url='http://x.org/b', anchor='b', place='body/p/a', nofollow=False),))
+    >>> page.title, page.blocks, page.links[0].url, page.links[0].anchor, page.links[0].around
+    ('T', ('See b',), 'http://x.org/b', 'b', 'See')
     """
     base = canonical(url)
     rules = _header_rules(x_robots_tag)

@@ -1,6 +1,7 @@
 """Matches of texts with the topic that was told."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from pollwise.policies.collecting.known_web import KnownWeb
 from pollwise.policies.collecting.matching import Aim
 from pollwise.types import Links, Page
 
-URL, BEST_ANCHOR, MEAN_ANCHOR, NEAR = 30, 31, 32, 33
+URL, BEST_ANCHOR, MEAN_ANCHOR, NEAR, BEST_NEAR = 30, 31, 32, 33, 34
 
 
 def evidence(known: KnownWeb, page_id: int) -> list[float]:
@@ -21,8 +22,10 @@ def evidence(known: KnownWeb, page_id: int) -> list[float]:
     return row.tolist()
 
 
-def linked(known: KnownWeb, source: int, targets: list[int], anchors: list[str]) -> None:
-    first, end = known.add_links(source, Links(np.array(targets), anchors))
+def linked(
+    known: KnownWeb, source: int, targets: list[int], anchors: list[str], around: Sequence[str] = ()
+) -> None:
+    first, end = known.add_links(source, Links(np.array(targets), anchors, around=around))
     link(known.web, source, first, end)
 
 
@@ -70,3 +73,41 @@ def test_a_later_aim_takes_the_place_of_an_earlier_one():
 @given(st.dictionaries(st.text(), st.floats(0.0, 1e6)), st.text())
 def test_any_word_has_a_credit_from_0_to_1(weights, word):
     assert 0.0 <= Aim(weights).credit(word) <= 1.0
+
+
+def test_the_text_around_a_link_counts_beside_its_neighbours():
+    known = KnownWeb()
+    known.add([Page(n, f"http://h.example/{n}") for n in range(8)])
+    known.aim({"squid": 1.0})
+    around = ["about a squid", "", "", "about a stone", "", "", "| 2"]
+    linked(known, 0, [1, 2, 3, 4, 5, 6, 7], ["home"] * 5 + ["squid"] * 2, around)
+    known.match()
+    told, beside, other, near = (evidence(known, n) for n in (1, 2, 4, 6))
+    assert told[NEAR] == told[BEST_NEAR] > 0.0
+    assert told[BEST_ANCHOR] == beside[NEAR] == 0.0
+    # Where neighbouring anchors tell more, these count.
+    bare = KnownWeb()
+    bare.add([Page(n, f"http://h.example/{n}") for n in range(8)])
+    linked(bare, 0, [1, 2, 3, 4, 5, 6, 7], ["home"] * 5 + ["squid"] * 2)
+    bare.aim({"squid": 1.0})
+    assert other[NEAR] > 0.0 < near[NEAR]
+    assert evidence(bare, 1)[NEAR] == 0.0 < evidence(bare, 4)[NEAR]
+
+
+def test_texts_around_links_are_matched_anew_when_the_aim_changes():
+    known = KnownWeb()
+    known.add([Page(n, f"http://h.example/{n}") for n in range(3)])
+    linked(known, 0, [1, 2], ["home", "news"], ["about a squid", "about a stone"])
+    assert evidence(known, 1)[NEAR] == evidence(known, 2)[NEAR] == 0.0
+    known.aim({"stone": 1.0})
+    assert evidence(known, 1)[NEAR] == 0.0 < evidence(known, 2)[NEAR]
+
+
+def test_a_page_that_links_anew_tells_what_is_around_the_new_links_only():
+    known = KnownWeb()
+    known.add([Page(n, f"http://h.example/{n}") for n in range(4)])
+    known.aim({"squid": 1.0})
+    linked(known, 0, [1], ["home"])
+    linked(known, 0, [2, 1, 3], ["news", "home", "more"], ["a squid", "a squid", "a stone"])
+    assert evidence(known, 1)[BEST_NEAR] == 0.0
+    assert evidence(known, 2)[BEST_NEAR] > 0.0 == evidence(known, 3)[BEST_NEAR]

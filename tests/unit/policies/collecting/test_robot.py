@@ -80,6 +80,44 @@ def test_a_topic_that_tells_nothing_is_soon_ignored():
     assert traverse(graph, robot)[0].of_upper_bound > 0.8
 
 
+def listed(seed: int, *, told: bool, requests: int = 60) -> int:
+    """The good pages in the first ones that a robot takes off a list; each fourth there is good.
+
+    Only the text around a link says so, if that is `told`.
+    """
+    pages = 200
+    good = np.random.default_rng(9).permutation(pages)[: pages // 4]
+    texts = np.full(pages, "more of this and that", object)
+    texts[good] = "about audio, its formats and files"
+    controller = Robot(
+        generator=np.random.default_rng(seed), revisit=False, topic={"audio": 1.0, "sound": 0.5}
+    )
+    controller.add([Page(0, "http://h.example/")])
+    assert controller.select(0.0, 1).page_ids.tolist() == [0]
+    controller.observe([Observation(0, 0.0, Outcome.CHANGED, relevance=0.0)])
+    controller.add([Page(n, f"http://h.example/part/{n}") for n in range(1, pages + 1)])
+    links = Links(
+        np.arange(1, pages + 1),
+        [f"part {n}" for n in range(pages)],
+        around=texts.tolist() if told else (),
+    )
+    controller.link(0, links)
+    found = 0
+    for now in range(1, requests + 1):
+        [page_id] = controller.select(float(now), 1).page_ids.tolist()
+        is_good = page_id - 1 in good
+        found += is_good
+        controller.observe([Observation(page_id, now, Outcome.CHANGED, relevance=0.7 * is_good)])
+    return found
+
+
+def test_a_link_is_preferred_beside_which_the_topic_is_said():
+    told = [listed(seed, told=True) for seed in range(3)]
+    not_told = [listed(seed, told=False) for seed in range(3)]
+    assert min(told) > 45
+    assert max(not_told) < 25
+
+
 @pytest.mark.parametrize("by_anchor", [True, False], ids=["anchor word", "directory"])
 def test_relevant_pages_are_found_early(by_anchor):
     graph = web(by_anchor)
@@ -95,10 +133,15 @@ def test_the_same_seed_gives_the_same_order():
     assert one.tolist() == two.tolist()
 
 
+def links_to(targets: tuple[int, ...]) -> Links:
+    anchors, around = ([f"{word} {target}" for target in targets] for word in ("to", "of whales"))
+    return Links(np.array(targets, np.int64), anchors, around=around)
+
+
 def fetch(controller: Robot, page_id: int, now: float, relevance: float, *targets: int) -> None:
     controller.observe([Observation(page_id, now, Outcome.CHANGED, relevance=relevance)])
     controller.add([Page(target, f"http://h.example/{target}") for target in targets])
-    controller.link(page_id, Links(np.array(targets, np.int64), [f"to {t}" for t in targets]))
+    controller.link(page_id, links_to(targets))
 
 
 def test_targets_of_a_relevant_page_come_first():
@@ -128,9 +171,9 @@ def test_fed_before_the_first_selection_it_knows_the_same():
     restarted.add([Page(n, f"http://h.example/{n}") for n in (2, 3, 4)])
     restarted.load_state_dict(crawled.state_dict())
     fetch(restarted, 0, 1.0, 0.0)
-    restarted.link(0, Links(np.array([2, 3]), ["to 2", "to 3"]))
+    restarted.link(0, links_to((2, 3)))
     fetch(restarted, 1, 2.0, 0.9)
-    restarted.link(1, Links(np.array([4]), ["to 4"]))
+    restarted.link(1, links_to((4,)))
     order = [controller.select(3.0, 5).page_ids.tolist() for controller in (crawled, restarted)]
     assert order[0] == order[1]
 

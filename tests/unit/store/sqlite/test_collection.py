@@ -139,6 +139,12 @@ class TestHistory:
         )
         assert history(store) == [(0, 0.5, [3], ["to 3"]), (1, 0.9, [], [])]
 
+    def test_it_has_all_that_links_say(self, store: Store) -> None:
+        some = links(1, 2)
+        told = Links(some.targets, some.anchors, ("body/a", "body/p/a"), ("", "on whales"))
+        store.commit(Batch(discovered=(collected(0, links=told), collected(1, links=some))))
+        assert [page.links for page in store.history()] == [told, some]
+
     def test_links_that_are_not_given_stay(self, store: Store) -> None:
         store.commit(Batch(discovered=(collected(0, links=links(1)),)))
         store.commit(Batch(discovered=(collected(0, "other words"),)))

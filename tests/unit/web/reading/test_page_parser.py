@@ -1,4 +1,5 @@
 import pickle
+import re
 
 import pytest
 from hypothesis import given
@@ -146,6 +147,42 @@ def test_places_of_links(html, place):
 
 
 @pytest.mark.parametrize(
+    ("html", "around"),
+    [
+        ("<p>See <a href=c>t</a> for <i>audio</i>.", ["See for audio."]),
+        ("<p>one <a href=c>t</a> two <a href=d>u</a> three", ["one two", "two three"]),
+        ("<p>one <a href=c>t</a> two <a href=#>u</a> three", ["one two"]),
+        ("<p>one <a href=c>t</a> two <a name=u>u</a> three", ["one two u three"]),
+        ("<p>one<p><a href=c>t</a> | <p>two", [""]),
+        ("<ul><li><a href=c>t</a> one<li><a href=d>u</a><li>two</ul>", ["one", ""]),
+        ("<table><tr><td><a href=c>t</a><td>one<tr><td><a href=d>u</a>", ["one", ""]),
+        ("<dl><dt><a href=c>t</a> (n)<dd><p>one<p>two</dl>", ["(n) one"]),
+        ("<dl><dt><a href=c>t</a><dd>one <a href=d>u</a> two</dl>", ["one", "one two"]),
+        ("<dl><dt><a href=c>t</a><dd></dl><p>one", [""]),
+        ("<div><a href=c>t</a></div> <!-- --> <div><p>one</div>", ["one"]),
+        ("<div><a href=c>t</a> one</div><div>two</div>", ["one"]),
+        ("<div><div><a href=c>t</a></div></div><div>one</div>", [""]),
+        ("<div><a href=c>t</a></div><ul><li>one</ul><div>two</div>", [""]),
+        ("<div><a href=c>t</a> | <a href=d>u</a></div><div>one</div>", ["", ""]),
+        ("<h2><a href=c>t</a></h2><p>one<p>two", ["one"]),
+        ("<p><a href=c>t</a></p><p>one", [""]),
+        ("<p>one <a href=c><img alt=t></a></p><p>two", ["one"]),
+        ("<p><a href=c><img alt=t></a></p><p>two", [""]),
+        ("<a href=c><p>t</p><p>u</p></a> one", ["one"]),
+        ("<p>one <a href=c></a> two <a href=c>t</a> three", ["two three"]),
+        ("<p>one <a href=c>t</a> two <a href=c>u</a> three", ["one two"]),
+        ("<p>one <b hidden>two</b> <a href=c>t</a> <b style='display:none'>three</b>", ["one"]),
+        ("<p>one <a hidden href=c>t</a> two", [""]),
+        ("<p>one <area href=c>", [""]),
+        ("<p>" + "x " * 90 + "<a href=c>t</a>" + " y" * 40, ["x " * 10 + "y " * 39 + "y"]),
+        ("<p>x <a href=c>t</a>" + " yy" * 40, ["yy " * 33 + "y"]),
+    ],
+)
+def test_the_text_around_links(html, around):
+    assert [link.around for link in parse(html).links] == around
+
+
+@pytest.mark.parametrize(
     ("html", "nofollow"),
     [
         ("<a href=c>t", False),
@@ -277,6 +314,8 @@ def test_any_bytes_can_be_parsed(body, content_type):
         assert "#" not in link.url
         assert len(link.anchor) <= 100
         assert len(link.place) <= 80
+        assert len(link.around) <= 100
+        assert link.around == " ".join(link.around.split())
 
 
 _AROUND = """<div>{}</div>|<p>{}|<li>{}|<ul>{}</ul>|<b>{}</b>|<section>{}</section>|<!-- {} -->
@@ -298,6 +337,15 @@ def test_text_and_links_are_those_of_a_tree_by_the_html_standard(html):
     assert "".join("".join(page.blocks).split()) == "".join(tree.body.text().split())
     urls = [f"https://x.org/a/{node.attributes['href']}" for node in tree.css("a[href]")]
     assert [link.url for link in page.links] == list(dict.fromkeys(urls))
+
+
+@given(_TREE, st.sampled_from([" hidden", " style=display:none", ""]))
+def test_the_text_around_links_is_seen_and_is_not_that_of_links(html, hiding):
+    html = re.sub("(<a href=[^>]*>)t(</a>)", r"\1t link\2", html)
+    page = parse(f"{html}<p{hiding}>secret <a href=/secret>t</a></p>{html}")
+    for link in page.links:
+        assert not hiding or "secret" not in link.around
+        assert "link" not in link.around
 
 
 # Each of these takes seconds to minutes where time grows with the square of the length.
