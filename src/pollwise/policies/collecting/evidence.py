@@ -42,7 +42,7 @@ __all__ = [
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-N_EVIDENCE = 36
+N_EVIDENCE = 37
 N_UNAIMED = 30
 """The numbers that say something without a topic."""
 _AIM_GUESSED, _AIM_WEIGHT = 0.3, 3.0
@@ -207,7 +207,7 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
     Near a link are the anchors beside it in the list of links and the text around it: the one that
     tells more counts.
     """
-    best = total = nears = best_near = sources = 0.0
+    best = total = nears = best_near = best_around = sources = 0.0
     seen = 0
     link = web.pages[page].last_link
     while link >= 0 and seen < _MOST_LINKS:
@@ -226,6 +226,7 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
         around = web.links[link].around
         if around >= 0:
             near = max(near, web.surroundings[around].match)
+            best_around = max(best_around, web.surroundings[around].match)
         nears += near
         best_near = max(best_near, near)
         sources += web.pages[source].aimed
@@ -234,6 +235,7 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
     count = max(seen, 1)
     row[30], row[31], row[32] = web.pages[page].match, best, total / count
     row[33], row[34], row[35] = nears / count, best_near, sources / count
+    row[36] = best_around
 
 
 @kernel
@@ -266,7 +268,7 @@ def guess(row: Row, worth: float) -> float:
     linear = 1 / (1 + math.exp(-row[19]))
     hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
     learned = 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
-    return learned + worth * matched(row)
+    return learned + worth * (matched(row) + row[36])
 
 
 @kernel

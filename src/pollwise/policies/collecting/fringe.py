@@ -65,7 +65,7 @@ _VALUE_GROWTH = 1.1
 _VALUED_AT_ONCE = 8192
 """If there are more pages, some are valued with each fetch, so that no fetch waits for all."""
 _MOST_SAMPLES = 60_000
-_BACKGROUND, _BACKGROUND_WEIGHT = 100, 15.0
+_BACKGROUND, _BACKGROUND_WEIGHT = 100, 10.0
 """Pages of the fringe that are fitted beside the fetched ones as worth nothing, and how many
 fetches all of them count for."""
 _RANK_STEP = 1e-12
