@@ -1,7 +1,7 @@
 """Options that several commands share, and what they mean."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from pollwise.errors import InputError
+
+
+def a_number(kind: str) -> Callable[[float | None], float | None]:
+    """Refuses `nan`, which no range keeps out; `kind` says what to give as the option's value."""
+
+    def checked(value: float | None) -> float | None:
+        if value is not None and math.isnan(value):
+            raise typer.BadParameter(f"nan is no number; give one {kind}")
+        return value
+
+    return checked
+
 
 DB = Path("pollwise.db")
 
@@ -87,6 +99,7 @@ CrawlDelayOption = Annotated[
     typer.Option(
         rich_help_panel="Fetching",
         min=0,
+        callback=a_number("of seconds"),
         help="Seconds between requests to one host, if it asks for no more. Default: 1.",
     ),
 ]

@@ -14,6 +14,7 @@ from pollwise.cli.options import (
     ObjectiveName,
     PolicyOption,
     RevertsName,
+    a_number,
     parameters_of,
 )
 from pollwise.errors import InputError
@@ -28,7 +29,9 @@ def demo(
     seconds: Annotated[
         float | None,
         typer.Option(
-            min=5, help="How long the year takes, at least; if not given, as long as it must."
+            min=5,
+            callback=a_number("of at least 5"),
+            help="How long the year takes, at least; if not given, as long as it must.",
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the year into this PNG file.")] = None,
@@ -90,7 +93,13 @@ def replay(
     ] = None,
     half_life: HalfLifeOption = None,
     warm_up: Annotated[
-        float, typer.Option(min=0, max=0.99, help="Share of the time that does not count.")
+        float,
+        typer.Option(
+            min=0,
+            max=0.99,
+            callback=a_number("from 0 to 0.99"),
+            help="Share of the time that does not count.",
+        ),
     ] = 0.15,
     policy: PolicyOption = None,
     reverts: Annotated[

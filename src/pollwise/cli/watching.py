@@ -34,6 +34,7 @@ from pollwise.cli.options import (
     SharesOption,
     TimeoutOption,
     UserAgentOption,
+    a_number,
     fetching_told,
     listed,
     objective_told,
@@ -73,7 +74,10 @@ def watch(
     revert_worth: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="What a change back to a version seen before counts for. Default: 1."
+            min=0,
+            max=1,
+            callback=a_number("from 0 to 1"),
+            help="What a change back to a version seen before counts for. Default: 1.",
         ),
     ] = None,
     db: Annotated[
@@ -81,7 +85,12 @@ def watch(
     ] = None,
     not_modified_cost: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="What a poll costs that is answered 304. Default: 1."),
+        typer.Option(
+            min=0,
+            max=1,
+            callback=a_number("from 0 to 1"),
+            help="What a poll costs that is answered 304. Default: 1.",
+        ),
     ] = None,
     keep: KeepOption = None,
     notify_targets: Annotated[

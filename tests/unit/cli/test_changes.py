@@ -67,7 +67,7 @@ def test_they_are_documents_too(run):
         (("history", "http://b.example/"), "http://b.example/ was never watched in pollwise.db"),
         (("history", "nothing"), "not a URL: 'nothing'"),
         (("diff", URL, 3), "has no version 3: the kept ones are 1 to 2"),
-        (("diff", URL, "x"), "Invalid value for '[A]': Input should be a valid integer"),
+        (("diff", URL, "x"), "Invalid value for '[A]': 'x' is not a valid int"),
         (("notify", "nobody"), "--notify: this is no receiver; give https://"),
         (("notify", "env:NOT_SET_HERE"), "the environment variable NOT_SET_HERE is not set"),
         (

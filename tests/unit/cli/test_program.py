@@ -118,7 +118,7 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["simulate", "--world", "mars"], ["'mars'", "choose zipf"]),
         (["simulate", "--policy", "x"], ["'x'", "bayes-index"]),
         (["simulate", "--policy", "uniform", "--policy", "x"], ["'x'", "bayes-index"]),
-        (["simulate", "--pages", "x"], ["--pages", "integer"]),
+        (["simulate", "--pages", "x"], ["--pages", "not a valid int"]),
         (["simulate", "--polls", "0"], ["--polls", "1"]),
         (["simulate", "--alpha", "3"], ["alpha=3.0"]),
         (["simulate", "--alpha", "nan"], ["alpha=nan"]),
