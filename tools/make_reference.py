@@ -89,7 +89,7 @@ def _option(parameter: Any, context: typer.Context) -> str:
     names = "/".join([*parameter.opts, *parameter.secondary_opts])
     if parameter.is_flag:
         return f"`{names}`"
-    return f"`{names} {parameter.metavar or _kind(parameter.display_type(ctx=context))}`"
+    return f"`{names} {parameter.metavar or _kind(parameter.make_metavar(context))}`"
 
 
 def _kind(shown: str) -> str:
@@ -118,7 +118,7 @@ def _meaning(parameter: Any) -> str:
 
 
 def _range(parameter: Any) -> str:
-    low, high = parameter.min, parameter.max
+    low, high = (getattr(parameter.type, name, None) for name in ("min", "max"))
     if low is None:
         return ""
     return f"at least {low}" if high is None else f"{low} to {high}"

@@ -24,7 +24,8 @@ def test_the_citation_and_the_changes_are_of_this_version() -> None:
 
 def pinned(name: str) -> dict[str, str]:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    return {line: line.partition("==")[0] for line in lines if "==" in line and line[0] != "#"}
+    pins = [line.split()[0] for line in lines if "==" in line and line[0] not in "# "]
+    return {pin: pin.partition("==")[0] for pin in pins}
 
 
 def test_the_base_has_the_versions_of_the_tests_and_nothing_of_the_extras() -> None:
