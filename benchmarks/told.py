@@ -3,10 +3,11 @@
     python benchmarks/told.py GRAPHS/wikispeedia [TOPIC ...] [--seeds 5] [--share 1]
     python benchmarks/told.py GRAPHS/debdocs [TOPIC ...] [--front-pages] [--share 0.01]
 
-It prints the recall after 0.5, 1, 5 and 10 % of the requests, and the share of the upper bound of a
-whole traversal (`--share 1`), as means over seeds: for each topic, for the topics that the robot
-was tuned on, and for those that were kept back. `--front-pages`: it begins with the front page of
-each host, beside the start page.
+It prints the recall after 0.5, 1, 5 and 10 % of the requests, the share of the hosts with relevant
+pages that it came to by links (bridges; without those it begins with), and the share of the upper
+bound of a whole traversal (`--share 1`), as means over seeds: for each topic, for the topics that
+the robot was tuned on, and for those that were kept back. `--front-pages`: it begins with the front
+page of each host, beside the start page.
 """
 
 import argparse
@@ -61,7 +62,11 @@ def front_pages(graph: Graph) -> list[int]:
 def figures(
     graph: Graph, words: str, seeds: int, share: float, known: Sequence[int]
 ) -> list[float]:
-    """The means of the recalls, as far as the traversal goes, and of the share of the bound."""
+    """The means of the recalls, as far as the traversal goes, of the share of the hosts that it
+    came to, and of the share of the bound.
+    """
+    begun_with = {graph.hosts[page_id] for page_id in known}
+    relevant = {graph.hosts[page_id] for page_id in np.flatnonzero(graph.relevance)} - begun_with
     told = dict.fromkeys(topic_of(words).words, 1.0) if words else None
     requests = round(share * len(graph))
     places = [round(one * len(graph)) for one in SHARES if one <= share]
@@ -69,7 +74,9 @@ def figures(
     for seed in range(seeds):
         robot = Robot(generator=np.random.default_rng(seed), revisit=False, topic=told)
         [traversal] = traverse(graph, robot, 1, requests, known=known)
-        rows.append([*traversal.recalls[places], traversal.of_upper_bound])
+        came_to = {graph.hosts[page_id] for page_id in traversal.requested if page_id >= 0}
+        hosts = len(came_to & relevant) / len(relevant) if relevant else 1.0
+        rows.append([*traversal.recalls[places], hosts, traversal.of_upper_bound])
     means: list[float] = np.mean(rows, axis=0).tolist()
     return means if share == 1 else means[:-1]
 
@@ -83,7 +90,7 @@ def main() -> int:
     parser.add_argument("--front-pages", action="store_true")
     asked = parser.parse_args()
     topics = asked.topics or Graph.read(asked.graph).topics
-    names = [f"{one:.1%}" for one in SHARES if one <= asked.share]
+    names = [*(f"{one:.1%}" for one in SHARES if one <= asked.share), "hosts"]
     print(f"{'':24s}", *(f"{name:>6s}" for name in names), "of bound" * (asked.share == 1))
     for how, number in HOWS.items():
         found = {}
