@@ -57,7 +57,7 @@ Ints = NDArray[np.int64]
 
 _EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
-_FIRST_FIT, _FIRST_RELEVANT, _FIT_GROWTH = 40, 5, 1.3
+_FIRST_FIT, _FIRST_RELEVANT, _FIT_GROWTH = 40, 12, 1.3
 """Fetches, and relevant ones, before the first fit of the trees, and by what factor either grows
 from fit to fit."""
 _VALUE_GROWTH = 1.1
