@@ -54,11 +54,17 @@ def collect(
     db: Db = DB,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="Only URLs in which this expression is found; '': any again."),
+        typer.Option(
+            help="Follow links only to URLs in which this expression is found; '': any again. Pages"
+            " known already stay."
+        ),
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option(help="No URL in which this expression is found; '': any again."),
+        typer.Option(
+            help="Follow no link to a URL in which this expression is found; '': any again. Pages"
+            " known already stay."
+        ),
     ] = None,
     max_depth: Annotated[
         int | None, typer.Option(min=0, help="The most links between a seed and a page.")

@@ -142,9 +142,10 @@ def budget(
 ) -> None:
     """Show the budget, or change it for good, also while a watch runs."""
     from pollwise.console.streams import stdout
-    from pollwise.live.control import unused_shares, watch_settings
+    from pollwise.live.control import unused_shares
     from pollwise.live.requests import ChangeSettings
     from pollwise.scheduler.budgets import parse_budget, parse_shares
+    from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
 
     if text is not None or shares:
@@ -158,8 +159,9 @@ def budget(
                 notify(line)
         return
     with Store.open_readonly(db) as store:
-        settings = watch_settings(store)
-    for line in (settings.budget, *settings.shares):
+        settings = latest_settings(store) or WatchSettings()
+    shares = settings.shares if isinstance(settings, WatchSettings) else ()
+    for line in (settings.budget, *shares):
         stdout().print(line)
 
 

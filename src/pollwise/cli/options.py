@@ -16,7 +16,7 @@ def a_number(kind: str) -> Callable[[float | None], float | None]:
 
     def checked(value: float | None) -> float | None:
         if value is not None and math.isnan(value):
-            raise typer.BadParameter(f"nan is no number; give one {kind}")
+            raise typer.BadParameter(f"nan is no number; give {kind}")
         return value
 
     return checked
@@ -99,7 +99,7 @@ CrawlDelayOption = Annotated[
     typer.Option(
         rich_help_panel="Fetching",
         min=0,
-        callback=a_number("of seconds"),
+        callback=a_number("a number of seconds"),
         help="Seconds between requests to one host, if it asks for no more. Default: 1.",
     ),
 ]

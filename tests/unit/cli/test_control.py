@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from pollwise.relevance.topic import topic
+from pollwise.settings import CollectSettings
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -66,3 +68,11 @@ def test_names_that_cannot_be(run, words, message):
     status, out, err = run(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_the_budget_of_a_collection_is_told(run, tmp_path):
+    path = tmp_path / "whales.db"
+    settings = CollectSettings(topic=topic("whales"), budget="7/second")
+    with Store.open(path) as store:
+        store.start_run(0.0, settings.recorded(), None)
+    assert run("budget", "--db", str(path)).out == "7/second\n"
