@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["FORMATTING", "TOKEN"]
+__all__ = ["FORMATTING", "TOKEN", "is_self_closing"]
 
 FORMATTING = frozenset(b"a b big code em font i nobr s small strike strong tt u".split())
 """Elements that the standard opens anew behind the end of those around them (13.2.4.3)."""
@@ -26,3 +26,21 @@ TOKEN = re.compile(
 )
 """An element whose content holds no tags (groups: name, content), a tag (groups: `/` of an end tag,
 name, attributes), or a comment or declaration (group: what begins CDATA)."""
+
+_BEHIND_VALUES = re.compile(
+    rb"""(?: [\s/]*+ [^\s/>][^\s/>=]*+
+      (?: \s*+ = \s*+ (?: "[^"]*+" | '[^']*+' | [^\s>"'][^\s>]*+ )? )? )*+ ([\s/]*+)""",
+    re.VERBOSE,
+)
+
+
+def is_self_closing(attributes: bytes) -> bool:
+    """Whether a tag with these attributes ends in `/>`, and that is not part of a value.
+
+    >>> is_self_closing(b" r='1'/"), is_self_closing(b" r=1/")
+    (True, False)
+    """
+    if not attributes.endswith(b"/"):
+        return False
+    last = _BEHIND_VALUES.match(attributes)
+    return last is not None and last[1].endswith(b"/")

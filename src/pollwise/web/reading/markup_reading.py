@@ -27,6 +27,8 @@ ROBOTS_NAMES = frozenset({"robots", "pollwise"})
 """The names in rules for robots that mean this one."""
 
 _MAX_TITLE = 300
+_MAX_TITLES = 1_000
+"""Titles that are looked at until one is found: drawings have titles too, and elements nest."""
 _MAX_NAME = 30
 _MAX_URL = 4_096
 
@@ -136,6 +138,7 @@ class _Reading:
         self._links: dict[str, Link] = {}
         self._dropped = 0
         self._title = ""
+        self._titles_left = _MAX_TITLES
         self._rules: set[str] = set()
         self._canonical: str | None = None
         self._language = ""
@@ -323,7 +326,10 @@ class _Reading:
             self._anchor.alt = _folded(node.attributes.get("alt") or "")
 
     def _read_title(self, node: LexborNode) -> None:
-        if not self._title and all(around.tag != "svg" for around in self._around):
+        if self._title or not self._titles_left:
+            return
+        self._titles_left -= 1
+        if all(around.tag != "svg" for around in self._around):
             self._title = _folded(node.text())[:_MAX_TITLE].rstrip()
 
     def _read_base(self, node: LexborNode) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from pollwise.web.reading.html_tokens import FORMATTING, TOKEN
+from pollwise.web.reading.html_tokens import FORMATTING, TOKEN, is_self_closing
 
 __all__ = ["DEEPEST", "is_tangled", "nests_deeply"]
 
@@ -73,7 +73,20 @@ _TABLE_WALLS = _OBJECTS | _DRAWINGS | _names(b"select table template")
 _BLOCKS = _SECTIONS | _TABLE | _ITEMS
 _SPECIAL = _WALLS | _BLOCKS
 _ITEM_WALLS = _SPECIAL - _names(b"address div p")
-_HTML = FORMATTING | _BLOCKS | _VOID | {b"span"}
+_TABLE_PARTS = _TABLE - {b"table"} | _names(b"col colgroup")
+_CELLS_OF_TABLES = _CELLS | {b"caption"}
+_BREAKING_OUT = _names(
+    b"""
+    b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li
+    listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var
+    """
+)
+"""Elements that end the drawing around them (13.2.6.5); others, but for `font`, are part of it."""
+_HTML_WITHIN = _names(b"foreignobject desc annotation-xml mi mn mo ms mtext")
+"""Elements of drawings that hold HTML."""
+_DRAWING_WALLS = _SPECIAL | _BREAKING_OUT
+_IN_DRAWING = b"/"
+"""What the names of elements that may be part of a drawing begin with."""
 _ENDED_BY = {
     **dict.fromkeys(_SECTIONS, ((b"p", _WALLS),)),
     b"li": ((b"li", _ITEM_WALLS), (b"p", _WALLS)),
@@ -134,7 +147,8 @@ class _Nesting:
         self._walls = 0
         self._waiting: dict[bytes, Counter[bytes]] = {name: Counter() for name in FORMATTING}
         self._held = 0  # formatting elements that are open or waiting
-        self._in_drawing = False
+        self._in_drawing = False  # beyond doubt
+        self._are_tables_sure = True
 
     def is_deep(self, html: bytes) -> bool:
         """See `nests_deeply`."""
@@ -144,7 +158,9 @@ class _Nesting:
                 self._end(name.lower())
             elif name:
                 self._start(name.lower(), attributes)
-            elif (raw and self._may_hold_tags(raw, content)) or (cdata and self._in_drawing):
+            elif (raw and self._may_hold_tags(raw, content)) or (
+                cdata and self._may_be_in_drawing()
+            ):
                 return True
             if self._held > _FEW_HELD:
                 opened_anew += self._held
@@ -156,30 +172,34 @@ class _Nesting:
 
     def _may_hold_tags(self, name: bytes, content: bytes) -> bool:
         """Whether a browser may see tags in what is text elsewhere, or text behind it."""
-        if self._in_drawing:
+        if self._may_be_in_drawing():
             return b"<" in content
         return name.lower() == b"script" and b"<!--" in content and b"<script" in content.lower()
 
+    def _may_be_in_drawing(self) -> bool:
+        return any(self._named[name] for name in _DRAWINGS)
+
     def _start(self, name: bytes, attributes: bytes) -> None:
-        if name in _HTML:
-            self._in_drawing = False
-        elif name in _DRAWINGS:
+        if name in _DRAWINGS:
+            if is_self_closing(attributes):
+                return
             self._in_drawing = True
-        elif self._in_drawing and attributes.endswith(b"/"):
+        elif name in _HTML_WITHIN or name in _BREAKING_OUT or name == b"font":
+            self._in_drawing = False
+        elif self._in_drawing and is_self_closing(attributes):
             return
-        if name in _VOID:
-            return
-        for ended, walls in _ENDED_BY.get(name, ()):
-            if self._named[ended]:
-                self._close(self._depth(ended, walls))
-        if name == b"option" and self._open[-1][0] == name:
-            self._close(len(self._open) - 1)
-        if name == b"a" and self._named[name]:  # links do not nest, but what is in them stays
-            depth = self._depth(name, _WALLS)
-            if depth < len(self._open):
-                del self._open[depth]
-                self._named[name] -= 1
-                self._held -= 1
+        if self._may_be_in_drawing():
+            if name not in _BREAKING_OUT and name not in _DRAWINGS:
+                name = _IN_DRAWING + name
+            if name not in _VOID:
+                self._push(name, attributes)
+        elif name not in _VOID and (name not in _TABLE_PARTS or self._is_in_table()):
+            if name == b"table" and self._named[name] and not self._is_in_cell():
+                self._are_tables_sure = False
+            self._end_others(name)
+            self._push(name, attributes)
+
+    def _push(self, name: bytes, attributes: bytes) -> None:
         self._open.append((name, attributes))
         self._named[name] += 1
         if name in _WALLS:
@@ -187,19 +207,46 @@ class _Nesting:
         elif name in FORMATTING:
             self._held += 1
 
+    def _is_in_table(self) -> bool:
+        """Whether tags of rows and cells count; elsewhere they are ignored."""
+        return self._are_tables_sure and self._named[b"table"] > 0
+
+    def _is_in_cell(self) -> bool:
+        """Whether a table may begin here without ending the one around it."""
+        for opened, _ in reversed(self._open[-_LOOKED_BACK:]):
+            if opened in _CELLS_OF_TABLES:
+                return True
+            if opened == b"table":
+                break
+        return False
+
+    def _end_others(self, name: bytes) -> None:
+        """Close the elements that a start tag of this name ends."""
+        for ended, walls in _ENDED_BY.get(name, ()):
+            if self._named[ended]:
+                self._close(self._depth(ended, walls))
+        if name == b"option" and self._open[-1][0] == name:
+            self._close(len(self._open) - 1)
+        if name == b"a" and self._named[name]:  # links do not nest, but what is in them stays
+            self._take_out(self._depth(name, _WALLS))
+
+    def _take_out(self, depth: int) -> None:
+        """End the element that is so deep, if there is one, but none that is in it."""
+        if depth < len(self._open):
+            name, _ = self._open.pop(depth)
+            self._named[name] -= 1
+            self._held -= name in FORMATTING
+
     def _end(self, name: bytes) -> None:
         if name in _DRAWINGS:
             self._in_drawing = False
-        if self._named[name]:
-            if self._open[-1][0] == name:
-                self._close(len(self._open) - 1)
+        if self._named[_IN_DRAWING + name]:
+            depth = self._depth(_IN_DRAWING + name, _DRAWING_WALLS)
+            if depth < len(self._open):
+                self._close(depth)
                 return
-            walls = _SPECIAL
-            if name in _TABLE:
-                walls = _TABLE_WALLS
-            elif name in _BLOCKS or name in _OBJECTS:
-                walls = _WALLS
-            self._close(self._depth(name, walls))
+        if self._named[name]:
+            self._end_open(name)
         elif name in FORMATTING and self._waiting[name] and not self._walls:
             alike = self._waiting[name]
             attributes = next(reversed(alike))
@@ -207,6 +254,23 @@ class _Nesting:
             self._held -= 1
             if not alike[attributes]:
                 del alike[attributes]
+
+    def _end_open(self, name: bytes) -> None:
+        """An end tag of an element that is open, perhaps out of reach."""
+        if self._open[-1][0] == name:
+            self._close(len(self._open) - 1)
+        elif name in _TABLE:
+            depth = self._depth(name, _TABLE_WALLS)
+            self._are_tables_sure &= depth < len(self._open)
+            if self._are_tables_sure:
+                self._close(depth)
+        elif name == b"form":
+            self._take_out(self._depth(name, _WALLS))
+        elif name in _BLOCKS or name in _OBJECTS:
+            self._close(self._depth(name, _WALLS))
+        else:
+            walls = _DRAWING_WALLS if name in _DRAWINGS else _SPECIAL
+            self._close(self._depth(name, walls))
 
     def _depth(self, name: bytes, walls: frozenset[bytes]) -> int:
         """How deep the innermost element of this name is; below all if it is out of reach."""
