@@ -160,8 +160,8 @@ def budget(
         return
     with Store.open_readonly(db) as store:
         settings = latest_settings(store) or WatchSettings()
-    shares = settings.shares if isinstance(settings, WatchSettings) else ()
-    for line in (settings.budget, *shares):
+    parts = settings.shares if isinstance(settings, WatchSettings) else ()
+    for line in (settings.budget, *parts):
         stdout().print(line)
 
 

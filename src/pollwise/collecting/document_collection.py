@@ -35,6 +35,8 @@ StoredTerms = Callable[[], Iterator[tuple[int, bytes]]]
 _RESCORED_AT_ONCE = 6
 """Pages that are scored anew with each poll. The topic vector changes after a quarter more pages,
 so all of them are up to date before its next change."""
+_NEW_HOSTS = 200
+"""Hosts that one page may name for the first time at a poll; more are a link farm, or a scan."""
 _RESCORED_BY = 0.005
 """Smaller changes of relevance are ignored."""
 
@@ -144,6 +146,9 @@ class DocumentCollection:
             collected = self._collected(page, result, digest)
             relevance = collected.relevance
             links = _links({} if digest.nofollow else self._followed(page, digest, now, found))
+            if relevance:
+                # The front page leads to more of the host than what others named of it.
+                self._discover(joined(page.url, "/"), depth, now, found, counted=False)
         discovered = Discoveries(tuple(found), collected, links, self._rescored(), self._aimed())
         if relevance is not None:
             observation = replace(result.observation, relevance=relevance)
@@ -207,20 +212,26 @@ class DocumentCollection:
         self, page: Page, digest: Digest, now: float, found: list[Discovery]
     ) -> dict[int, Link]:
         """The pages that this one links to, by their ids."""
-        depth = self._depths.get(page.id, 0) + 1
+        depth, known_hosts = self._depths.get(page.id, 0) + 1, len(self._hosts)
         links: dict[int, Link] = {}
         for link in digest.links:
-            target = self._discover(link.url, depth, now, found, nofollow=link.nofollow)
+            may_be_new = len(self._hosts) - known_hosts < _NEW_HOSTS
+            target = self._discover(
+                link.url, depth, now, found, nofollow=link.nofollow, may_be_new=may_be_new
+            )
             # Two URLs of a page may have one canonical spelling: the first one counts.
             if target is not None and target != page.id:
                 links.setdefault(target, link)
         return links
 
     def _discover(
-        self, url: str, depth: int, now: float, found: list[Discovery], nofollow: bool = False
+        self, url: str, depth: int, now: float, found: list[Discovery], **link: bool
     ) -> int | None:
-        """The id of the page that a link leads to, new or known; None: the link was rejected."""
-        admitted = self._links.admit(url, depth=depth, nofollow=nofollow)
+        """The id of the page that a link leads to, new or known; None: the link was rejected.
+
+        `link` is what else `LinkFilter.admit` is to know of it.
+        """
+        admitted = self._links.admit(url, depth=depth, **link)
         if isinstance(admitted, Rejected):
             return None
         known = self._ids.get(admitted)
@@ -232,11 +243,8 @@ class DocumentCollection:
         self._next_page_id += 1
         self._ids[admitted] = page.id
         self._depths[page.id] = depth
+        self._hosts.add(scope)
         found.append(Discovery(page, now, depth))
-        if scope not in self._hosts:
-            self._hosts.add(scope)
-            # Its front page leads to more of the host than what was named by chance.
-            self._discover(joined(admitted, "/"), depth, now, found)
         return page.id
 
     def _aimed(self) -> tuple[tuple[str, float], ...]:

@@ -40,6 +40,7 @@ class Rejected(Enum):
     TOO_DEEP = "too many links from a seed"
     ENDLESS = "endless path"
     HOST_FULL = "enough pages of the host"
+    MANY_HOSTS = "too many new hosts in one page"
     CALENDAR = Trap.CALENDAR.value
     NUMBERS = Trap.NUMBERS.value
     QUERIES = Trap.QUERIES.value
@@ -92,18 +93,28 @@ class LinkFilter:
         """How many links were rejected so far, by reason, the most frequent first."""
         return dict(self._rejections.most_common())
 
-    def admit(self, url: str, *, depth: int = 0, nofollow: bool = False) -> str | Rejected:
+    def admit(
+        self,
+        url: str,
+        *,
+        depth: int = 0,
+        nofollow: bool = False,
+        may_be_new: bool = True,
+        counted: bool = True,
+    ) -> str | Rejected:
         """The canonical URL of a link's absolute `url`, or why it does not enter the frontier.
 
         `depth` is the number of links from a seed to the target, `nofollow` whether the link or
-        its page asks not to be followed. A new URL is counted for its host and its patterns.
+        its page asks not to be followed; `may_be_new`: its host may be one without pages yet. A new
+        URL is counted for its host and its patterns, one that is rejected in `rejections` if it is
+        to be `counted`.
         """
-        verdict = self._judged(url, depth, nofollow)
-        if isinstance(verdict, Rejected):
+        verdict = self._judged(url, depth, nofollow, may_be_new)
+        if counted and isinstance(verdict, Rejected):
             self._rejections[verdict] += 1
         return verdict
 
-    def _judged(self, url: str, depth: int, nofollow: bool) -> str | Rejected:
+    def _judged(self, url: str, depth: int, nofollow: bool, may_be_new: bool) -> str | Rejected:
         if nofollow:
             return Rejected.NOFOLLOW
         # Most links are canonical but for the fragment, and most targets are known.
@@ -118,9 +129,9 @@ class LinkFilter:
             return Rejected.NOT_FETCHED
         if found in self._known:
             return found
-        return self._refused(found, depth) or found
+        return self._refused(found, depth, may_be_new) or found
 
-    def _refused(self, url: str, depth: int) -> Rejected | None:
+    def _refused(self, url: str, depth: int, may_be_new: bool) -> Rejected | None:
         """Why a new URL (canonical) is rejected; None: it is admitted and was counted."""
         if len(url) > _LONGEST:
             return Rejected.TOO_LONG
@@ -137,6 +148,8 @@ class LinkFilter:
         if is_endless(path):
             return Rejected.ENDLESS
         host = host_of(url)
+        if not may_be_new and not self._hosts[host]:
+            return Rejected.MANY_HOSTS
         if self._pages_per_host is not None and self._hosts[host] >= self._pages_per_host:
             return Rejected.HOST_FULL
         trap = self._traps.enter(url)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pollwise.collecting.document_collection import DocumentCollection
-from pollwise.collecting.link_filter import LinkFilter
+from pollwise.collecting.link_filter import LinkFilter, Rejected
 from pollwise.collecting.response_digest import digest
 from pollwise.collecting.response_processor import Response
 from pollwise.relevance.topic import topic
@@ -83,18 +83,26 @@ def test_relevance_links_and_new_pages():
     assert some.hosts == 2
 
 
-def test_the_front_page_of_a_host_that_is_named_is_discovered_too():
-    some = collection()
-    html = article("whales", "http://a.example/deep/x", "http://a.example/deep/y", "/near")
-    report = some.take_in(START, *fetched(html))
+def test_the_front_page_of_a_host_with_something_about_the_topic_is_discovered_too():
+    deep = Page(1, "http://a.example/deep/x", "a.example")
+    some = collection(records=[record(START), record(deep)], next_page_id=2, deny=["b.example"])
+    report = some.take_in(deep, *fetched(article("whales", "/near"), deep))
     assert [found.page.url for found in report.discovered.new_pages] == [
-        "http://a.example/deep/x",
+        "http://a.example/near",
         "http://a.example/",
-        "http://a.example/deep/y",
-        f"http://{HOST}/near",
     ]
-    assert report.discovered.links.targets.tolist() == [1, 3, 4]  # nobody links to it
-    assert {found.depth for found in report.discovered.new_pages} == {1}
+    assert report.discovered.links.targets.tolist() == [2]  # the page does not link to it
+    other = Page(9, "http://b.example/deep", "b.example")
+    assert not some.take_in(other, *fetched(article("whales"), other)).discovered.new_pages
+    assert not some.rejections
+
+
+def test_a_page_that_names_thousands_of_hosts_names_two_hundred():
+    some = collection()
+    hosts = [f"http://h{n}.example/" for n in range(1000)]
+    report = some.take_in(START, *fetched(article("whales", *hosts, "/near")))
+    assert len(report.discovered.new_pages) == 201
+    assert some.rejections == {Rejected.MANY_HOSTS: 800}
 
 
 def test_what_is_said_beside_links_is_told_with_them_if_there_is_any():

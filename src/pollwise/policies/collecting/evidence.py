@@ -241,7 +241,7 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
 @kernel
 def matched(row: Row) -> float:
     """How much a page is about the topic by what leads to it, from 0 to 1."""
-    return 0.5 * row[30] + 0.25 * (row[31] + row[32])
+    return min(0.5 * row[30] + 0.25 * (row[31] + row[32]) + row[36], 1.0)
 
 
 @kernel
@@ -268,7 +268,7 @@ def guess(row: Row, worth: float) -> float:
     linear = 1 / (1 + math.exp(-row[19]))
     hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
     learned = 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
-    return learned + worth * (matched(row) + row[36])
+    return learned + worth * matched(row)
 
 
 @kernel

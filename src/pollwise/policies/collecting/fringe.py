@@ -303,7 +303,7 @@ class FringeValue:
         rows = np.concatenate([rows, around])
         guesses = np.array([guess(row, worth) for row in rows])
         known = np.concatenate([returns[chosen], np.zeros(len(around))])
-        each = _BACKGROUND_WEIGHT / max(len(around), 1)
+        each = min(_BACKGROUND_WEIGHT / max(len(around), 1), 1.0)
         weights = np.concatenate([weights, np.full(len(around), each)])
         if not web.totals[AIMED]:
             rows = rows[:, :N_UNAIMED].copy()

@@ -82,6 +82,8 @@ class Robot:
         self._failed: dict[int, tuple[float, float]] = {}
         """For each new page that failed: when it last did, and its value since."""
         self._retries: list[tuple[float, int]] = []
+        self._untold: list[int] = []
+        """Pages that an earlier run polled; those of which it tells nothing brought nothing."""
         self._judged: dict[int, float] = {}
         """The relevance of pages that were judged while they could not be selected."""
         self._unfetched = 0
@@ -117,6 +119,10 @@ class Robot:
         """The pages of the largest indices, new or held; they are leased."""
         while self._deferred and self._deferred[0][0] <= now:
             self._end_deferral(*heapq.heappop(self._deferred))
+        for polled in self._untold:
+            if polled in self._pages and not self._fringe.knows(polled):
+                self._fringe.fetched(polled, 0.0)
+        self._untold.clear()
         taken: list[int] = []
         while len(taken) < limit and (page_id := self._next(now)) is not None:
             taken.append(page_id)
@@ -334,6 +340,7 @@ class Robot:
                 continue
             self._note_poll(page_id, polled_at)
             self._fringe.polled(page_id)
+            self._untold.append(page_id)
             if self._revisit and not math.isnan(relevance):
                 self._judged[page_id] = relevance
             if self._is_free(page_id):

@@ -320,3 +320,20 @@ def test_told_a_topic_that_nothing_matches_yet_it_looks_where_many_links_are():
     told = Robot(generator=np.random.default_rng(1), revisit=False, topic={"squid": 1.0})
     [run] = traverse(graph, told, 1, 31)
     assert run.requested.tolist().index(hub) <= 3
+
+
+def test_dead_links_are_remembered_after_a_restart():
+    pages = [Page(n, f"http://h.example/{'ab'[n % 2]}/{n}") for n in range(40)]
+    first = robot()
+    first.add(pages)
+    for page_id in range(1, 21, 2):
+        told_of(first, page_id, float(page_id), Outcome.GONE)
+    second = robot()
+    second.add(pages)
+    second.load_state_dict(first.state_dict())
+    dead = 0
+    for now in range(40, 50):
+        [page_id] = second.select(float(now), 1).page_ids.tolist()
+        dead += page_id % 2
+        told_of(second, page_id, float(now), relevance=0.2 * (page_id % 2 == 0))
+    assert dead <= 2
