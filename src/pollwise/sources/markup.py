@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from pollwise.sources.selectors import Selector, compiled
 from pollwise.sources.view import UnreadableError
 from pollwise.texts import printable
-from pollwise.web.reading.nesting import DEEPEST, nests_deeply
+from pollwise.web.reading.nesting import DEEPEST, is_tangled, nests_deeply
 from pollwise.web.reading.page_tree import tree_of
 
 __all__ = ["head_of", "markup_parts"]
@@ -56,8 +56,14 @@ def markup_parts(
     >>> markup_parts(page, [Selector("css", "main")], [Selector("css", ".ad")], is_xml=False)
     [['<main><h1>News</h1></main>']]
     """
-    if not is_xml and nests_deeply(text.encode(errors="replace")):
-        raise UnreadableError(f"its tags nest more than {DEEPEST:,} deep: too deep for selectors")
+    if not is_xml:
+        html = text.encode(errors="replace")
+        if nests_deeply(html):
+            raise UnreadableError(
+                f"its tags nest more than {DEEPEST:,} deep: too deep for selectors"
+            )
+        if is_tangled(html):
+            raise UnreadableError("its tags have too many attributes for selectors")
     for selector in ignore:
         text = _found(text, selector, is_xml).rest()
     if not select:

@@ -2,13 +2,21 @@
 
 import re
 
-__all__ = ["FORMATTING", "TOKEN", "is_self_closing"]
+__all__ = ["ATTRIBUTE", "ATTRIBUTES", "FORMATTING", "MORE_ATTRIBUTES", "TOKEN", "is_self_closing"]
 
 FORMATTING = frozenset(b"a b big code em font i nobr s small strike strong tt u".split())
 """Elements that the standard opens anew behind the end of those around them (13.2.4.3)."""
 
-_ATTRIBUTES = rb"""(?: [\s/]++ | [^\s/>][^\s/>=]*+
-    (?: \s*+ = \s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) | [^\s>"'][^\s>]*+ )? )? )*+"""
+_QUOTED = rb"""(?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) )"""
+_ATTRIBUTE = rb"""[^\s/>][^\s/>=]*+ (?: \s*+ = \s*+ (?: %b | [^\s>"'][^\s>]*+ )? )?""" % _QUOTED
+ATTRIBUTES = rb"(?: [\s/]++ | %b )*+" % _ATTRIBUTE
+"""The attributes of a tag, in a verbose expression."""
+
+ATTRIBUTE = re.compile(_ATTRIBUTE, re.VERBOSE)
+"""An attribute, where all of a text are attributes."""
+
+MORE_ATTRIBUTES = re.compile(rb"%b (%b)" % (_QUOTED, ATTRIBUTES), re.VERBOSE)
+"""A quoted value, and the attributes behind it in the same tag (group)."""
 
 # Every alternative also ends at the end of the text, so that no scan fails and starts again one
 # character later: this keeps the time linear.
@@ -21,7 +29,7 @@ TOKEN = re.compile(
         | (/?+) ([a-z][^\s/>]*+) (%(attributes)b) (?:>|\Z)
         | (?: (!\[) | [!?/] ) [^>]*+ (?:>|\Z) )
     """
-    % {b"attributes": _ATTRIBUTES},
+    % {b"attributes": ATTRIBUTES},
     re.VERBOSE | re.IGNORECASE,
 )
 """An element whose content holds no tags (groups: name, content), a tag (groups: `/` of an end tag,

@@ -31,6 +31,7 @@ _MAX_TITLES = 1_000
 """Titles that are looked at until one is found: drawings have titles too, and elements nest."""
 _MAX_NAME = 30
 _MAX_URL = 4_096
+"""Characters of a reference, and of the URL that it means: a page may repeat its base in each."""
 
 _DOCUMENT = LexborHTMLParser("")
 
@@ -428,10 +429,15 @@ def _folded(text: str) -> str:
 
 
 def _joined(base: str, reference: str) -> str:
-    """The canonical URL that a reference without fragment means; empty if it cannot be fetched."""
+    """The canonical URL that a reference without fragment means; empty if it cannot be fetched.
+
+    It is empty as well if the URL is longer than `_MAX_URL`.
+    """
     try:
         url: str = join_url(base, reference)
     except ValueError:
+        return ""
+    if len(url) > _MAX_URL:
         return ""
     scheme, _, rest = url.partition("://")
     if scheme not in ("http", "https") or "@" in rest.partition("/")[0]:

@@ -8,13 +8,24 @@ import re
 from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 
-from pollwise.web.reading.html_tokens import FORMATTING, TOKEN, is_self_closing
+from pollwise.web.reading.html_tokens import (
+    ATTRIBUTE,
+    ATTRIBUTES,
+    FORMATTING,
+    MORE_ATTRIBUTES,
+    TOKEN,
+    is_self_closing,
+)
 
 __all__ = ["DEEPEST", "is_tangled", "nests_deeply"]
 
 DEEPEST = 1_000
 """Elements in each other: browsers stop at about 500."""
+
+_Codes = npt.NDArray[np.uint8]
+_Marks = npt.NDArray[np.bool_]
 
 _FEW_TAGS = 1_000
 """With so few start tags no tree has more than 250,000 nodes."""
@@ -28,12 +39,20 @@ _ALIKE = 3
 """Of formatting elements with the same attributes so many are opened anew."""
 _LONG_TAG = 8_192
 _MOST_ATTRIBUTES = 1_000
+"""Of a long tag, and of all tags of `<html>` and `<body>` together: each is one element."""
+_MOST_OVERLAP = 4
+"""How often as long as a page may be what may be tags of it: some are in values of others."""
 _LOOKED_BACK = 32
 """Open elements among which an end tag looks for its own."""
 
 _LESS, _GREATER, _SLASH = b"<>/"
 _LOWER = 32  # the bit that makes a letter a small one
-_START = re.compile(rb"<[a-z]", re.IGNORECASE)
+_START = re.compile(rb"<[a-z][^\s/]*+", re.IGNORECASE)
+_ROOT = re.compile(rb"<(?:html|body)(?=[\s/])(%b)" % ATTRIBUTES, re.IGNORECASE | re.VERBOSE)
+_ROOTS = tuple(name[0] << 8 | name[1] for name in (b"html", b"body"))
+_QUOTES = b"\"'"
+_BEFORE_VALUE = np.zeros(256, np.bool_)
+_BEFORE_VALUE[np.frombuffer(b"= \t\n\f\r\v", np.uint8)] = True
 _FORMATTED = re.compile(
     rb"<(?:%b)[\s/][^>]*+" % b"|".join(sorted(FORMATTING - {b"a"})), re.IGNORECASE
 )
@@ -106,16 +125,22 @@ def is_tangled(html: bytes) -> bool:
     (True, False)
     """
     codes = np.frombuffer(html, np.uint8)
-    ends = np.flatnonzero(codes == _GREATER)
+    greater = codes == _GREATER
+    ends = np.flatnonzero(greater)
     if np.diff(ends, prepend=-1, append=len(codes)).max() > _LONG_TAG and any(
         map(_has_many_attributes, html.split(b">"))
     ):
         return True
+    if len(html) > _LONG_TAG and _has_many_behind_values(html, codes, greater):
+        return True
     begins = np.flatnonzero(codes[:-2] == _LESS)
+    behind = (codes[begins + 1].astype(np.intp) << 8 | codes[begins + 2]) | _LOWER << 8 | _LOWER
+    roots = begins[(behind == _ROOTS[0]) | (behind == _ROOTS[1])].tolist()
+    if len(html) > _LONG_TAG and _have_roots_many_attributes(html, roots):
+        return True
     starts = int(np.count_nonzero(codes[begins + 1] != _SLASH))
     if starts <= _FEW_TAGS:
         return False
-    behind = (codes[begins + 1].astype(np.intp) << 8 | codes[begins + 2]) | _LOWER << 8 | _LOWER
     formatted = begins[_MAY_BE_FORMATTED[behind]].tolist()
     written = {found[0] for begin in formatted if (found := _FORMATTED.match(html, begin))}
     opened_anew = starts * _ALIKE * (len(FORMATTING) + len(written))
@@ -132,7 +157,52 @@ def _has_many_attributes(piece: bytes) -> bool:
     if len(piece) <= _LONG_TAG:
         return False
     tag = _START.search(piece)
-    return tag is not None and len(piece[tag.start() :].split()) > _MOST_ATTRIBUTES
+    return tag is not None and (
+        len(piece[tag.end() :].split()) > _MOST_ATTRIBUTES
+        or len(ATTRIBUTE.findall(piece, tag.end())) > _MOST_ATTRIBUTES
+    )
+
+
+def _has_many_behind_values(html: bytes, codes: _Codes, greater: _Marks) -> bool:
+    """Whether a tag that has a `>` in a value may have very many attributes behind it.
+
+    Every place that looks like the begin of such a value is tried: which are in text is in doubt.
+    `codes`: the bytes of the document, `greater`: whether they are a `>`.
+    """
+    room = _MOST_OVERLAP * len(html)
+    for quote in _QUOTES:
+        marks = np.flatnonzero((codes == quote) | greater)
+        kinds = codes[marks]
+        quotes = marks[:-1][kinds[:-1] < kinds[1:]]  # of which a `>` is the next
+        for begin in quotes[_BEFORE_VALUE[codes[quotes - 1]]].tolist():
+            more = MORE_ATTRIBUTES.match(html, begin)
+            if more is None:
+                continue
+            room -= len(more[0])
+            behind = more[1]
+            if room < 0 or (
+                len(behind) > _MOST_ATTRIBUTES and len(ATTRIBUTE.findall(behind)) > _MOST_ATTRIBUTES
+            ):
+                return True
+    return False
+
+
+def _have_roots_many_attributes(html: bytes, begins: list[int]) -> bool:
+    """Whether all tags of `<html>` and `<body>` together may have very many attributes.
+
+    The standard gives those of later ones to the element of the first (13.2.6.4.7). `begins`: where
+    such tags may begin.
+    """
+    room = _MOST_OVERLAP * len(html)
+    found = 0
+    for begin in begins:
+        tag = _ROOT.match(html, begin)
+        if tag is not None:
+            room -= len(tag[0])
+            found += len(ATTRIBUTE.findall(tag[1]))
+            if room < 0 or found > _MOST_ATTRIBUTES:
+                return True
+    return False
 
 
 class _Nesting:

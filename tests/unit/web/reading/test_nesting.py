@@ -39,6 +39,26 @@ HOSTILE = {
     "links and formatting": "<a><b><a>" * 40_000,
     "attributes": "<p " + numbered("a{} ", 150_000) + ">",
     "attributes of the body": numbered("<body a{}=1>", 60_000),
+    "attributes of the body, many at a time": (
+        "".join(f"<body {numbered(f'a{n}x{{}} ', 1_300)}>" for n in range(60))
+    ),
+    "attributes of the root between slashes": (
+        "".join(f"<HTML/{numbered(f'a{n}x{{}}/', 1_300)}>" for n in range(60))
+    ),
+    "attributes of the body in a drawing's style": (
+        "".join(f"<svg><style><body {numbered(f'a{n}x{{}} ', 900)}>" for n in range(80))
+    ),
+    "attributes between slashes": "<p/" + numbered("a{}/", 80_000) + ">",
+    "attributes between quoted ends of tags": (
+        "<p " + "".join(numbered(f"a{n}x{{}} ", 500) + f"b{n}='>' " for n in range(160)) + ">"
+    ),
+    "attributes behind what seems to be quoted": (
+        "=\"> <p x='>' "
+        + "".join(numbered(f"a{n}x{{}} ", 500) + f'b{n} = ">"' for n in range(160))
+        + ">"
+    ),
+    "values in each other that end no tag": "<body x='<body y=\">" * 30_000,
+    "roots in values of others": "<body/x=" * 100_000,
     "options": "<select>" + "<option>x" * 100_000,
     "tables": "<table><tr><td>" * 40_000,
     "text in tables": "<table>" + "x<b>" * 60_000,
@@ -106,6 +126,18 @@ def test_where_the_bound_is():
     assert (nests_deeply(deep), nests_deeply(deeper)) == (False, True)
     assert not is_tangled(deeper)  # it takes no time worth mentioning
     assert is_tangled(deeper + b"<div></div>" * 11_000)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<p class='[&>svg]:m-2' onclick=\"if (a > b) c()\">one</p>",
+        "<script>if (a = '>' && b > 'x' + \"y=\\\">\") c('<body>')</script><p>two",
+        "<p>x = \"one <b>two</b> don't 'three",
+    ],
+)
+def test_few_attributes_are_not_taken_for_many(piece):
+    assert not is_tangled(f"<html lang=en><body class='a > b'>{piece * 900}".encode())
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3])

@@ -363,6 +363,17 @@ def test_pages_made_to_hurt_take_linear_time_and_little_memory(piece):
         assert sum(map(len, page.blocks)) <= 100_000
 
 
+def test_a_long_base_counts_for_nothing():
+    page = parse(f"<base href='/{'a/' * 18_000}'><link rel=canonical href=c><a href=d>t")
+    assert [link.url for link in page.links] == ["https://x.org/a/d"]
+    assert page.canonical == "https://x.org/a/c"
+
+
+def test_links_whose_urls_are_long_with_their_base_are_none():
+    page = parse(f"<base href='/{'a' * 3_000}/'><a href={'b' * 2_000}>t</a><a href=d>t</a>")
+    assert [link.url for link in page.links] == [f"https://x.org/{'a' * 3_000}/d"]
+
+
 def test_links_and_text_are_bounded():
     page = parse("".join(f"<a href={n}>{n}</a>" for n in range(300_000)))
     assert len(page.links) == MAX_LINKS
