@@ -77,7 +77,11 @@ async def test_a_document_is_read_scored_and_followed(site, poll):
     assert report.result.observation.outcome is Outcome.CHANGED
     assert report.result.observation.relevance > 0.3
     assert report.discovered.collected.title == "Whales"
-    assert [found.page.url for found in report.discovered.new_pages] == [site.url("/b")]
+    # The page is about the topic: so the front page of its host joins the fringe.
+    assert [found.page.url for found in report.discovered.new_pages] == [
+        site.url("/b"),
+        site.url("/"),
+    ]
     assert report.discovered.links.targets.tolist() == [100]
 
 
@@ -107,7 +111,8 @@ async def test_sitemaps_are_read_once_with_pauses_and_cost_what_they_take(site, 
     assert site.paths == ["/robots.txt", "/map.xml", "/one.xml", "/a"]
     assert [seconds for seconds, _ in poll.waits] == [0.5, 0.5, 0.5]
     assert [found.page.url for found in report.discovered.new_pages] == [
-        site.url(f"/{n}") for n in range(3)
+        *(site.url(f"/{n}") for n in range(3)),
+        site.url("/"),  # as /a is about the topic
     ]
     assert report.result.observation.cost == 3.0
     assert (await poll("/a")).result.observation.cost == 1.0
