@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from debian_documents import LARGE, SMALL, unpacked
@@ -34,22 +36,30 @@ LATENCY = 0.03
 CRAWL_DELAY = 0.02
 
 
-def crawl(folders: list[Path], pages: int, place: Path) -> dict[str, float]:
-    """Crawl so many pages of these folders and measure."""
-    log, db = place / "exchanges.json", place / "collection.db"
-    delays = ["--latency", str(LATENCY), "--crawl-delay", str(CRAWL_DELAY), "--log", str(log)]
+@contextmanager
+def served(
+    folders: Sequence[Path], log: Path, latency: float, crawl_delay: float
+) -> Iterator[list[str]]:
+    """Serve each folder as a site, and give their URLs; at the end the server writes its `log`."""
+    told = ["--latency", str(latency), "--crawl-delay", str(crawl_delay), "--log", str(log)]
     with subprocess.Popen(
-        [*HOSTS, *delays, *map(str, folders)],
+        [*HOSTS, *told, *map(str, folders)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=ENVIRONMENT,
     ) as hosts:
         assert hosts.stdout is not None
-        urls = json.loads(hosts.stdout.readline())
+        yield json.loads(hosts.stdout.readline())
+        hosts.communicate()
+
+
+def crawl(folders: list[Path], pages: int, place: Path) -> dict[str, float]:
+    """Crawl so many pages of these folders and measure."""
+    log, db = place / "exchanges.json", place / "collection.db"
+    with served(folders, log, LATENCY, CRAWL_DELAY) as urls:
         begun_at = time.monotonic()
         load, searches = collect(urls, pages, db)
         seconds = time.monotonic() - begun_at
-        hosts.communicate()
     with Store.open_readonly(db) as store:
         documents = sum(document.text is not None for document in store.documents())
         relevance = sum(document.relevance or 0.0 for document in store.documents())

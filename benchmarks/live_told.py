@@ -20,7 +20,6 @@ delay of its host allows. `--log` keeps a line for each request.
 
 import argparse
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -34,7 +33,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from collect import ENVIRONMENT, HOSTS, POLLWISE
+from collect import ENVIRONMENT, POLLWISE, served
 from debian_documents import unpacked
 from topical_pages import TOPICS, topical_pages
 
@@ -104,15 +103,7 @@ def collected(folders: Sequence[Path], words: str, way: str, requests: int) -> l
     """The log of the server while a robot collects."""
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "exchanges.json"
-        delays = ["--latency", str(LATENCY), "--crawl-delay", str(CRAWL_DELAY), "--log", str(log)]
-        with subprocess.Popen(
-            [*HOSTS, *delays, *map(str, folders)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=ENVIRONMENT,
-        ) as hosts:
-            assert hosts.stdout is not None
-            urls = json.loads(hosts.stdout.readline())
+        with served(folders, log, LATENCY, CRAWL_DELAY) as urls:
             asked = ["--topic", words, "--allow", r"^http://127\.0\.1\.", "--budget", BUDGET]
             asked += ["--crawl-delay", str(CRAWL_DELAY), "--requests", str(requests)]
             asked += ["--db", str(Path(place) / "collection.db"), "--json"]
@@ -120,7 +111,6 @@ def collected(folders: Sequence[Path], words: str, way: str, requests: int) -> l
                 asked += ["--seed", url + path]
             command = [*WAYS[way], "collect", *asked]
             done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-            hosts.communicate()
         if done.returncode:
             raise SystemExit(done.stderr)
         return read_exchanges(log)

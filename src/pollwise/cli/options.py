@@ -12,11 +12,11 @@ from pollwise.errors import InputError
 
 
 def a_number(kind: str) -> Callable[[float | None], float | None]:
-    """Refuses `nan`, which no range keeps out; `kind` says what to give as the option's value."""
+    """Refuses `nan`, which no range keeps out; `kind` of number to give: 'from 0 to 1'."""
 
     def checked(value: float | None) -> float | None:
         if value is not None and math.isnan(value):
-            raise typer.BadParameter(f"nan is no number; give {kind}")
+            raise typer.BadParameter(f"nan is no number; give a number {kind}")
         return value
 
     return checked
@@ -99,7 +99,7 @@ CrawlDelayOption = Annotated[
     typer.Option(
         rich_help_panel="Fetching",
         min=0,
-        callback=a_number("a number of seconds"),
+        callback=a_number("of seconds"),
         help="Seconds between requests to one host, if it asks for no more. Default: 1.",
     ),
 ]

@@ -30,7 +30,7 @@ def demo(
         float | None,
         typer.Option(
             min=5,
-            callback=a_number("a number of at least 5"),
+            callback=a_number("of at least 5"),
             help="How long the year takes, at least; if not given, as long as it must.",
         ),
     ] = None,
@@ -97,7 +97,7 @@ def replay(
         typer.Option(
             min=0,
             max=0.99,
-            callback=a_number("a number from 0 to 0.99"),
+            callback=a_number("from 0 to 0.99"),
             help="Share of the time that does not count.",
         ),
     ] = 0.15,

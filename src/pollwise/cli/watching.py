@@ -76,7 +76,7 @@ def watch(
         typer.Option(
             min=0,
             max=1,
-            callback=a_number("a number from 0 to 1"),
+            callback=a_number("from 0 to 1"),
             help="What a change back to a version seen before counts for. Default: 1.",
         ),
     ] = None,
@@ -88,7 +88,7 @@ def watch(
         typer.Option(
             min=0,
             max=1,
-            callback=a_number("a number from 0 to 1"),
+            callback=a_number("from 0 to 1"),
             help="What a poll costs that is answered 304. Default: 1.",
         ),
     ] = None,

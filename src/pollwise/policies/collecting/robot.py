@@ -42,8 +42,8 @@ class Robot:
     `revisit` False: the web is assumed never to change, and pages are fetched again only if there
     is nothing else to do, longest ago first. `balance` makes the rule by which new pages compete.
 
-    A page that is gone counts as one that brought nothing. It is not selected again before another
-    page newly links to it, and not within ten minutes, unless there is no other page at all. After
+    A page that is gone counts as one that brought nothing. It is selected again if another page
+    newly links to it, ten minutes later at the earliest, or if there is no other page at all. After
     a restart, first load the state, then feed pages, relevances and links of the collection in the
     order of their first fetches by `observe` and `link`; before the first `select` that is quick,
     and teaches nothing about changes twice.
@@ -82,7 +82,7 @@ class Robot:
         self._failed: dict[int, tuple[float, float]] = {}
         """For each new page that failed: when it last did, and its value since."""
         self._retries: list[tuple[float, int]] = []
-        self._untold: list[int] = []
+        self._untold: dict[int, None] = {}
         """Pages that an earlier run polled; those of which it tells nothing brought nothing."""
         self._judged: dict[int, float] = {}
         """The relevance of pages that were judged while they could not be selected."""
@@ -295,7 +295,8 @@ class Robot:
         """A page is newly linked to: if it was gone, it may be back."""
         polled_at = self._polled_at.get(page_id, _UNPOLLED)
         gone = not math.isnan(polled_at) and page_id not in self._revisits
-        if gone and self._is_free(page_id):
+        # What an earlier run tells of links is not new.
+        if gone and page_id not in self._untold and self._is_free(page_id):
             self._note_poll(page_id, _UNPOLLED)
             self._until[page_id] = until = polled_at + _GONE_RESTS
             heapq.heappush(self._deferred, (until, page_id, ""))
@@ -340,7 +341,7 @@ class Robot:
                 continue
             self._note_poll(page_id, polled_at)
             self._fringe.polled(page_id)
-            self._untold.append(page_id)
+            self._untold[page_id] = None
             if self._revisit and not math.isnan(relevance):
                 self._judged[page_id] = relevance
             if self._is_free(page_id):

@@ -337,3 +337,20 @@ def test_dead_links_are_remembered_after_a_restart():
         dead += page_id % 2
         told_of(second, page_id, float(now), relevance=0.2 * (page_id % 2 == 0))
     assert dead <= 2
+
+
+def test_a_restart_tries_no_page_again_that_was_gone():
+    pages = [Page(n, f"http://h.example/{n}") for n in range(3)]
+    links = Links(np.array([1, 2]), ["gone", "new"])
+    first = robot()
+    first.add(pages)
+    told_of(first, 0, 1.0, relevance=0.5)
+    first.link(0, links)
+    told_of(first, 1, 2.0, Outcome.GONE)
+    second = robot()
+    second.add(pages)
+    second.load_state_dict(first.state_dict())
+    told_of(second, 0, 1.0, relevance=0.5)
+    second.link(0, links)
+    for now in (10_000.0, 20_000.0):
+        assert 1 not in second.select(now, 5).page_ids.tolist()
