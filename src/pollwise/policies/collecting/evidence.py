@@ -1,11 +1,13 @@
 """What is known of a page before it is fetched, as numbers: compiled kernels.
 
-Each number is evidence of one kind: the relevance of pages that link to it, and how good they are
-as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
-towards that of the directory around it; the words of its URL and of the anchors, one by one and in
-a linear model; how much of these words is the topic's, if it was told. The kinds follow
-S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks 31, 1999) and F. Menczer, G. Pant,
-P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+Each number is evidence of one kind: the relevance of the pages that link to it, and how good they
+are as hubs; fetched neighbours in their lists of links; the means of its directories, each shrunk
+towards that of the directory around it; the words of its URL and of the anchors, by what the pages
+brought that had them before, and by the pages that link with them; how much of these words is the
+topic's, if it was told. The kinds follow S. Chakrabarti, M. van den Berg, B. Dom (Computer Networks
+31, 1999) and F. Menczer, G. Pant, P. Srinivasan (ACM Transactions on Internet Technology 4, 2004).
+The value of a page is the sum of the numbers, each by its weight
+(`pollwise.policies.collecting.weights`).
 """
 
 import math
@@ -15,38 +17,72 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.collecting.known_web import (
-    AIM_HITS,
-    AIM_SIZE,
-    AIMED,
     BIAS,
     BIAS_SLOPE,
     FETCHES,
     MARK,
     RELEVANCE,
+    TEXTS,
     Web,
 )
 
-__all__ = [
-    "N_EVIDENCE",
-    "N_UNAIMED",
-    "aim_worth",
-    "correct",
-    "gather",
-    "guess",
-    "learn",
-    "learn_aim",
-    "link",
-    "matched",
-]
+__all__ = ["EVIDENCE", "N_EVIDENCE", "correct", "gather", "learn", "link"]
 
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-N_EVIDENCE = 37
-N_UNAIMED = 30
-"""The numbers that say something without a topic."""
-_AIM_GUESSED, _AIM_WEIGHT = 0.3, 3.0
-"""The relevance that a full match tells of at first, and how many full matches this counts for."""
+EVIDENCE = {
+    "directory": 0.25,
+    "directory above": 0.0,
+    "host": 0.0,
+    "linking pages": 0.5,
+    "linking pages, though few": 0.0,
+    "linking pages, mean": 0.1,
+    "linking pages, by their links": 0.1,
+    "best hub": 0.1,
+    "best neighbours": 0.2,
+    "neighbours": 0.15,
+    "URL words": 0.1,
+    "anchor words": 0.1,
+    "words, linear": 0.1,
+    "best word of linking pages": 0.2,
+    "words of linking pages": 0.2,
+    "any match": 0.0,
+    "match": 0.3,
+    "match of the URL": 0.0,
+    "match of the best anchor": 0.0,
+    "match near a link": 0.0,
+    "match of linking pages": 0.0,
+}
+"""The kinds of evidence in the order of their places, each with the weight that it has before
+anything was learned: set by trial on topics of a graph of encyclopaedia articles and of one of
+software documentation.
+"""
+N_EVIDENCE = len(EVIDENCE)
+(
+    DIRECTORY,
+    ABOVE,
+    HOST,
+    LINKING,
+    LINKING_FEW,
+    LINKING_MEAN,
+    LINKING_SHARES,
+    HUB,
+    BEST_NEAR,
+    NEAR,
+    URL_WORDS,
+    ANCHOR_WORDS,
+    LINEAR,
+    BEST_LINK_WORD,
+    LINK_WORDS,
+    ANY_MATCH,
+    MATCH,
+    URL_MATCH,
+    ANCHOR_MATCH,
+    NEAR_MATCH,
+    LEADING_MATCH,
+) = range(N_EVIDENCE)
+
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
 _MOST_WORDS = 200
@@ -54,6 +90,10 @@ _MOST_DIRECTORIES = 20
 _REACH = 3
 """Neighbours in a list of links that are looked at, on either side."""
 _SHRINK = 2.0
+_FEW, _MANY, _WORDS_FEW = 1.0, 10.0, 3.0
+"""Links without relevance that are added to those of a page, or of a word."""
+_LINKS = 10.0
+"""The links of a page that all tell as much as it does."""
 _LEARNING_RATE = 0.3
 _RELEVANT_WEIGHT = 2.0
 
@@ -94,17 +134,14 @@ def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
         chain[length] = directory
         directory = web.directories[directory].parent
         length += 1
-    own = around = beyond = of_host = mean
+    own = around = of_host = mean
     for level in range(length - 1, -1, -1):
         tally = web.directories[chain[level]]
-        beyond, around = around, own
+        around = own
         own = (tally.sum + _SHRINK * own) / (tally.count + _SHRINK)
         if level == length - 2:
             of_host = own
-    row[0], row[1], row[2], row[3] = own, around, beyond, of_host
-    row[4] = web.directories[chain[0]].count
-    row[5] = web.directories[chain[min(1, length - 1)]].count
-    row[6] = web.directories[chain[max(length - 2, 0)]].count
+    row[DIRECTORY], row[ABOVE], row[HOST] = own, around, of_host
 
 
 @kernel
@@ -125,79 +162,69 @@ def _of_neighbours(web: Web, link: int, hub: float) -> float:
 
 @kernel
 def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
-    n_in = web.pages[page].n_in
-    row[7] = web.pages[page].in_most
-    row[8] = web.pages[page].in_sum / n_in if n_in > 0 else mean
-    row[9] = n_in
+    n_in, total = web.pages[page].n_in, web.pages[page].in_sum
+    row[LINKING] = total / (n_in + _MANY)
+    row[LINKING_FEW] = total / (n_in + _FEW)
+    row[LINKING_MEAN] = total / n_in if n_in > 0 else mean
     best_hub = best_near = -1.0
-    hubs = nears = shares = contexts = best_context = 0.0
-    best_count, least_out, seen = 0, 2**31, 0
+    nears = shares = 0.0
+    seen = 0
     link = web.pages[page].last_link
     while link >= 0 and seen < _MOST_LINKS:
         source = web.pages[web.links[link].source]
         hub = (source.hub_sum + 2 * mean + source.relevance) / (source.hub_count + 3)
-        if hub > best_hub:
-            best_hub, best_count = hub, source.hub_count
+        best_hub = max(best_hub, hub)
         near = _of_neighbours(web, link, hub)
         best_near = max(best_near, near)
-        hubs += hub
         nears += near
         shares += source.relevance / source.n_out
-        contexts += source.context
-        best_context = max(best_context, source.context)
-        least_out = min(least_out, source.n_out)
         link = web.links[link].earlier
         seen += 1
     if seen == 0:
-        best_hub = best_near = hubs = nears = mean
-    count = max(seen, 1)
-    row[10], row[11], row[12] = best_hub, hubs / count, best_count
-    row[13], row[14] = best_near, nears / count
-    row[15], row[16] = contexts / count, best_context
-    row[17], row[18] = shares, least_out
+        best_hub = best_near = nears = mean
+    row[HUB], row[BEST_NEAR], row[NEAR] = best_hub, best_near, nears / max(seen, 1)
+    row[LINKING_SHARES] = min(_LINKS * shares, 1.0)
 
 
 @kernel
 def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
     found = np.empty(_MOST_WORDS, np.int64)
     of_url, count = _words_of(web, page, found)
-    linear = 0.0
-    most = np.zeros(2)
+    linear = best_link = of_links = 0.0
+    rarities = 1.0
     total, weight = np.full(2, 20 * mean), np.full(2, 20.0)
     for at in range(count):
         word = web.words[found[at]]
         linear += word.weight
+        if word.plain and word.link_count > 0:
+            linking = (word.link_sum + _WORDS_FEW * mean) / (word.link_count + _WORDS_FEW)
+            best_link = max(best_link, linking)
+            rarity = math.log((web.totals[TEXTS] + 1.0) / (word.texts + 0.5))
+            of_links += rarity * linking
+            rarities += rarity
         if word.count > 0:
             kind = 0 if at < of_url else 1
             estimate = (word.sum + mean) / (word.count + 1)
             spread = estimate * (1 - min(estimate, 0.9)) + 0.01
             trust = word.count / (word.count + 1) / spread
-            most[kind] = max(most[kind], estimate)
             total[kind] += trust * estimate
             weight[kind] += trust
-    row[19] = web.totals[BIAS] + linear / math.sqrt(max(count, 1))
-    for kind in range(2):
-        row[20 + kind] = most[kind] if most[kind] > 0 else mean
-        row[22 + kind] = total[kind] / weight[kind]
+    row[BEST_LINK_WORD], row[LINK_WORDS] = best_link, of_links / rarities
+    row[URL_WORDS], row[ANCHOR_WORDS] = total[0] / weight[0], total[1] / weight[1]
+    row[LINEAR] = 1 / (1 + math.exp(-web.totals[BIAS] - linear / math.sqrt(max(count, 1))))
 
 
 @kernel
-def gather(web: Web, page: int, row: Row) -> None:
-    """Put all that is known of a page into a row of N_EVIDENCE numbers."""
-    mean = (web.totals[RELEVANCE] + 0.02) / (web.totals[FETCHES] + 1)
-    _of_directories(web, page, mean, row)
-    _of_links(web, page, mean, row)
-    _of_words(web, page, mean, row)
-    row[24] = web.pages[page].depth
-    row[25] = web.pages[page].n_directories
-    discoverer = web.pages[page].discoverer
-    row[26:29] = 0
-    if discoverer >= 0:
-        row[26] = web.pages[discoverer].relevance
-        row[27] = web.pages[discoverer].value
-        row[28] = web.pages[discoverer].context
-    row[29] = web.totals[FETCHES] - web.pages[page].discovered_at
-    _of_topic(web, page, row)
+def _match_beside(web: Web, link: int) -> float:
+    """The mean match of the anchors beside one in its list of links."""
+    source = web.links[link].source
+    match = weight = 0.0
+    for distance in range(1, _REACH + 1):
+        for other in (link - distance, link + distance):
+            if other >= 0 and other < len(web.links) and web.links[other].source == source:
+                match += web.anchors[web.links[other].anchor].match / distance
+                weight += 1.0 / distance
+    return match / weight if weight > 0 else 0.0
 
 
 @kernel
@@ -207,79 +234,46 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
     Near a link are the anchors beside it in the list of links and the text around it: the one that
     tells more counts.
     """
-    best = total = nears = best_near = best_around = sources = 0.0
+    best = total = best_near = best_around = sources = 0.0
     seen = 0
     link = web.pages[page].last_link
     while link >= 0 and seen < _MOST_LINKS:
         match = web.anchors[web.links[link].anchor].match
         best = max(best, match)
         total += match
-        source = web.links[link].source
-        near = weight = 0.0
-        for distance in range(1, _REACH + 1):
-            for other in (link - distance, link + distance):
-                if other >= 0 and other < len(web.links) and web.links[other].source == source:
-                    near += web.anchors[web.links[other].anchor].match / distance
-                    weight += 1.0 / distance
-        if weight > 0:
-            near /= weight
+        best_near = max(best_near, _match_beside(web, link))
         around = web.links[link].around
         if around >= 0:
-            near = max(near, web.surroundings[around].match)
             best_around = max(best_around, web.surroundings[around].match)
-        nears += near
-        best_near = max(best_near, near)
-        sources += web.pages[source].aimed
+        sources += web.pages[web.links[link].source].led_match
         link = web.links[link].earlier
         seen += 1
     count = max(seen, 1)
-    row[30], row[31], row[32] = web.pages[page].match, best, total / count
-    row[33], row[34], row[35] = nears / count, best_near, sources / count
-    row[36] = best_around
+    of_url = web.pages[page].match
+    row[MATCH] = min(0.5 * of_url + 0.25 * (best + total / count) + best_around, 1.0)
+    row[ANY_MATCH] = row[MATCH] > 0
+    row[URL_MATCH], row[ANCHOR_MATCH] = of_url, best
+    row[NEAR_MATCH], row[LEADING_MATCH] = max(best_near, best_around), sources / count
 
 
 @kernel
-def matched(row: Row) -> float:
-    """How much a page is about the topic by what leads to it, from 0 to 1."""
-    return min(0.5 * row[30] + 0.25 * (row[31] + row[32]) + row[36], 1.0)
+def gather(web: Web, page: int, row: Row) -> None:
+    """Put all that is known of a page into a row of N_EVIDENCE numbers."""
+    mean = (web.totals[RELEVANCE] + 0.02) / (web.totals[FETCHES] + 1)
+    _of_directories(web, page, mean, row)
+    _of_links(web, page, mean, row)
+    _of_words(web, page, mean, row)
+    _of_topic(web, page, row)
 
 
 @kernel
-def aim_worth(web: Web) -> float:
-    """The relevance that a full match tells of, by the pages fetched so far; 0 without a topic."""
-    if not web.totals[AIMED]:
-        return 0.0
-    hits = web.totals[AIM_HITS] + _AIM_WEIGHT * _AIM_GUESSED
-    return hits / (web.totals[AIM_SIZE] + _AIM_WEIGHT)
-
-
-@kernel
-def learn_aim(web: Web, page: int, row: Row) -> None:
-    """Learn what a match tells, from a page that was fetched for the first time."""
-    match = matched(row)
-    web.pages[page].aimed = match
-    web.totals[AIM_HITS] += match * web.pages[page].relevance
-    web.totals[AIM_SIZE] += match * match
-
-
-@kernel
-def guess(row: Row, worth: float) -> float:
-    """The value of a page while it was not learned yet how much each kind of evidence says."""
-    linear = 1 / (1 + math.exp(-row[19]))
-    hubs = 0.1 * row[10] + 0.2 * row[13] + 0.15 * row[14]
-    learned = 0.25 * row[0] + hubs + 0.1 * row[8] + 0.1 * (row[22] + row[23] + linear)
-    return learned + worth * matched(row)
-
-
-@kernel
-def learn(web: Web, page: int, relevance: float) -> None:
-    """Enter the relevance of a page that was fetched for the first time.
+def learn(web: Web, page: int, row: Row, relevance: float) -> None:
+    """Enter the relevance of a page that was fetched for the first time, and what led to it.
 
     The linear model of words is a logistic regression on the root of the relevance, fitted by
     AdaGrad (J. Duchi, E. Hazan, Y. Singer, Journal of Machine Learning Research 12, 2011).
     """
-    n_in = web.pages[page].n_in
-    web.pages[page].context = web.pages[page].in_sum / n_in if n_in > 0 else 0.0
+    web.pages[page].led_match = row[MATCH]
     web.pages[page].learned = True
     web.totals[FETCHES] += 1
     found = np.empty(_MOST_WORDS, np.int64)
@@ -337,16 +331,17 @@ def link(web: Web, source: int, first: int, end: int) -> None:
     web.pages[source].n_out += end - first
     for place in range(first, end):
         target = web.links[place].target
-        if web.pages[target].n_in == 0 and target != source:
-            web.pages[target].depth = web.pages[source].depth + 1
-            web.pages[target].discovered_at = np.int64(web.totals[FETCHES])
-            if not web.pages[target].learned:
-                web.pages[target].discoverer = source
+        if web.pages[target].n_in == 0 and target != source and not web.pages[target].learned:
+            web.pages[target].discoverer = source
         web.links[place].earlier = web.pages[target].last_link
         web.pages[target].last_link = place
         web.pages[target].n_in += 1
         web.pages[target].in_sum += relevance
-        web.pages[target].in_most = max(web.pages[target].in_most, relevance)
+        anchor = web.links[place].anchor
+        for at in range(web.anchors[anchor].first_word, web.anchors[anchor].end_word):
+            word = web.anchor_words[at]
+            web.words[word].link_count += 1
+            web.words[word].link_sum += relevance
         if web.pages[target].learned:
             web.pages[source].hub_sum += web.pages[target].relevance
             web.pages[source].hub_count += 1

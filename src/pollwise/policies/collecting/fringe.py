@@ -1,11 +1,11 @@
 """The worth of fetching the pages that are known by links only, learned as the crawl goes on.
 
-The value of a page is the relevance per fetch that it is expected to bring, in the best part of its
-discovery tree that begins with it (`pollwise.policies.collecting.returns`). It is first guessed
-from the evidence (`pollwise.policies.collecting.evidence`) and then corrected by boosted trees,
-which are fitted to what the fetches of this crawl led to, with the evidence as it was before each
-fetch. Each time the crawl has grown by a share, the trees are fitted anew and the whole fringe is
-valued with them, so the cost per page does not grow with the number of pages.
+The value of a page is the relevance that it is expected to bring: the sum of what is known of it
+(`pollwise.policies.collecting.evidence`), each kind by its weight. The weights are fitted to what
+the fetches of this crawl brought, with the evidence as it was before each fetch
+(`pollwise.policies.collecting.weights`). Each time the crawl has grown by a share, they are fitted
+anew and the whole fringe is valued with them, so the cost per page does not grow with the number of
+pages.
 """
 
 import math
@@ -14,17 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.collecting.evidence import (
-    N_EVIDENCE,
-    N_UNAIMED,
-    aim_worth,
-    correct,
-    gather,
-    guess,
-    learn,
-    learn_aim,
-    link,
-)
+from pollwise.policies.collecting.evidence import N_EVIDENCE, correct, gather, learn, link
 from pollwise.policies.collecting.fringe_queue import (
     best,
     block_host,
@@ -48,7 +38,7 @@ from pollwise.policies.collecting.known_web import (
 )
 from pollwise.policies.collecting.next_links import LikelyLink, likely_links
 from pollwise.policies.collecting.returns import subtree_densities
-from pollwise.policies.collecting.trees import boosted, no_trees
+from pollwise.policies.collecting.weights import FIRST_WEIGHTS, Weights
 from pollwise.types import Links, Page
 
 __all__ = ["FringeValue"]
@@ -57,15 +47,14 @@ Ints = NDArray[np.int64]
 
 _EXPLORATION = 5.0
 """The bonus of a host without fetches, in mean relevances."""
-_FIRST_FIT, _FIRST_RELEVANT, _FIT_GROWTH = 40, 12, 1.3
-"""Fetches, and relevant ones, before the first fit of the trees, and by what factor either grows
-from fit to fit."""
+_FIRST_FIT, _FIT_STEP, _FIT_GROWTH = 10, 5, 1.1
+"""Fetches before the first fit of the weights, and from fit to fit: at least so many, and by what
+factor they grow."""
 _VALUE_GROWTH = 1.1
 """The crawl grows by this factor while the whole fringe is valued anew."""
 _VALUED_AT_ONCE = 8192
 """If there are more pages, some are valued with each fetch, so that no fetch waits for all."""
-_MOST_SAMPLES = 60_000
-_BACKGROUND, _BACKGROUND_WEIGHT = 100, 10.0
+_BACKGROUND, _BACKGROUND_WEIGHT = 100, 30.0
 """Pages of the fringe that are fitted beside the fetched ones as worth nothing, and how many
 fetches all of them count for."""
 _RANK_STEP = 1e-12
@@ -84,7 +73,8 @@ class FringeValue:
         self._gates = GateSearch(generator)
         self._known = KnownWeb()
         self._known.web.totals[EXPLORATION] = _EXPLORATION
-        self._trees = no_trees()
+        self._learned = Weights()
+        self._weights = FIRST_WEIGHTS
         self._row = np.zeros(N_EVIDENCE, np.float32)
         self._unvalued: list[int] = []
         self._seeds: set[int] = set()
@@ -93,10 +83,8 @@ class FringeValue:
         self._fetched: list[int] = []
         self._rows = np.zeros((64, N_EVIDENCE), np.float32)
         self._taken: dict[int, NDArray[np.float32]] = {}
-        self._relevant = 0
         self._awake = False
-        self._next_fit, self._next_relevant = _FIRST_FIT, _FIRST_RELEVANT
-        self._next_value = 0
+        self._next_fit, self._next_value = _FIRST_FIT, 0
         self._valued_at = self._sweep = 0
 
     def aim(self, weights: Mapping[str, float]) -> None:
@@ -123,7 +111,7 @@ class FringeValue:
         web = self._known.web
         link(web, page_id, first, end)
         if self._awake:
-            value_targets(web, self._trees, page_id, first, end)
+            value_targets(web, self._weights, page_id, first, end)
         new: NDArray[np.int32] = web.links["target"][first:end]
         return new
 
@@ -145,9 +133,7 @@ class FringeValue:
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._rows[number] = row
         self._fetched.append(page_id)
-        learn(web, page_id, relevance)
-        learn_aim(web, page_id, row)
-        self._relevant += relevance > 0
+        learn(web, page_id, row, relevance)
         self._gates.fetched(page_id, int(web.pages[page_id]["host"]), relevance)
 
     def polled(self, page_id: int) -> None:
@@ -171,7 +157,7 @@ class FringeValue:
         """
         self._prepare()
         web = self._known.web
-        page_id = int(best(web, self._trees, self._row))
+        page_id = int(best(web, self._weights, self._row))
         if page_id < 0:
             return None
         value = float(web.pages[page_id]["value"])
@@ -216,7 +202,7 @@ class FringeValue:
                 self._leave(page_id, ABSENT)
 
     def value(self, page_id: int) -> float:
-        """The relevance per fetch that a page of the fringe is expected to bring.
+        """The relevance that a page of the fringe is expected to bring.
 
         It has a bonus for a directory of which little was fetched, but not that of the host.
         """
@@ -245,7 +231,7 @@ class FringeValue:
         pages["planned"] = plan.density - _RANK_STEP * plan.rank
         pages["where"] = ABSENT
         self._taken.clear()
-        value_all(web, self._trees)
+        value_all(web, self._weights)
         web.totals[EXPLORATION] = 0.0
         self._gates.stop()
 
@@ -259,60 +245,40 @@ class FringeValue:
         """Fit and value what is due."""
         web, count = self._known.web, len(self._fetched)
         self._awake = True
-        if count >= self._next_fit or self._relevant >= self._next_relevant:
+        if count >= self._next_fit:
             if web.totals[AIMED]:
                 self._known.match()
             self._fit()
-            self._next_fit = max(int(count * _FIT_GROWTH) + 1, _FIRST_FIT)
-            self._next_relevant = max(int(self._relevant * _FIT_GROWTH) + 1, _FIRST_RELEVANT)
+            self._next_fit = max(count + _FIT_STEP, int(count * _FIT_GROWTH))
             self._next_value = count
         if len(web.pages) > _VALUED_AT_ONCE:
             turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)
-            self._sweep = value_some(web, self._trees, self._sweep, int(turns * len(web.pages)))
+            self._sweep = value_some(web, self._weights, self._sweep, int(turns * len(web.pages)))
         elif count >= self._next_value:
-            value_all(web, self._trees)
+            value_all(web, self._weights)
             self._next_value = max(count + 10, int(count * _VALUE_GROWTH))
         self._valued_at = count
         if self._unvalued:
             new = np.array(self._unvalued)
             self._seeds.update(new[web.pages["n_in"][new] == 0].tolist())
-            value_new(web, self._trees, new)
+            value_new(web, self._weights, new)
             self._unvalued.clear()
 
     def _fit(self) -> None:
         pages, count = self._known.web.pages, len(self._fetched)
-        fetched = np.array(self._fetched)
         place = np.full(len(pages) + 1, -1)
-        place[fetched] = np.arange(count)
-        parents = place[pages["discoverer"][fetched]]
+        place[self._fetched] = np.arange(count)
+        parents = place[pages["discoverer"][self._fetched]]
         parents[parents >= np.arange(count)] = -1
-        relevance = pages["relevance"][fetched]
-        returns = subtree_densities(relevance, parents)
-        chosen, weights = np.arange(count), np.ones(count)
-        relevant = np.flatnonzero(relevance > 0)
-        if count > _MOST_SAMPLES > 2 * len(relevant):
-            others = np.flatnonzero(relevance <= 0)
-            drawn = _MOST_SAMPLES - len(relevant)
-            chosen = np.concatenate(
-                [relevant, self._generator.choice(others, drawn, replace=False)]
-            )
-            weights = np.where(relevance[chosen] > 0, 1.0, len(others) / drawn)
-        web = self._known.web
-        rows, worth = self._rows[chosen], aim_worth(web)
-        around = self._background()
-        rows = np.concatenate([rows, around])
-        guesses = np.array([guess(row, worth) for row in rows])
-        known = np.concatenate([returns[chosen], np.zeros(len(around))])
-        each = min(_BACKGROUND_WEIGHT / max(len(around), 1), 1.0)
-        weights = np.concatenate([weights, np.full(len(around), each)])
-        if not web.totals[AIMED]:
-            rows = rows[:, :N_UNAIMED].copy()
-        self._trees = boosted(rows, known - guesses, weights, self._generator)
+        returns = subtree_densities(pages["relevance"][self._fetched], parents)
+        self._weights = self._learned.fitted(
+            self._rows[:count], returns, self._background(), _BACKGROUND_WEIGHT
+        )
 
     def _background(self) -> NDArray[np.float32]:
         """What is known of some pages of the fringe, drawn at random: most bring nothing.
 
-        Fetched pages were chosen, so they do not show what the others are like: trees that are
+        Fetched pages were chosen, so they do not show what the others are like: weights that are
         fitted to the first few of them, of which most are relevant, promise as much everywhere.
         """
         fringe = np.flatnonzero(self._known.web.pages["where"] == FRINGE)

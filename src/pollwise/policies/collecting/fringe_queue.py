@@ -13,9 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.collecting.evidence import N_EVIDENCE, aim_worth, gather, guess
-from pollwise.policies.collecting.known_web import EXPLORATION, FETCHES, FRINGE, RELEVANCE, Web
-from pollwise.policies.collecting.trees import Trees, predict
+from pollwise.policies.collecting.evidence import N_EVIDENCE, gather
+from pollwise.policies.collecting.known_web import (
+    AIMED,
+    EXPLORATION,
+    FETCHES,
+    FRINGE,
+    RELEVANCE,
+    Web,
+)
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.policies.structures.pairing_heap import meld, taken_out
 
@@ -31,15 +37,16 @@ __all__ = [
 ]
 
 Row = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LEAST_MEAN = 0.002
 """The least mean relevance, for the bonus of hosts."""
 _NOVELTY = 1.0
 """The bonus of a directory without fetches, in mean relevances."""
-_SCOUT = 0.03
-"""The bonus of a page for the links that it may bring, in full matches, for each e-fold of the
-links to it; it is halved after this many fetches:"""
+_SCOUT = 0.01
+"""The bonus of a page for the links that it may bring, for each e-fold of the links to it; it is
+halved after this many fetches:"""
 _SCOUTED = 20.0
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
@@ -104,31 +111,42 @@ def _scouting(web: Web, n_in: float) -> float:
     which many link, as these also link to many.
     """
     late = web.totals[FETCHES] / _SCOUTED
-    return _SCOUT * math.log1p(n_in) / (1.0 + late * late)
+    return web.totals[AIMED] * _SCOUT * math.log1p(n_in) / (1.0 + late * late)
 
 
 @kernel
-def _value(web: Web, trees: Trees, page: int, row: Row) -> float:
+def _novelty(web: Web, page: int) -> float:
+    """The bonus of a page for how little was fetched of the directory above its own."""
+    directory = web.pages[page].directory
+    above = web.directories[directory].parent
+    if above >= 0:
+        directory = above
+    fetched = web.directories[directory].count
+    return _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
+
+
+@kernel
+def _value(web: Web, weights: Floats, page: int, row: Row) -> float:
     if not math.isnan(web.pages[page].planned):
         return web.pages[page].planned
     gather(web, page, row)
-    novelty = _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + row[5])
-    worth = aim_worth(web)
-    scouting = worth * _scouting(web, row[9])
-    return guess(row, worth) + predict(trees, row) + novelty + scouting
+    value = _novelty(web, page) + _scouting(web, web.pages[page].n_in)
+    for place in range(N_EVIDENCE):
+        value += weights[place] * row[place]
+    return value
 
 
 @kernel
-def _revalue(web: Web, trees: Trees, page: int, row: Row) -> None:
+def _revalue(web: Web, weights: Floats, page: int, row: Row) -> None:
     """Compute the value of a page of the fringe anew; leaves the evidence in `row`."""
-    value = _value(web, trees, page, row)
+    value = _value(web, weights, page, row)
     if value != web.pages[page].value:
         withdraw(web, page)
         offer(web, page, value)
 
 
 @kernel
-def best(web: Web, trees: Trees, row: Row) -> int:
+def best(web: Web, weights: Floats, row: Row) -> int:
     """The best page of the fringe, its evidence in `row`; -1: the fringe is empty."""
     page = -1
     for _ in range(_TRIES):
@@ -136,7 +154,7 @@ def best(web: Web, trees: Trees, row: Row) -> int:
             return -1
         page = web.hosts[web.host_heap[1]].root
         before = web.pages[page].value
-        _revalue(web, trees, page, row)
+        _revalue(web, weights, page, row)
         if web.pages[page].value >= before or web.hosts[web.host_heap[1]].root == page:
             break
     else:
@@ -146,7 +164,7 @@ def best(web: Web, trees: Trees, row: Row) -> int:
 
 
 @kernel
-def value_all(web: Web, trees: Trees) -> None:
+def value_all(web: Web, weights: Floats) -> None:
     """Compute the values of the whole fringe anew."""
     row = np.zeros(N_EVIDENCE, np.float32)
     for host in range(len(web.hosts)):
@@ -154,7 +172,7 @@ def value_all(web: Web, trees: Trees) -> None:
     for page in range(len(web.pages)):
         if web.pages[page].where == FRINGE:
             web.pages[page].child = web.pages[page].sibling = web.pages[page].before = -1
-            web.pages[page].value = _value(web, trees, page, row)
+            web.pages[page].value = _value(web, weights, page, row)
             host = web.pages[page].host
             web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
     for host in range(len(web.hosts)):
@@ -162,28 +180,28 @@ def value_all(web: Web, trees: Trees) -> None:
 
 
 @kernel
-def value_some(web: Web, trees: Trees, first: int, count: int) -> int:
+def value_some(web: Web, weights: Floats, first: int, count: int) -> int:
     """Compute the values of the next `count` pages after an id anew; gives the last id."""
     row = np.zeros(N_EVIDENCE, np.float32)
     page = first
     for _ in range(min(count, len(web.pages))):
         page = page + 1 if page + 1 < len(web.pages) else 0
         if web.pages[page].where == FRINGE:
-            _revalue(web, trees, page, row)
+            _revalue(web, weights, page, row)
     return page
 
 
 @kernel
-def value_new(web: Web, trees: Trees, pages: Ints) -> None:
+def value_new(web: Web, weights: Floats, pages: Ints) -> None:
     """Compute the values of pages of the fringe that have none yet."""
     row = np.zeros(N_EVIDENCE, np.float32)
     for page in pages:
         if web.pages[page].where == FRINGE and web.pages[page].value == -math.inf:
-            _revalue(web, trees, page, row)
+            _revalue(web, weights, page, row)
 
 
 @kernel
-def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> None:
+def value_targets(web: Web, weights: Floats, source: int, first: int, end: int) -> None:
     """Value the pages that these links of a page lead to, if it promises more than others."""
     row = np.zeros(N_EVIDENCE, np.float32)
     page = web.pages[source]
@@ -192,13 +210,13 @@ def value_targets(web: Web, trees: Trees, source: int, first: int, end: int) -> 
     for place in range(first, end):
         target = web.links[place].target
         if web.pages[target].where == FRINGE and (good or web.pages[target].value == -math.inf):
-            _revalue(web, trees, target, row)
+            _revalue(web, weights, target, row)
     if page.relevance > max(0.01, _mean(web)):
-        _value_neighbours(web, trees, source, row)
+        _value_neighbours(web, weights, source, row)
 
 
 @kernel
-def _value_neighbours(web: Web, trees: Trees, page: int, row: Row) -> None:
+def _value_neighbours(web: Web, weights: Floats, page: int, row: Row) -> None:
     """Value the neighbours of a page in the lists of links that it stands in."""
     link, seen = web.pages[page].last_link, 0
     while link >= 0 and seen < _MOST_LISTS:
@@ -206,6 +224,6 @@ def _value_neighbours(web: Web, trees: Trees, page: int, row: Row) -> None:
         for other in range(max(link - _RISE, 0), min(link + _RISE + 1, len(web.links))):
             target = web.links[other].target
             if web.links[other].source == source and web.pages[target].where == FRINGE:
-                _revalue(web, trees, target, row)
+                _revalue(web, weights, target, row)
         link = web.links[link].earlier
         seen += 1

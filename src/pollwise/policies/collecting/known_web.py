@@ -17,8 +17,6 @@ from pollwise.types import Links, Page
 __all__ = [
     "ABSENT",
     "AIMED",
-    "AIM_HITS",
-    "AIM_SIZE",
     "BIAS",
     "BIAS_SLOPE",
     "EXPLORATION",
@@ -28,6 +26,7 @@ __all__ = [
     "HELD",
     "MARK",
     "RELEVANCE",
+    "TEXTS",
     "KnownWeb",
     "Web",
 ]
@@ -37,32 +36,27 @@ Table = NDArray[Any]
 ABSENT, FRINGE, HELD, FETCHED = 0, 1, 2, 3
 """Where a page is: HELD is known by links only, but leased or held back."""
 
-_TOTALS = range(10)
-RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION, TEXTS, AIMED, AIM_HITS, AIM_SIZE = _TOTALS
+_TOTALS = range(8)
+RELEVANCE, FETCHES, BIAS, BIAS_SLOPE, MARK, EXPLORATION, TEXTS, AIMED = _TOTALS
 """Places in `Web.totals`."""
 
 _PAGE = np.dtype(
     [
         ("where", np.int8),
         ("learned", np.bool_),
-        ("depth", np.int16),
-        ("n_directories", np.int16),
         ("host", np.int32),
         ("directory", np.int32),
         ("first_word", np.int64),
         ("end_word", np.int64),
         ("discoverer", np.int32),
-        ("discovered_at", np.int64),
         ("last_link", np.int32),
         ("first_link", np.int32),
         ("end_link", np.int32),
         ("n_out", np.int32),
         ("n_in", np.int32),
         ("in_sum", np.float64),
-        ("in_most", np.float64),
-        ("context", np.float64),
         ("match", np.float64),
-        ("aimed", np.float64),
+        ("led_match", np.float64),
         ("hub_sum", np.float64),
         ("hub_count", np.int32),
         ("relevance", np.float64),
@@ -73,11 +67,11 @@ _PAGE = np.dtype(
         ("before", np.int32),
     ]
 )
-"""Of links to a page (`in_`) only those from fetched pages are known; `in_sum` and `in_most` are
-the sum and the highest of the relevance of these, `context` their mean when the page was fetched.
-`hub_sum` is the relevance of the fetched pages among those that it links to. `match` is that of its
-URL with the topic, `aimed` that of all that led to it when it was fetched. `value` and the
-fields after it are those of the heap of its host; `planned` is NaN where there is no plan."""
+"""Of links to a page only those from fetched pages are known: `n_in`, and `in_sum`, the sum of the
+relevance of these pages. `hub_sum` is the relevance of the fetched pages among those that it links
+to. `match` is that of its URL with the topic, `led_match` that of all that led to it when it was
+fetched. `value` and the fields after it are those of the heap of its host; `planned` is NaN where
+there is no plan."""
 
 _LINK = np.dtype(
     [
@@ -102,9 +96,13 @@ _WORD = np.dtype(
         ("plain", np.bool_),
         ("texts", np.int32),
         ("aim", np.float64),
+        ("link_count", np.int32),
+        ("link_sum", np.float64),
     ]
 )
-"""`texts` are the URLs, anchors and texts around links with the word, and `aim` is its worth to
+"""`count` and `sum` are of fetched pages with the word in their URLs or anchors; `link_count` is of
+links with the word in their anchors, `link_sum` the relevance of the pages that they stand in.
+`texts` are the URLs, anchors and texts around links with the word, and `aim` is its worth to
 the topic; only `plain` ones, which are no pairs, count for matches."""
 _TEXT = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
@@ -119,7 +117,7 @@ _HOST = np.dtype(
 
 
 class Web(NamedTuple):
-    """The tables, and `totals`, with one number for each of RELEVANCE ... AIM_SIZE."""
+    """The tables, and `totals`, with one number for each of RELEVANCE ... AIMED."""
 
     pages: Table
     links: Table
@@ -236,7 +234,6 @@ class KnownWeb:
         self.web.page_words[first:end] = words
         record = self.web.pages[page.id]
         record["host"], record["directory"] = host, directory
-        record["n_directories"] = len(parts.directories)
         record["first_word"], record["end_word"] = first, end
         record["match"] = self._matched(self.web.page_words, first, end)
 

@@ -1,4 +1,4 @@
-"""The parts of the robot: words of URLs, returns of subtrees, trees, heaps, evidence."""
+"""The parts of the robot: words of URLs, returns of subtrees, heaps, evidence, weights."""
 
 import itertools
 
@@ -6,10 +6,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.policies.collecting.evidence import N_EVIDENCE, gather, learn, link
+from pollwise.policies.collecting.evidence import (
+    BEST_LINK_WORD,
+    BEST_NEAR,
+    DIRECTORY,
+    LINKING,
+    N_EVIDENCE,
+    gather,
+    learn,
+    link,
+)
 from pollwise.policies.collecting.known_web import KnownWeb
 from pollwise.policies.collecting.returns import subtree_densities
-from pollwise.policies.collecting.trees import boosted, no_trees, predict
+from pollwise.policies.collecting.weights import FIRST_WEIGHTS, Weights
 from pollwise.policies.collecting.words import phrases, url_parts
 from pollwise.policies.structures.pairing_heap import meld, taken_out
 from pollwise.types import Links, Page
@@ -52,15 +61,30 @@ def test_the_density_of_the_best_subtree(data):
     assert np.allclose(found, expected)
 
 
-def test_trees_learn_a_step():
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(0, 5))
+def test_weights_are_those_of_least_squares_with_the_first_weights_as_data(seed, fetched, beside):
+    """The precision of a first weight is as good as that many fetches that agree with it."""
+    generator = np.random.default_rng(seed)
+    rows = generator.random((fetched, N_EVIDENCE)).astype(np.float32)
+    others = generator.random((beside, N_EVIDENCE)).astype(np.float32)
+    relevances = generator.random(fetched)
+    learned = Weights()
+    learned.fitted(rows[: fetched // 2], np.zeros(fetched // 2), others, 3.0)
+    weights = learned.fitted(rows, relevances, others, 3.0)
+    roots = np.sqrt(np.diag(Weights()._moments))
+    share = np.sqrt(min(3.0 / max(beside, 1), 1.0))
+    design = np.vstack([np.diag(roots), rows, share * others])
+    targets = np.concatenate([roots * FIRST_WEIGHTS, relevances, np.zeros(beside)])
+    assert np.allclose(weights, np.linalg.lstsq(design, targets)[0], atol=1e-3)
+
+
+def test_evidence_that_tells_gains_weight_and_what_does_not_loses_it():
     generator = np.random.default_rng(1)
-    rows = generator.random((500, 3)).astype(np.float32)
-    targets = np.where(rows[:, 1] > 0.5, 1.0, 0.0)
-    trees = boosted(rows, targets, np.ones(500), generator)
-    low, high = (np.array([0.5, x, 0.5], np.float32) for x in (0.2, 0.8))
-    assert predict(trees, low) < 0.1
-    assert predict(trees, high) > 0.9
-    assert predict(no_trees(), low) == 0.0
+    rows = generator.random((500, N_EVIDENCE)).astype(np.float32)
+    relevances = np.where(rows[:, DIRECTORY] > 0.5, 1.0, 0.0)
+    weights = Weights().fitted(rows, relevances, rows[:0], 0.0)
+    assert weights[DIRECTORY] > 1.0
+    assert abs(weights[LINKING]) < 0.2 < FIRST_WEIGHTS[LINKING]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 50)), min_size=1, max_size=40))
@@ -86,14 +110,31 @@ def test_evidence_of_links_neighbours_and_directories():
     known = KnownWeb()
     known.add([Page(n, f"http://h.example/{'good' if n < 4 else 'bad'}/{n}") for n in range(6)])
     first, end = known.add_links(0, Links(np.array([1, 2, 4, 5]), ["a", "b", "c", "d"]))
-    learn(known.web, 0, 0.6)
+    none = np.zeros(N_EVIDENCE, np.float32)
+    learn(known.web, 0, none, 0.6)
     link(known.web, 0, first, end)
-    learn(known.web, 1, 0.8)
+    learn(known.web, 1, none, 0.8)
     near, far = (np.zeros(N_EVIDENCE, np.float32) for _ in range(2))
     gather(known.web, 2, near)
     gather(known.web, 5, far)
-    directory, highest_of_links, neighbours = 0, 7, 13
-    assert near[directory] > far[directory]
-    assert near[highest_of_links] == far[highest_of_links] == np.float32(0.6)
-    assert near[neighbours] > far[neighbours]
+    assert near[DIRECTORY] > far[DIRECTORY]
+    assert near[LINKING] == far[LINKING] == np.float32(0.6 / 11)
+    assert near[BEST_NEAR] > far[BEST_NEAR]
     assert known.add_links(0, Links(np.array([5, 3]), ["d", "e"])) == (4, 5)
+
+
+def test_words_that_relevant_pages_link_with_tell_of_other_links_with_them():
+    known = KnownWeb()
+    known.add([Page(n, f"http://h.example/{n}") for n in range(8)])
+    for source, anchors, relevance in ((0, ["Login", "News"], 0.9), (1, ["News", "Home"], 0.0)):
+        first, end = known.add_links(source, Links(np.array([2, 3]) + 2 * source, anchors))
+        learn(known.web, source, np.zeros(N_EVIDENCE, np.float32), relevance)
+        link(known.web, source, first, end)
+    link(known.web, 1, *known.add_links(1, Links(np.array([6, 7]), ["the login page", "home"])))
+    rows = [np.zeros(N_EVIDENCE, np.float32) for _ in range(2)]
+    for row, page_id in zip(rows, (6, 7), strict=True):
+        gather(known.web, page_id, row)
+    mean = (0.9 + 0.02) / 3
+    # "login" is in two links, of which one stands in a relevant page.
+    assert np.isclose(rows[0][BEST_LINK_WORD], (0.9 + 3 * mean) / 5)
+    assert np.isclose(rows[1][BEST_LINK_WORD], 3 * mean / 5)
