@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -147,6 +149,39 @@ async def test_what_was_set_stays_until_it_is_set_anew(web, tmp_path):
         settings = latest_settings(store)
     kept = (settings.crawl_delay, settings.deny, settings.max_depth, settings.requests)
     assert kept == (DELAY, (), 3, None)
+
+
+async def test_rules_of_a_later_run_bind_the_pages_that_are_known(web, tmp_path):
+    """They are not polled, documents stay, and without the rules they are polled again."""
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", "20"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    north, south = (url.removesuffix("/index.html") for url in web.urls)
+    before = {document.url for document in documents(tmp_path)}
+    held = {url for url in before if url.startswith(south)}
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        known = {record.page.url for record in store.pages()}
+    fringe = {url for url in known - before if url.startswith(south)}
+    assert held
+    assert fringe
+
+    web.exchanges.clear()
+    running = started(tmp_path, "--deny", re.escape(south), *QUICK)
+    await at_least(tmp_path, PAGES + len(held))
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == 0, err
+    assert f"pollwise: --allow and --deny leave out {len(held | fringe)} known pages" in err
+    assert {each.host for each in web.exchanges} == {urlsplit(north).hostname}
+    after = {document.url for document in documents(tmp_path)}
+    assert {url for url in after if url.startswith(south)} == held
+
+    running = started(tmp_path, "--deny", "", *QUICK)
+    await at_least(tmp_path, 2 * PAGES)
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == 0, err
+    assert "leave out" not in err
 
 
 async def at_least(folder, count):

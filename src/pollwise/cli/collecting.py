@@ -55,15 +55,15 @@ def collect(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            help="Follow links only to URLs in which this expression is found; '': any again. Pages"
-            " known already stay."
+            help="Poll only URLs in which this expression is found; '': any again. Documents that"
+            " are held stay, and are polled again once it allows them."
         ),
     ] = None,
     deny: Annotated[
         list[str] | None,
         typer.Option(
-            help="Follow no link to a URL in which this expression is found; '': any again. Pages"
-            " known already stay."
+            help="Poll no URL in which this expression is found; '': any again. Documents that are"
+            " held stay, and are polled again once it allows them."
         ),
     ] = None,
     max_depth: Annotated[

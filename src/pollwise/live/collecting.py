@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from pollwise.collecting.collecting_poller import CollectingPoller
 from pollwise.collecting.document_collection import DocumentCollection
 from pollwise.collecting.fetcher_controller import FetcherController
-from pollwise.collecting.link_filter import LinkFilter, Rejected
+from pollwise.collecting.link_filter import LinkFilter, Rejected, UrlRules
 from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
 from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state, stored_filter
 from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
 from pollwise.errors import InputError
 from pollwise.insight.capacity import host_delays, taken_words
+from pollwise.insight.words import count
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.loop import Progress, Watched
@@ -199,6 +200,11 @@ async def _collect(
 ) -> ProcessorLoad:
     make_room()
     traffic = Traffic()
+    rules = UrlRules(settings.allow, settings.deny)
+    pages = [record.page for record in session.records]
+    left_out = [page.id for page in pages if rules.refusal(page.url) is not None]
+    if left_out:
+        session.say(f"--allow and --deny leave out {count(len(left_out), 'known page')}")
     collection = _collection(session, settings.topic, link_filter, say)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
@@ -244,6 +250,7 @@ async def _collect(
             traffic=traffic,
             told_figures=beside,
             topic=collection.topic_filter.topic_vector,
+            left_out=left_out,
         )
         display.rejected(collection.rejections)
         return processor.load
