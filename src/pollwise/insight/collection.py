@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.checks import read_json
+from pollwise.collecting.known_pages import KnownPages
+from pollwise.collecting.link_filter import UrlRules
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.collecting.stored_links import stored_links
 from pollwise.errors import InputError, PollwiseError
@@ -83,11 +85,12 @@ class CollectionStatus:
 
     `topic` is what it is about, in words. `documents` have been read, `relevant` of them are about
     the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
-    pages known by links only, `gone` those that no longer exist. `hosts` counts hosts with a
-    document. `hosts_take` are the requests a second that all known hosts take at most, None if
-    that is as much as the budget; `allowed` are those of the budget. `sites` are the hosts with the
-    most documents about the topic, `terms` the stems of words that tell it, most telling first,
-    `newest` the latest documents about it, and `next_links` those that are followed next.
+    pages known by links only, but for those that `--allow` and `--deny` refuse, `gone` those that
+    no longer exist. `hosts` counts hosts with a document. `hosts_take` are the requests a second
+    that all known hosts take at most, None if that is as much as the budget; `allowed` are those of
+    the budget. `sites` are the hosts with the most documents about the topic, `terms` the stems of
+    words that tell it, most telling first, `newest` the latest documents about it, and `next_links`
+    those that are followed next.
     """
 
     topic: str | None
@@ -157,6 +160,11 @@ def summarise_collection(
     dated = [(one.first_seen_at, one) for one in relevant if one.first_seen_at is not None]
     newest = heapq.nlargest(_BEST, dated, lambda one: one[0])
     allowed = parse_budget(settings.budget).total(0)
+    rules = UrlRules(settings.allow, settings.deny)
+    known = KnownPages()
+    for record in records:
+        if rules.refusal(record.page.url) is None:
+            known.note(record.page.id, record.outcome)
     taken = _rate_taken(settings, records, store, allowed)
     return CollectionStatus(
         topic=settings.subject,
@@ -164,7 +172,7 @@ def summarise_collection(
         relevant=len(relevant),
         relevance=sum(record.relevance or 0.0 for record in relevant),
         copies=sum(record.duplicate_of is not None for record in collected),
-        fringe=sum(record.polled_at is None for record in records),
+        fringe=known.fringe,
         gone=sum(record.outcome is Outcome.GONE for record in records),
         hosts=len({record.page.scope for record in collected}),
         hosts_take=taken if taken < allowed else None,

@@ -5,7 +5,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from pollwise.collecting.collecting_poller import CollectingPoller
 from pollwise.collecting.document_collection import DocumentCollection
 from pollwise.collecting.fetcher_controller import FetcherController
+from pollwise.collecting.known_pages import KnownPages
 from pollwise.collecting.link_filter import LinkFilter, Rejected, UrlRules
 from pollwise.collecting.response_digest import Digest, digest
 from pollwise.collecting.response_processor import ProcessorLoad, ResponseProcessor
@@ -69,14 +70,16 @@ class Standing:
     """How a collection stands at the moment.
 
     Over all runs: the `polls` that were made, the `documents` that were read, and how many of them
-    are `relevant`. `hosts` (or groups of them that share a delay) have pages; they take `taken`
-    polls a second at most, of those that the budget allows. `under_way` are polls, `queued`
-    responses. `links` are those that are followed next, with their values and anchors, best first.
+    are `relevant`. The `fringe` are pages that are known by links only. `hosts` (or groups of them
+    that share a delay) have pages; they take `taken` polls a second at most, of those that the
+    budget allows. `under_way` are polls, `queued` responses. `links` are those that are followed
+    next, with their values and anchors, best first.
     """
 
     polls: int
     documents: int
     relevant: int
+    fringe: int
     hosts: int
     taken: float
     under_way: int = 0
@@ -210,7 +213,7 @@ async def _collect(
         partial(digest, judge=settings.topic.judge), workers=settings.workers
     )
 
-    standing = _StandingOf(session, settings, collection, processor)
+    standing = _StandingOf(session, settings, collection, processor, set(left_out))
 
     def on_progress(progress: Progress, watched: Mapping[int, Watched]) -> None:
         countdown.count(progress)
@@ -265,11 +268,16 @@ class _StandingOf:
         settings: CollectSettings,
         collection: DocumentCollection,
         processor: ResponseProcessor[Digest],
+        left_out: Container[int],
     ) -> None:
         self._scheduler = session.scheduler
         self._collection = collection
         self._processor = processor
         self._polls = session.store.totals().polls
+        self._known = KnownPages()
+        for record in session.records:
+            if record.page.id not in left_out:
+                self._known.note(record.page.id, record.outcome)
         self._shared = settings.shared_scopes()
         self._scopes = {self._scope_of(record.page) for record in session.records}
         self._delay = host_delays(settings, session.scheduler.host_pace)
@@ -282,9 +290,14 @@ class _StandingOf:
     def after(self, progress: Progress) -> Standing:
         """How it stands after a turn; what takes long to find is some seconds old."""
         for report in progress.reports:
-            self._polls += report.result.observation.outcome is not Outcome.POSTPONED
             if report.discovered is not None:
-                self._scopes.update(self._scope_of(new.page) for new in report.discovered.new_pages)
+                for new in report.discovered.new_pages:
+                    self._known.note(new.page.id, None)
+                    self._scopes.add(self._scope_of(new.page))
+        for report in progress.reports:
+            observation = report.result.observation
+            self._polls += observation.outcome is not Outcome.POSTPONED
+            self._known.note(observation.page_id, observation.outcome)
         now = time.monotonic()
         if now >= self._look_at:
             self._links = self.links()
@@ -296,6 +309,7 @@ class _StandingOf:
             polls=self._polls,
             documents=self._collection.documents,
             relevant=self._collection.relevant,
+            fringe=self._known.fringe,
             hosts=len(self._scopes),
             taken=self._taken,
             under_way=self._scheduler.in_flight,
