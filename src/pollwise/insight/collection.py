@@ -87,10 +87,10 @@ class CollectionStatus:
     the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
     pages known by links only, but for those that `--allow` and `--deny` refuse, `gone` those that
     no longer exist. `hosts` counts hosts with a document. `hosts_take` are the requests a second
-    that all known hosts take at most, None if that is as much as the budget; `allowed` are those of
-    the budget. `sites` are the hosts with the most documents about the topic, `terms` the stems of
-    words that tell it, most telling first, `newest` the latest documents about it, and `next_links`
-    those that are followed next.
+    that the hosts take at most that can take any, None if that is as much as the budget; `allowed`
+    are those of the budget. `sites` are the hosts with the most documents about the topic, `terms`
+    the stems of words that tell it, most telling first, `newest` the latest documents about it, and
+    `next_links` those that are followed next.
     """
 
     topic: str | None
@@ -160,12 +160,8 @@ def summarise_collection(
     dated = [(one.first_seen_at, one) for one in relevant if one.first_seen_at is not None]
     newest = heapq.nlargest(_BEST, dated, lambda one: one[0])
     allowed = parse_budget(settings.budget).total(0)
-    rules = UrlRules(settings.allow, settings.deny)
-    known = KnownPages()
-    for record in records:
-        if rules.refusal(record.page.url) is None:
-            known.note(record.page.id, record.outcome)
-    taken = _rate_taken(settings, records, store, allowed)
+    known = _known_pages(settings, records)
+    taken = _rate_taken(settings, known.hosts(), store, allowed)
     return CollectionStatus(
         topic=settings.subject,
         documents=len(collected),
@@ -185,16 +181,24 @@ def summarise_collection(
     )
 
 
+def _known_pages(settings: CollectSettings, records: Sequence[PageRecord]) -> KnownPages:
+    rules, shared = UrlRules(settings.allow, settings.deny), settings.shared_scopes()
+    known = KnownPages()
+    for record in records:
+        page = record.page
+        if rules.refusal(page.url) is None:
+            known.note(page.id, shared.get(page.scope, page.scope), record.outcome)
+    return known
+
+
 def _rate_taken(
-    settings: CollectSettings, records: Sequence[PageRecord], store: StoreReader, allowed: float
+    settings: CollectSettings, scopes: Sequence[str], store: StoreReader, allowed: float
 ) -> float:
     state = store.scheduler_state()
     try:
         hosts = {} if state is None else hosts_of(read_json(state)["hosts"])
     except (ValueError, TypeError, LookupError) as error:
         raise damaged_run(store.path) from error
-    shared = settings.shared_scopes()
-    scopes = {shared.get(record.page.scope, record.page.scope) for record in records}
     delay = host_delays(settings, lambda scope: hosts[scope].pace if scope in hosts else 0.0)
     return rate_taken(scopes, delay, allowed)
 

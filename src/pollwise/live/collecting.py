@@ -71,9 +71,9 @@ class Standing:
 
     Over all runs: the `polls` that were made, the `documents` that were read, and how many of them
     are `relevant`. The `fringe` are pages that are known by links only. `hosts` (or groups of them
-    that share a delay) have pages; they take `taken` polls a second at most, of those that the
-    budget allows. `under_way` are polls, `queued` responses. `links` are those that are followed
-    next, with their values and anchors, best first.
+    that share a delay) can take requests, see `KnownPages.hosts`; they take `taken` polls a second
+    at most, of those that the budget allows. `under_way` are polls, `queued` responses. `links` are
+    those that are followed next, with their values and anchors, best first.
     """
 
     polls: int
@@ -219,7 +219,7 @@ async def _collect(
         countdown.count(progress)
         if countdown.is_over:
             stop.set()
-        display.show(progress, watched, standing.after(progress))
+        display.show(progress, watched, standing.after(progress, watched))
 
     async with (
         fetching(settings, own_headers, max_bytes=_MOST_BYTES)(
@@ -275,33 +275,33 @@ class _StandingOf:
         self._processor = processor
         self._polls = session.store.totals().polls
         self._known = KnownPages()
+        self._shared = settings.shared_scopes()
         for record in session.records:
             if record.page.id not in left_out:
-                self._known.note(record.page.id, record.outcome)
-        self._shared = settings.shared_scopes()
-        self._scopes = {self._scope_of(record.page) for record in session.records}
+                self._note(record.page, record.outcome)
         self._delay = host_delays(settings, session.scheduler.host_pace)
         self._say = session.say
         self._look_at = -math.inf
         self._told = False
         self._links: Sequence[LikelyLink] = ()
+        self._hosts: Sequence[str] = ()
         self._taken = 0.0
 
-    def after(self, progress: Progress) -> Standing:
+    def after(self, progress: Progress, watched: Mapping[int, Watched]) -> Standing:
         """How it stands after a turn; what takes long to find is some seconds old."""
         for report in progress.reports:
             if report.discovered is not None:
                 for new in report.discovered.new_pages:
-                    self._known.note(new.page.id, None)
-                    self._scopes.add(self._scope_of(new.page))
+                    self._note(new.page, None)
         for report in progress.reports:
             observation = report.result.observation
             self._polls += observation.outcome is not Outcome.POSTPONED
-            self._known.note(observation.page_id, observation.outcome)
+            self._note(watched[observation.page_id].page, observation.outcome)
         now = time.monotonic()
         if now >= self._look_at:
             self._links = self.links()
-            self._taken = rate_taken(self._scopes, self._delay, self._scheduler.budget.rate)
+            self._hosts = self._known.hosts()
+            self._taken = rate_taken(self._hosts, self._delay, self._scheduler.budget.rate)
             self._tell()
             end = time.monotonic()
             self._look_at = end + max(_LOOK_EVERY, (end - now) / _LOOK_SHARE)
@@ -310,15 +310,15 @@ class _StandingOf:
             documents=self._collection.documents,
             relevant=self._collection.relevant,
             fringe=self._known.fringe,
-            hosts=len(self._scopes),
+            hosts=len(self._hosts),
             taken=self._taken,
             under_way=self._scheduler.in_flight,
             queued=self._processor.queued,
             links=self._links,
         )
 
-    def _scope_of(self, page: Page) -> str:
-        return self._shared.get(page.scope, page.scope)
+    def _note(self, page: Page, outcome: Outcome | None) -> None:
+        self._known.note(page.id, self._shared.get(page.scope, page.scope), outcome)
 
     def links(self) -> list[LikelyLink]:
         """The links that are followed next."""
@@ -328,10 +328,10 @@ class _StandingOf:
     def _tell(self) -> None:
         """Say once that the hosts cannot take the budget, when most of them are known."""
         allowed = self._scheduler.budget.rate
-        is_known = self._polls >= _POLLS_A_HOST * len(self._scopes)
+        is_known = self._polls >= _POLLS_A_HOST * len(self._hosts) > 0
         if not self._told and is_known and self._taken < allowed:
             self._told = True
-            self._say(taken_words(len(self._scopes), self._taken, allowed))
+            self._say(taken_words(len(self._hosts), self._taken, allowed))
 
 
 class _Countdown:

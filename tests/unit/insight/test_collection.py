@@ -158,6 +158,26 @@ def test_the_newest_documents_of_the_topic(db):
     assert [new.first_seen_at for new in newest] == [4.0, 2.0, 1.0]
 
 
+def test_hosts_that_never_answer_take_no_requests(db):
+    """With the dead one it would be two requests a second, as many as the budget."""
+    with Store.open(db) as store:
+        store.add_pages([NewPage("http://dead.example/", "dead.example")], now=1.0)
+        dead = store.find_page("http://dead.example/")
+        assert dead is not None
+        store.commit(Batch(polls=(polled(dead.page.id, Outcome.FAILED),)))
+    status = read_status(db).collection
+    assert status is not None
+    assert (status.hosts_take, status.allowed) == (1.0, 2.0)
+
+
+def test_pages_that_the_rules_refuse_are_no_fringe(db):
+    with Store.open(db) as store:
+        store.start_run(6.0, {**SETTINGS, "deny": ["later"]}, None)
+    status = read_status(db).collection
+    assert status is not None
+    assert status.fringe == 0
+
+
 def test_a_damaged_state_is_told_as_such(db):
     with Store.open(db) as store:
         store.commit(Batch(scheduler='{"x": 1}'))
