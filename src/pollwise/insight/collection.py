@@ -123,7 +123,9 @@ class LinkingPage:
 class CollectedExplanation:
     """What a collection knows of one page.
 
-    `relevance` (0 to 1) is None if the page was not read. `depth` is the number of links from a
+    `relevance` (0 to 1) is None if the page was not read. `value` is the relevance per request that
+    a page of the fringe is expected to bring, if it is among those that are followed next, as the
+    latest run told. `depth` is the number of links from a
     seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
     not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
     since then that was not. `linked_from` are the first pages that were found to link to it.
@@ -132,6 +134,7 @@ class CollectedExplanation:
     url: str
     title: str | None
     relevance: float | None
+    value: float | None
     depth: int
     duplicate_of: str | None
     polls: int
@@ -225,11 +228,8 @@ def _next_links(records: Sequence[PageRecord], store: StoreReader) -> tuple[Next
     links = stored_links(store)
     wanted = {link.page_id for link in links}
     fringe = {r.page.id: r.page.url for r in records if r.page.id in wanted and r.polled_at is None}
-    return tuple(
-        NextLink(link.value, link.anchor, fringe[link.page_id])
-        for link in links
-        if link.page_id in fringe
-    )
+    followed_next = [link for link in links if link.page_id in fringe][:_BEST]
+    return tuple(NextLink(link.value, link.anchor, fringe[link.page_id]) for link in followed_next)
 
 
 def explain_collected(db: Path, url: str) -> CollectedExplanation:
@@ -256,6 +256,7 @@ def explain_page(
         url=address,
         title=record.title,
         relevance=record.relevance,
+        value=_value(record, store),
         depth=record.depth,
         duplicate_of=None if record.duplicate_of is None else urls.get(record.duplicate_of),
         polls=record.polls,
@@ -267,6 +268,12 @@ def explain_page(
         postponed=record.postponed,
         linked_from=linked_from,
     )
+
+
+def _value(record: PageRecord, store: StoreReader) -> float | None:
+    if record.outcome is not None:
+        return None
+    return next((one.value for one in stored_links(store) if one.page_id == record.page.id), None)
 
 
 def _linking_pages(

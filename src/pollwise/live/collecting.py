@@ -57,7 +57,8 @@ _LOOK_EVERY, _LOOK_SHARE = 1.0, 0.01
 """Seconds between two looks at what takes some time to find, and the most that this may take of the
 time: it takes longer the more pages there are.
 """
-_LINKS = 10
+_SHOWN_LINKS, _KEPT_LINKS = 10, 100
+"""Links that are followed next: those that are shown, and those whose values the store keeps."""
 _POLLS_A_HOST = 5
 """Polls for each host after which it is believed that there are no more hosts."""
 _MOST_BYTES = 4 * 2**20
@@ -248,7 +249,7 @@ async def _collect(
             staff=poller.staff,
             states=lambda: {
                 FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict()),
-                NEXT_LINKS: pack_links(standing.links()),
+                NEXT_LINKS: pack_links(standing.links(_KEPT_LINKS)),
             },
             traffic=traffic,
             told_figures=beside,
@@ -299,7 +300,7 @@ class _StandingOf:
             self._note(watched[observation.page_id].page, observation.outcome)
         now = time.monotonic()
         if now >= self._look_at:
-            self._links = self.links()
+            self._links = self.links(_SHOWN_LINKS)
             self._hosts = self._known.hosts()
             self._taken = rate_taken(self._hosts, self._delay, self._scheduler.budget.rate)
             self._tell()
@@ -320,10 +321,10 @@ class _StandingOf:
     def _note(self, page: Page, outcome: Outcome | None) -> None:
         self._known.note(page.id, self._shared.get(page.scope, page.scope), outcome)
 
-    def links(self) -> list[LikelyLink]:
-        """The links that are followed next."""
+    def links(self, count: int) -> list[LikelyLink]:
+        """The links that are followed next, so many at most."""
         robot = self._scheduler.policy
-        return robot.likely_links(_LINKS) if isinstance(robot, Robot) else []
+        return robot.likely_links(count) if isinstance(robot, Robot) else []
 
     def _tell(self) -> None:
         """Say once that the hosts cannot take the budget, when most of them are known."""

@@ -102,6 +102,19 @@ def test_status_tells_what_is_in_the_collection(db):
     assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
 
 
+def test_status_names_ten_of_the_links_that_are_kept(db):
+    with Store.open(db) as store:
+        urls = [f"http://sea.example/{n}" for n in range(12)]
+        store.add_pages([NewPage(url, "sea.example") for url in urls], now=1.0)
+        ids = [r.page.id for r in store.pages() if r.page.url in urls]
+        told = [LikelyLink(page_id, 0.5 - 0.01 * n, "") for n, page_id in enumerate([1, *ids])]
+        store.commit(Batch(states={NEXT_LINKS: pack_links(told)}))
+    status = read_status(db).collection
+    assert status is not None
+    assert [link.url for link in status.next_links] == urls[:10]
+    assert explain_collected(db, urls[11]).value == told[12].value
+
+
 def test_a_watch_list_is_no_collection(tmp_path):
     path = tmp_path / "w.db"
     with Store.open(path) as store:
@@ -120,6 +133,11 @@ def test_explain_tells_where_a_page_was_found(db):
     assert "http://sea.example/whales" in shown
     later = run("explain", "http://sea.example/later", "--db", db).stdout
     assert "not read yet" in later
+    assert "0.25, of a request" in later
+    assert explain_collected(db, "http://sea.example/later").value == 0.25
+    followed = explain_collected(db, "http://sea.example/whales")
+    assert followed.value is None
+    assert "of a request" not in shown
 
 
 def test_explain_tells_why_a_poll_was_postponed(db):
