@@ -248,10 +248,17 @@ async def test_all_who_tell_the_fringe_tell_the_same(site, tmp_path):
     assert status == 0, err
     assert "3 in the fringe" in err.splitlines()[-1]
     assert fringe(tmp_path) == 3
-    status, _, err = await finished(started(tmp_path, "--requests", "3"))
+    status, out, err = await finished(started(tmp_path, "--requests", "3", "--json"))
     assert status == 0, err
     assert "0 in the fringe" in err.splitlines()[-1]
     assert fringe(tmp_path) == 0
+    assert json.loads(out)["collection"] == {
+        "polls": 5,
+        "documents": 3,
+        "relevant": 3,
+        "fringe": 0,
+        "hosts": 1,
+    }
 
 
 def fringe(folder):

@@ -131,7 +131,7 @@ def collect(
     form = LogFormat(log)
     say = notices_in(form, notify)
     with stderr_beside(say):
-        load = collect_pages(
+        run = collect_pages(
             topic,
             example or [],
             judge,
@@ -144,7 +144,7 @@ def collect(
             say=say,
         )
     if as_json:
-        print_json({"results": [load]})
+        print_json({"collection": run.totals, "results": [run.load]})
 
 
 def _expressions(given: list[str] | None) -> tuple[str, ...] | None:

@@ -51,7 +51,14 @@ from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
-__all__ = ["CollectingDisplay", "MakeDisplay", "Standing", "collect_pages"]
+__all__ = [
+    "CollectRun",
+    "CollectingDisplay",
+    "CollectionTotals",
+    "MakeDisplay",
+    "Standing",
+    "collect_pages",
+]
 
 _LOOK_EVERY, _LOOK_SHARE = 1.0, 0.01
 """Seconds between two looks at what takes some time to find, and the most that this may take of the
@@ -67,14 +74,12 @@ up to a second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a collection stands at the moment.
+class CollectionTotals:
+    """What a collection has come to, over all runs.
 
-    Over all runs: the `polls` that were made, the `documents` that were read, and how many of them
-    are `relevant`. The `fringe` are pages that are known by links only. `hosts` (or groups of them
-    that share a delay) can take requests, see `KnownPages.hosts`; they take `taken` polls a second
-    at most, of those that the budget allows. `under_way` are polls, `queued` responses. `links` are
-    those that are followed next, with their values and anchors, best first.
+    `polls` that were made, `documents` that were read, and how many of them are `relevant`. The
+    `fringe` are pages that are known by links only. `hosts` (or groups of them that share a delay)
+    can take requests, see `KnownPages.hosts`.
     """
 
     polls: int
@@ -82,10 +87,29 @@ class Standing:
     relevant: int
     fringe: int
     hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(CollectionTotals):
+    """How a collection stands at the moment.
+
+    The hosts take `taken` polls a second at most, of those that the budget allows. `under_way` are
+    polls, `queued` responses. `links` are those that are followed next, with their values and
+    anchors, best first.
+    """
+
     taken: float
     under_way: int = 0
     queued: int = 0
     links: Sequence[LikelyLink] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectRun:
+    """What a run of `pollwise collect` ends with: totals, and what the response processor did."""
+
+    totals: CollectionTotals
+    load: ProcessorLoad
 
 
 class CollectingDisplay(Protocol):
@@ -116,13 +140,13 @@ def collect_pages(
     make_display: MakeDisplay,
     say: Callable[[str], None],
     beside: Sequence[BesideRun] = (),
-) -> ProcessorLoad:
+) -> CollectRun:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic; without any, it is that of the
-    database. `told` are settings by name; the others stay as they were. The answer is what the
-    response processor did. `say`: see `Session`; `beside`: see `watch_pages`. `InputError` and
-    `StoreError` come before anything is changed; later, a `StoreError` ends the run.
+    database. `told` are settings by name; the others stay as they were. `say`: see `Session`;
+    `beside`: see `watch_pages`. `InputError` and `StoreError` come before anything is changed;
+    later, a `StoreError` ends the run.
     """
     _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
@@ -163,7 +187,7 @@ def collect_pages(
         with make_display(agreed) as display:
             countdown = _Countdown(agreed.requests)
 
-            def begin(clock: LiveClock) -> Run[ProcessorLoad]:
+            def begin(clock: LiveClock) -> Run[CollectRun]:
                 with _ending_at_once(display.abandon):
                     session = Session(store, agreed, clock=clock, say=say)
                 return partial(
@@ -201,7 +225,7 @@ async def _collect(
     beside: Sequence[BesideRun],
     say: Callable[[str], None],
     stop: asyncio.Event,
-) -> ProcessorLoad:
+) -> CollectRun:
     make_room()
     traffic = Traffic()
     rules = UrlRules(settings.allow, settings.deny)
@@ -257,7 +281,7 @@ async def _collect(
             left_out=left_out,
         )
         display.rejected(collection.rejections)
-        return processor.load
+        return CollectRun(standing.totals(), processor.load)
 
 
 class _StandingOf:
@@ -307,16 +331,25 @@ class _StandingOf:
             end = time.monotonic()
             self._look_at = end + max(_LOOK_EVERY, (end - now) / _LOOK_SHARE)
         return Standing(
-            polls=self._polls,
-            documents=self._collection.documents,
-            relevant=self._collection.relevant,
-            fringe=self._known.fringe,
-            hosts=len(self._hosts),
+            **self._totals(self._hosts),
             taken=self._taken,
             under_way=self._scheduler.in_flight,
             queued=self._processor.queued,
             links=self._links,
         )
+
+    def totals(self) -> CollectionTotals:
+        """What it has come to by now."""
+        return CollectionTotals(**self._totals(self._known.hosts()))
+
+    def _totals(self, hosts: Sequence[str]) -> dict[str, int]:
+        return {
+            "polls": self._polls,
+            "documents": self._collection.documents,
+            "relevant": self._collection.relevant,
+            "fringe": self._known.fringe,
+            "hosts": len(hosts),
+        }
 
     def _note(self, page: Page, outcome: Outcome | None) -> None:
         self._known.note(page.id, self._shared.get(page.scope, page.scope), outcome)
