@@ -26,6 +26,7 @@ from pollwise.insight.present_settings import PresentSettings
 from pollwise.insight.status import Status
 from pollwise.insight.timeline import TimeLine
 from pollwise.live.checking import PageCheck
+from pollwise.live.collecting import CollectionTotals
 from pollwise.live.importing import ImportReport
 from pollwise.live.requests import Effect
 from pollwise.notify.notice import Notice
@@ -37,7 +38,7 @@ ANSWERS = (
     *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
     *(PageRows, HostList, TimeLine, Measured),
     *(PresentSettings, Signalled),
-    *(Effect, ImportReport, Backup, Hit, ProcessorLoad, Demonstration),
+    *(Effect, ImportReport, Backup, Hit, CollectionTotals, ProcessorLoad, Demonstration),
 )
 
 SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)

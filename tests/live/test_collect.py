@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -149,6 +151,41 @@ async def test_what_was_set_stays_until_it_is_set_anew(web, tmp_path):
     assert kept == (DELAY, (), 3, None)
 
 
+async def test_rules_of_a_later_run_bind_the_pages_that_are_known(web, tmp_path):
+    """They are not polled, documents stay, and without the rules they are polled again."""
+    words = ["--topic", "whales", *seeds(web), *QUICK, "--requests", "20"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    north, south = (url.removesuffix("/index.html") for url in web.urls)
+    before = {document.url for document in documents(tmp_path)}
+    held = {url for url in before if url.startswith(south)}
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        known = {record.page.url for record in store.pages()}
+    unread = {url for url in known - before if url.startswith(south)}
+    assert held
+    assert unread
+
+    web.exchanges.clear()
+    running = started(tmp_path, "--deny", re.escape(south), *QUICK)
+    await at_least(tmp_path, PAGES + len(held))
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == 0, err
+    assert f"pollwise: --allow and --deny leave out {len(held | unread)} known pages" in err
+    assert {each.host for each in web.exchanges} == {urlsplit(north).hostname}
+    after = {document.url for document in documents(tmp_path)}
+    assert {url for url in after if url.startswith(south)} == held
+    assert "0 in the fringe" in err.splitlines()[-1]
+    assert fringe(tmp_path) == 0
+
+    running = started(tmp_path, "--deny", "", *QUICK)
+    await at_least(tmp_path, 2 * PAGES)
+    running.send_signal(signal.SIGINT)
+    status, _, err = await finished(running)
+    assert status == 0, err
+    assert "leave out" not in err
+
+
 async def at_least(folder, count):
     end = time.monotonic() + 240
     while time.monotonic() < end:
@@ -196,6 +233,40 @@ async def test_an_example_page_is_asked_for_as_any_other(site, tmp_path):
     assert f"the example {site.url('/a')} cannot be fetched (disallowed by" in err
     site.says("/robots.txt", "")
     assert "sing" in await asyncio.to_thread(_text_of, site.url("/a"))
+
+
+async def test_all_who_tell_the_fringe_tell_the_same(site, tmp_path):
+    """Pages that are gone or fail were polled: they are no longer known by links only."""
+    names = ("gone", "off", "a", "b")
+    links = "".join(f'<li><a href="/{name}">{name}</a>' for name in names)
+    site.says("/", f"<p>Whales<ul>{links}</ul>", Content_Type="text/html")
+    site.says("/robots.txt", "User-agent: *\nDisallow: /off")
+    for name in ("a", "b"):
+        site.says(f"/{name}", f"<p>Whales {name}", Content_Type="text/html")
+    words = ["--topic", "whales", "--seed", site.url("/"), *QUICK]
+    status, _, err = await finished(started(tmp_path, *words, "--requests", "2"))
+    assert status == 0, err
+    assert "3 in the fringe" in err.splitlines()[-1]
+    assert fringe(tmp_path) == 3
+    status, out, err = await finished(started(tmp_path, "--requests", "3", "--json"))
+    assert status == 0, err
+    assert "0 in the fringe" in err.splitlines()[-1]
+    assert fringe(tmp_path) == 0
+    assert json.loads(out)["collection"] == {
+        "polls": 5,
+        "documents": 3,
+        "relevant": 3,
+        "fringe": 0,
+        "hosts": 1,
+    }
+
+
+def fringe(folder):
+    """As `status` has it."""
+    told = subprocess.run(
+        [*PROGRAM, "status", "--json"], cwd=folder, env=ENVIRONMENT, capture_output=True, check=True
+    )
+    return json.loads(told.stdout)["collection"]["fringe"]
 
 
 async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):

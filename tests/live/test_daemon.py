@@ -45,6 +45,17 @@ async def test_it_polls_and_answers_from_an_empty_database_on(daemon, site):
     assert "stopped: 1 poll" in "".join(daemon.said)
 
 
+async def test_that_there_was_no_database_is_told_first(daemon):
+    await daemon.start("--db", "typo.db")
+    assert daemon.said[0] == (
+        "pollwise: there was no database typo.db: this is a new one, which watches pages\n"
+    )
+    await daemon.end(signal.SIGINT)
+    daemon.said.clear()
+    await daemon.start("--db", "typo.db")
+    assert "there was no database" not in "".join(daemon.said)
+
+
 async def test_what_answers_is_started_anew_when_it_is_killed(daemon, site):
     await daemon.start()
     [child] = answering(daemon.process.pid)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pollwise
 
-PROGRAM = """
+BLOCKED = """
 import signal
 from multiprocessing import get_context
 
@@ -26,11 +26,39 @@ if __name__ == "__main__":
 """
 
 
-def test_even_the_first_one(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+INTERRUPTED = """
+import os
+import signal
+import threading
+import time
+
+from pollwise.child_processes import without_interrupts
+
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+try:
+    with without_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)  # the other thread takes it
+        time.sleep(0.1)
+        print("all was started", flush=True)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def output(program: str, folder: Path) -> tuple[str, str]:
+    """What a program says, and its errors."""
+    path = folder / "program.py"
+    path.write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
     said = subprocess.run(
-        [sys.executable, program], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, path], env=environment, capture_output=True, text=True, timeout=60
     )
-    assert (said.stdout, said.stderr) == ("True\n", "")
+    return said.stdout, said.stderr
+
+
+def test_even_the_first_one(tmp_path: Path) -> None:
+    assert output(BLOCKED, tmp_path) == ("True\n", "")
+
+
+def test_an_interrupt_waits_until_all_are_started(tmp_path: Path) -> None:
+    assert output(INTERRUPTED, tmp_path) == ("all was started\ninterrupted\n", "")

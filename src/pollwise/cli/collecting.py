@@ -55,15 +55,15 @@ def collect(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            help="Follow links only to URLs in which this expression is found; '': any again. Pages"
-            " known already stay."
+            help="Poll only URLs in which this expression is found; '': any again. Documents that"
+            " are held stay, and are polled again once it allows them."
         ),
     ] = None,
     deny: Annotated[
         list[str] | None,
         typer.Option(
-            help="Follow no link to a URL in which this expression is found; '': any again. Pages"
-            " known already stay."
+            help="Poll no URL in which this expression is found; '': any again. Documents that are"
+            " held stay, and are polled again once it allows them."
         ),
     ] = None,
     max_depth: Annotated[
@@ -131,7 +131,7 @@ def collect(
     form = LogFormat(log)
     say = notices_in(form, notify)
     with stderr_beside(say):
-        load = collect_pages(
+        run = collect_pages(
             topic,
             example or [],
             judge,
@@ -144,7 +144,7 @@ def collect(
             say=say,
         )
     if as_json:
-        print_json({"results": [load]})
+        print_json({"collection": run.totals, "results": [run.load]})
 
 
 def _expressions(given: list[str] | None) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from pollwise.collecting.traps import Trap, Traps, is_endless
 from pollwise.errors import InputError
 from pollwise.web.crawl_urls import crawl_url, host_of
 
-__all__ = ["LinkFilter", "Rejected"]
+__all__ = ["LinkFilter", "Rejected", "UrlRules"]
 
 _LONGEST = 2000
 """Characters of a URL; longer ones come from faulty programs."""
@@ -46,6 +46,27 @@ class Rejected(Enum):
     QUERIES = Trap.QUERIES.value
 
 
+class UrlRules:
+    """Which URLs a collection wants.
+
+    A URL must match one of the `allow` patterns, if there are any, and none of the `deny`
+    patterns: regular expressions, searched for anywhere in the canonical URL. `InputError` if one
+    is no regular expression.
+    """
+
+    def __init__(self, allow: Iterable[str] = (), deny: Iterable[str] = ()) -> None:
+        self._allow = _compiled("allow", allow)
+        self._deny = _compiled("deny", deny)
+
+    def refusal(self, url: str) -> Rejected | None:
+        """Why a canonical URL is not wanted; None: it is."""
+        if self._allow and not any(pattern.search(url) for pattern in self._allow):
+            return Rejected.NOT_ALLOWED
+        if any(pattern.search(url) for pattern in self._deny):
+            return Rejected.DENIED
+        return None
+
+
 class LinkFilter:
     """The gate of the frontier: gives links their canonical URL, or the reason to reject them.
 
@@ -54,10 +75,9 @@ class LinkFilter:
     again. They are also the whole memory of the filter: after a restart, one made of the same URLs
     goes on with the same counts.
 
-    A URL must match one of the `allow` patterns, if there are any, and none of the `deny`
-    patterns: regular expressions, searched for anywhere in the canonical URL. `max_depth` is the
-    greatest number of links from a seed, `pages_per_host` the greatest number of pages of one
-    host (None: no limit). `traps` bounds what is endless.
+    `allow` and `deny` are those of `UrlRules`. `max_depth` is the greatest number of links from a
+    seed, `pages_per_host` the greatest number of pages of one host (None: no limit). `traps` bounds
+    what is endless.
 
     `InputError` if a pattern is no regular expression or a limit no number.
     """
@@ -77,8 +97,7 @@ class LinkFilter:
         if pages_per_host is not None:
             require_whole("collect", "pages_per_host", pages_per_host, least=1)
         self._known = known
-        self._allow = _compiled("allow", allow)
-        self._deny = _compiled("deny", deny)
+        self._rules = UrlRules(allow, deny)
         self._max_depth = max_depth
         self._pages_per_host = pages_per_host
         self._traps = Traps() if traps is None else traps
@@ -139,10 +158,8 @@ class LinkFilter:
         # Wikis have pages with names such as File:Map.png and Node.js.
         if _NO_TEXT.search(path) and "/wiki/" not in path:
             return Rejected.NO_TEXT
-        if self._allow and not any(pattern.search(url) for pattern in self._allow):
-            return Rejected.NOT_ALLOWED
-        if any(pattern.search(url) for pattern in self._deny):
-            return Rejected.DENIED
+        if (refusal := self._rules.refusal(url)) is not None:
+            return refusal
         if self._max_depth is not None and depth > self._max_depth:
             return Rejected.TOO_DEEP
         if is_endless(path):

@@ -45,8 +45,6 @@ class CollectDisplay(RunDisplay):
         """The ids of the pages that failed, or were gone, at their latest poll."""
         self._standing: Standing | None = None
         self._allowed = parse_budget(budget).total(0)
-        self._seen: int | None = None
-        self._fringe = 0
         self._begun_at: float | None = None
         self._latest_at = 0.0
         self._found: deque[float] = deque()
@@ -87,11 +85,6 @@ class CollectDisplay(RunDisplay):
                 if relevance >= _WORTH_A_LINE:
                     title = f"{relevance:.2f}  {collected.title or '(no title)'}"
                     self._tell(polled_at, title, page.url)
-        if self._seen is None:  # some pages were seen in earlier runs
-            self._seen = sum(own.page.seen_at is not None for own in watched.values())
-        else:
-            self._seen += len(progress.first_copies)
-        self._fringe = len(watched) - self._seen
         self._next = [
             f"next  {link.value:.2f}  {link.anchor or '(no text)'}  {own.page.url}"
             for link in standing.links[:_LINKS]
@@ -114,7 +107,7 @@ class CollectDisplay(RunDisplay):
             return "nothing was fetched"
         return (
             f"{_counted(now.polls, 'poll')}, {_counted(now.documents, 'document')},"
-            f" {_brief(now.relevant)} relevant, {_brief(self._fringe)} in the fringe"
+            f" {_brief(now.relevant)} relevant, {_brief(now.fringe)} in the fringe"
         )
 
     def _pace(self) -> str:
@@ -140,7 +133,7 @@ class CollectDisplay(RunDisplay):
         now = self._standing
         if now is None:
             return ""
-        if self._fringe == 0 and now.under_way == 0 and now.documents:
+        if now.fringe == 0 and now.under_way == 0 and now.documents:
             return "no new page is known; others rest until they may have changed"
         if now.taken < self._allowed:
             return taken_words(now.hosts, now.taken, self._allowed)

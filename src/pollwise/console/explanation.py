@@ -45,6 +45,7 @@ def _print_collected(page: CollectedExplanation) -> None:
     rows = [
         ("title", page.title or "-"),
         ("relevance", "not read yet" if page.relevance is None else f"{page.relevance:.2f}"),
+        *_value(page),
         ("links from a seed", str(page.depth)),
         ("copy of", page.duplicate_of or "-"),
         *_polls(page),
@@ -59,6 +60,12 @@ def _print_collected(page: CollectedExplanation) -> None:
             known = "-" if parent.relevance is None else f"{parent.relevance:.2f}"
             links.add_row(known, parent.anchor, parent.url)
         console.print(links)
+
+
+def _value(page: CollectedExplanation) -> list[tuple[str, str]]:
+    if page.value is None:
+        return []
+    return [("expected relevance", f"{page.value:.2f}, of a request")]
 
 
 def _print_watched(page: Explanation) -> None:

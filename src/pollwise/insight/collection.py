@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pollwise.checks import read_json
+from pollwise.collecting.known_pages import KnownPages
+from pollwise.collecting.link_filter import UrlRules
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.collecting.stored_links import stored_links
 from pollwise.errors import InputError, PollwiseError
@@ -83,11 +85,12 @@ class CollectionStatus:
 
     `topic` is what it is about, in words. `documents` have been read, `relevant` of them are about
     the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
-    pages known by links only, `gone` those that no longer exist. `hosts` counts hosts with a
-    document. `hosts_take` are the requests a second that all known hosts take at most, None if
-    that is as much as the budget; `allowed` are those of the budget. `sites` are the hosts with the
-    most documents about the topic, `terms` the stems of words that tell it, most telling first,
-    `newest` the latest documents about it, and `next_links` those that are followed next.
+    pages known by links only, but for those that `--allow` and `--deny` refuse, `gone` those that
+    no longer exist. `hosts` counts hosts with a document. `hosts_take` are the requests a second
+    that the hosts take at most that can take any, None if that is as much as the budget; `allowed`
+    are those of the budget. `sites` are the hosts with the most documents about the topic, `terms`
+    the stems of words that tell it, most telling first, `newest` the latest documents about it, and
+    `next_links` those that are followed next.
     """
 
     topic: str | None
@@ -120,7 +123,9 @@ class LinkingPage:
 class CollectedExplanation:
     """What a collection knows of one page.
 
-    `relevance` (0 to 1) is None if the page was not read. `depth` is the number of links from a
+    `relevance` (0 to 1) is None if the page was not read. `value` is the relevance per request that
+    a page of the fringe is expected to bring, if it is among those that are followed next, as the
+    latest run told. `depth` is the number of links from a
     seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
     not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
     since then that was not. `linked_from` are the first pages that were found to link to it.
@@ -129,6 +134,7 @@ class CollectedExplanation:
     url: str
     title: str | None
     relevance: float | None
+    value: float | None
     depth: int
     duplicate_of: str | None
     polls: int
@@ -157,14 +163,15 @@ def summarise_collection(
     dated = [(one.first_seen_at, one) for one in relevant if one.first_seen_at is not None]
     newest = heapq.nlargest(_BEST, dated, lambda one: one[0])
     allowed = parse_budget(settings.budget).total(0)
-    taken = _rate_taken(settings, records, store, allowed)
+    known = _known_pages(settings, records)
+    taken = _rate_taken(settings, known.hosts(), store, allowed)
     return CollectionStatus(
         topic=settings.subject,
         documents=len(collected),
         relevant=len(relevant),
         relevance=sum(record.relevance or 0.0 for record in relevant),
         copies=sum(record.duplicate_of is not None for record in collected),
-        fringe=sum(record.polled_at is None for record in records),
+        fringe=known.fringe,
         gone=sum(record.outcome is Outcome.GONE for record in records),
         hosts=len({record.page.scope for record in collected}),
         hosts_take=taken if taken < allowed else None,
@@ -177,16 +184,24 @@ def summarise_collection(
     )
 
 
+def _known_pages(settings: CollectSettings, records: Sequence[PageRecord]) -> KnownPages:
+    rules, shared = UrlRules(settings.allow, settings.deny), settings.shared_scopes()
+    known = KnownPages()
+    for record in records:
+        page = record.page
+        if rules.refusal(page.url) is None:
+            known.note(page.id, shared.get(page.scope, page.scope), record.outcome)
+    return known
+
+
 def _rate_taken(
-    settings: CollectSettings, records: Sequence[PageRecord], store: StoreReader, allowed: float
+    settings: CollectSettings, scopes: Sequence[str], store: StoreReader, allowed: float
 ) -> float:
     state = store.scheduler_state()
     try:
         hosts = {} if state is None else hosts_of(read_json(state)["hosts"])
     except (ValueError, TypeError, LookupError) as error:
         raise damaged_run(store.path) from error
-    shared = settings.shared_scopes()
-    scopes = {shared.get(record.page.scope, record.page.scope) for record in records}
     delay = host_delays(settings, lambda scope: hosts[scope].pace if scope in hosts else 0.0)
     return rate_taken(scopes, delay, allowed)
 
@@ -213,11 +228,8 @@ def _next_links(records: Sequence[PageRecord], store: StoreReader) -> tuple[Next
     links = stored_links(store)
     wanted = {link.page_id for link in links}
     fringe = {r.page.id: r.page.url for r in records if r.page.id in wanted and r.polled_at is None}
-    return tuple(
-        NextLink(link.value, link.anchor, fringe[link.page_id])
-        for link in links
-        if link.page_id in fringe
-    )
+    followed_next = [link for link in links if link.page_id in fringe][:_BEST]
+    return tuple(NextLink(link.value, link.anchor, fringe[link.page_id]) for link in followed_next)
 
 
 def explain_collected(db: Path, url: str) -> CollectedExplanation:
@@ -244,6 +256,7 @@ def explain_page(
         url=address,
         title=record.title,
         relevance=record.relevance,
+        value=_value(record, store),
         depth=record.depth,
         duplicate_of=None if record.duplicate_of is None else urls.get(record.duplicate_of),
         polls=record.polls,
@@ -255,6 +268,12 @@ def explain_page(
         postponed=record.postponed,
         linked_from=linked_from,
     )
+
+
+def _value(record: PageRecord, store: StoreReader) -> float | None:
+    if record.outcome is not None:
+        return None
+    return next((one.value for one in stored_links(store) if one.page_id == record.page.id), None)
 
 
 def _linking_pages(

@@ -117,7 +117,7 @@ def _processes(watches: Sequence[Watch]) -> Iterator[list[Connection]]:
             process = context.Process(target=watch_apart, args=(watch, theirs), daemon=True)
             with without_interrupts():
                 process.start()
-            processes.append(process)
+                processes.append(process)
             # Closed here, the pipe breaks when the process dies.
             theirs.close()
         yield connections

@@ -11,7 +11,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Container, Coroutine, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Container,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -181,6 +189,7 @@ class Session:
         traffic: Traffic | None = None,
         told_figures: Sequence[BesideRun] = (),
         topic: Mapping[str, float] = MappingProxyType({}),
+        left_out: Collection[int] = (),
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
@@ -189,8 +198,8 @@ class Session:
         that sends notices; `told_figures` gives more, from what gives the figures of the run, in
         which `traffic` counts. `incoming`: see `loop.run`. `topic` has the terms of the topic of a
         collection, as known so far: without them, what was collected before says nothing of how
-        much they tell. A `StoreError` ends the run; so does what the last run left, if it is
-        damaged.
+        much they tell. `left_out` are the ids of pages that are not polled, and of which the others
+        only learn. A `StoreError` ends the run; so does what the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
@@ -210,6 +219,10 @@ class Session:
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self.say(told)
         collected = self._recall(watched, topic)
+        # Only now, as they may teach something.
+        self.scheduler.leave_out(left_out)
+        for page_id in left_out:
+            del watched[page_id]
 
         def shown(progress: Progress) -> None:
             meter.note(progress)
@@ -220,8 +233,9 @@ class Session:
                 Journal(
                     self.store,
                     self.scheduler,
-                    # What a collection begins with is in the store already.
-                    None if collected else initial,
+                    # What a collection begins with is in the store already, and the events of one
+                    # that leaves pages out cannot be re-run.
+                    None if collected or left_out else initial,
                     settings=self.settings.recorded(),
                     clock=self.clock,
                     stop=stop,

@@ -128,8 +128,8 @@ def watch_pages(
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
     `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
-    `may_be_empty`: pages may come later. `beside` gives contexts for the run, from what gives its
-    figures.
+    `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
+    contexts for the run, from what gives its figures.
     `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
     `StoreError` ends the run.
     """
@@ -138,15 +138,18 @@ def watch_pages(
     with ExitStack() as undo:
         # What was told is checked first; what it names may be out of reach, so before there is a
         # file.
-        outside = None if db.exists() else reach(first, undo=undo)
+        is_new = not db.exists()
+        outside = reach(first, undo=undo) if is_new else None
         listed = [page for one in followed for page in one.pages]
-        if not (pages or listed or db.exists() or may_be_empty):
+        if not (pages or listed or may_be_empty) and is_new:
             raise InputError(
                 f"nothing to watch: no URL was given and there is no database {db};"
                 " name pages, or a list of them with --file"
             )
         require_renderable([*pages, *listed])
         store = undo.enter_context(_opened(db, say))
+        if is_new and may_be_empty:  # its name may be a slip of the pen
+            say(f"there was no database {db}: this is a new one, which watches pages")
         require_watch(store)
         settings = replace(watch_settings(store), **told)
         outside = outside or reach(settings, undo=undo)

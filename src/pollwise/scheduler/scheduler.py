@@ -352,6 +352,15 @@ class Scheduler:
             self.load_state(state)
         self._add(pages)
 
+    def leave_out(self, page_ids: Iterable[int]) -> None:
+        """Poll no such page in this run; before the first event.
+
+        What the policy learned from them stays, and so does what they have to wait for in a later
+        run. Unknown ids are ignored.
+        """
+        for page_id in page_ids:
+            self._forget(page_id)
+
     def load_state(self, text: str) -> None:
         """Put `state` back, before the first event; `StateError` if `text` is no state.
 
@@ -531,15 +540,19 @@ class Scheduler:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
-            if (terms := self._pages.pop(page_id, None)) is not None:
-                if self._hosts.waits(page_id):
-                    self._hosts.leave(terms.scope, page_id)
-                if self._first_copies is not None:
-                    self._first_copies.end(page_id)
-                self._bounds.remove(page_id)
-                self._unselected.discard(page_id)
-                self._signalled.pop(page_id, None)
-                self.policy.discard([page_id])
+            self._forget(page_id)
+
+    def _forget(self, page_id: int) -> None:
+        if (terms := self._pages.pop(page_id, None)) is None:
+            return
+        if self._hosts.waits(page_id):
+            self._hosts.leave(terms.scope, page_id)
+        if self._first_copies is not None:
+            self._first_copies.end(page_id)
+        self._bounds.remove(page_id)
+        self._unselected.discard(page_id)
+        self._signalled.pop(page_id, None)
+        self.policy.discard([page_id])
 
     def _observe(self, observations: Iterable[Observation], now: float) -> None:
         told = [observation for observation in observations if self._take_in(observation, now)]

@@ -85,11 +85,14 @@ class Beside:
             # Spawned, since a process forked while another thread holds a lock may hang.
             context = multiprocessing.get_context("spawn")
             self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=_answer, args=(theirs,), daemon=True)
+            process = context.Process(target=_answer, args=(theirs,), daemon=True)
             with without_interrupts():
-                self._process.start()
+                process.start()
             # Closed here, the pipe breaks when the process dies.
             theirs.close()
+            self._process = process
+            if self._ended:  # meanwhile, when there was no process to kill yet
+                process.kill()
         return self._connection
 
     def _disconnect(self) -> None:

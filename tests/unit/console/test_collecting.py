@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -14,16 +15,17 @@ from pollwise.live.loop import Progress, Watched
 from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.types import Page, PageMemory
 
-STANDING = Standing(polls=9, documents=3, relevant=1, hosts=6, taken=6.0)
+STANDING = Standing(polls=9, documents=3, relevant=1, fringe=7, hosts=6, taken=6.0)
 
 
-def test_the_fringe_is_what_no_run_has_seen():
-    seen = {n: Watched(Page(n, seen_at=1.0 if n < 3 else None), PageMemory()) for n in range(10)}
+def test_that_there_is_no_new_page_is_told():
     display = CollectDisplay(subject="whales", budget="1/second", db=Path("p.db"))
-    display.show(Progress((), ()), seen, STANDING)
+    display.show(Progress((), ()), {}, STANDING)
     assert "7 in the fringe" in display._line()
-    display.show(Progress((), (), frozenset({3, 4})), seen, STANDING)
-    assert "5 in the fringe" in display._line()
+    assert "no new page is known" not in display._line()
+    display.show(Progress((), ()), {}, replace(STANDING, fringe=0))
+    assert "0 in the fringe" in display._line()
+    assert "no new page is known; others rest" in display._line()
 
 
 def test_a_log_for_collectors_has_an_object_a_line(capsys):
@@ -53,7 +55,7 @@ def test_what_a_person_sees_fits_a_terminal():
     display.show(
         Progress((), ()),
         seen,
-        Standing(12_345_678, 99_999, 99_999, hosts=6, taken=6.0, links=links),
+        Standing(12_345_678, 99_999, 99_999, 10, hosts=6, taken=6.0, links=links),
     )
     lines = picture(display)
     assert max(map(len, lines)) <= 80
@@ -67,7 +69,7 @@ def test_what_a_person_sees_fits_a_terminal():
 def test_the_last_line_fits_a_terminal(capsys):
     seen = {0: Watched(Page(0), PageMemory())}
     with CollectDisplay(subject="whales", budget="1/second", db=Path("p.db")) as display:
-        display.show(Progress((), ()), seen, Standing(99_999_999, 9_999_999, 999_999, 9, 1.0))
+        display.show(Progress((), ()), seen, Standing(99_999_999, 9_999_999, 999_999, 1, 9, 1.0))
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("stopped: 100,000k polls")
     assert len(last) <= 80

@@ -102,6 +102,19 @@ def test_status_tells_what_is_in_the_collection(db):
     assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
 
 
+def test_status_names_ten_of_the_links_that_are_kept(db):
+    with Store.open(db) as store:
+        urls = [f"http://sea.example/{n}" for n in range(12)]
+        store.add_pages([NewPage(url, "sea.example") for url in urls], now=1.0)
+        ids = [r.page.id for r in store.pages() if r.page.url in urls]
+        told = [LikelyLink(page_id, 0.5 - 0.01 * n, "") for n, page_id in enumerate([1, *ids])]
+        store.commit(Batch(states={NEXT_LINKS: pack_links(told)}))
+    status = read_status(db).collection
+    assert status is not None
+    assert [link.url for link in status.next_links] == urls[:10]
+    assert explain_collected(db, urls[11]).value == told[12].value
+
+
 def test_a_watch_list_is_no_collection(tmp_path):
     path = tmp_path / "w.db"
     with Store.open(path) as store:
@@ -120,6 +133,11 @@ def test_explain_tells_where_a_page_was_found(db):
     assert "http://sea.example/whales" in shown
     later = run("explain", "http://sea.example/later", "--db", db).stdout
     assert "not read yet" in later
+    assert "0.25, of a request" in later
+    assert explain_collected(db, "http://sea.example/later").value == 0.25
+    followed = explain_collected(db, "http://sea.example/whales")
+    assert followed.value is None
+    assert "of a request" not in shown
 
 
 def test_explain_tells_why_a_poll_was_postponed(db):
@@ -156,6 +174,26 @@ def test_the_newest_documents_of_the_topic(db):
         assert isinstance(settings, CollectSettings)
         newest = summarise_collection(settings, records, store).newest
     assert [new.first_seen_at for new in newest] == [4.0, 2.0, 1.0]
+
+
+def test_hosts_that_never_answer_take_no_requests(db):
+    """With the dead one it would be two requests a second, as many as the budget."""
+    with Store.open(db) as store:
+        store.add_pages([NewPage("http://dead.example/", "dead.example")], now=1.0)
+        dead = store.find_page("http://dead.example/")
+        assert dead is not None
+        store.commit(Batch(polls=(polled(dead.page.id, Outcome.FAILED),)))
+    status = read_status(db).collection
+    assert status is not None
+    assert (status.hosts_take, status.allowed) == (1.0, 2.0)
+
+
+def test_pages_that_the_rules_refuse_are_no_fringe(db):
+    with Store.open(db) as store:
+        store.start_run(6.0, {**SETTINGS, "deny": ["later"]}, None)
+    status = read_status(db).collection
+    assert status is not None
+    assert status.fringe == 0
 
 
 def test_a_damaged_state_is_told_as_such(db):

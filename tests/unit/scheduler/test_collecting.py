@@ -8,7 +8,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.events import Added, Aimed, Linked, Rescored, Staffed, Tick, Together
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget, Links, Page
+from pollwise.types import Budget, Links, Outcome, Page
 
 from .round_robin import RoundRobin, pages, policy_of, polled, scheduler, started, wake_at
 
@@ -104,3 +104,19 @@ class TestCollecting:
     def test_a_negative_staff_is_refused(self):
         with pytest.raises(InputError, match="polls=-1 must be at least 0"):
             scheduler().handle(Staffed(0.0, -1))
+
+    def test_pages_that_are_left_out_are_not_polled_and_still_rest_in_a_later_run(self):
+        first = Scheduler(Collecting(), Budget(1.0))
+        first.handle(Added(0.0, pages(2)))
+        first.handle(polled(1.0, 0, Outcome.FAILED))
+        rests_until = first.rests_until(0)
+        assert rests_until is not None
+        some = Scheduler(Collecting(), Budget(1.0))
+        some.restore(pages(2), first.state())
+        some.leave_out([0, 7])
+        assert started(some.handle(Tick(2.0))) == [1]
+        some.handle(polled(2.5, 1))
+        assert started(some.handle(Tick(rests_until + 1.0))) == [1]
+        later = Scheduler(Collecting(), Budget(1.0))
+        later.restore(pages(2), some.state())
+        assert later.rests_until(0) == rests_until
