@@ -7,7 +7,8 @@ events of a log give the same commands again.
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, get_args
 
 import numpy as np
@@ -233,12 +234,18 @@ def _row(event: Event) -> list[Any]:
         return [kind, event.now, [_page_row(page) for page in event.pages]]
     if isinstance(event, Budgeted) and not event.shares:
         return [kind, event.now, event.rate, event.burst]
-    return [kind, *astuple(event)]
+    if isinstance(event, Polled):
+        return [kind, event.now, [astuple(one) for one in event.observations]]
+    # The fields of others hold no classes: they need not be copied.
+    return [kind, *(getattr(event, field.name) for field in fields(event))]
+
+
+_fields_of = attrgetter(*(field.name for field in fields(Page)))
 
 
 def _page_row(page: Page) -> tuple[Any, ...]:
     """The fields of a page, but for the last ones that say nothing, as most say."""
-    row = astuple(page)
+    row: tuple[Any, ...] = _fields_of(page)
     said = len(row)
     while said > _ALWAYS_SAID and row[said - 1] == _NO_PAGE[said - 1]:
         said -= 1

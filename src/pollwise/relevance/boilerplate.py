@@ -75,6 +75,12 @@ class FrequentItems:
         counts[found] = self._counts[places[found]]
         return counts
 
+    def came_more_often(self, items: Hashes, times: float) -> Mask:
+        """Which of these items came more than so many times (not less than 0)."""
+        # They are few: to look all items up takes several times as long.
+        frequent = self._items[self._counts > times]
+        return _contained(frequent, np.searchsorted(frequent, items), items)
+
     def state(self) -> NDArray[np.int64]:
         """All of it as rows of numbers, for `from_state`."""
         head = [[len(self), self._dropped, self._capacity]]
@@ -93,10 +99,7 @@ class FrequentItems:
 
     def _find(self, items: Hashes) -> tuple[NDArray[np.intp], Mask]:
         places = np.searchsorted(self._items, items)
-        if not len(self._items):
-            return places, np.zeros(len(items), bool)
-        inside = np.minimum(places, len(self._items) - 1)
-        return places, self._items[inside] == items
+        return places, _contained(self._items, places, items)
 
     def _drop(self) -> None:
         """Keep the items that may be the most frequent; the others had at most `_dropped`."""
@@ -107,6 +110,14 @@ class FrequentItems:
         self._items = self._items[kept]
         self._counts = self._counts[kept]
         self._missed = self._missed[kept]
+
+
+def _contained(known: Hashes, places: NDArray[np.intp], items: Hashes) -> Mask:
+    """Which items are `known`, among which they would be inserted at `places`."""
+    if not len(known):
+        return np.zeros(len(items), bool)
+    found: Mask = known[np.minimum(places, len(known) - 1)] == items
+    return found
 
 
 def _merged(array: Ints, old: Mask, at: NDArray[np.intp], new: Ints | int) -> Ints:
@@ -152,14 +163,14 @@ class Boilerplate:
         if known is None or known.pages <= _BLOCK_PAGES:
             return page.term_counts()
         most = max(_BLOCK_PAGES, _BLOCK_SHARE * known.pages)
-        return page.term_counts(known.blocks.count(page.blocks) <= most)
+        return page.term_counts(~known.blocks.came_more_often(page.blocks, most))
 
     def common(self, host: str, terms: Hashes) -> Mask:
         """Which terms stand in so many pages of the host that they tell nothing of one page."""
         known = self._hosts.get(host)
         if known is None or known.pages <= _TERM_PAGES:
             return np.zeros(len(terms), bool)
-        return known.terms.count(terms) > _TERM_SHARE * known.pages + _TERM_PAGES
+        return known.terms.came_more_often(terms, _TERM_SHARE * known.pages + _TERM_PAGES)
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """All of it as flat arrays by name."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ada_url import URL
 
@@ -16,6 +17,8 @@ __all__ = [
 ]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_REMEMBERED = 1024
+"""URLs: hosts and origins of the pages being polled are asked for again and again."""
 
 
 def canonical(url: str) -> str:
@@ -50,7 +53,7 @@ def scope_of(url: str) -> str:
     >>> scope_of("https://Example.org:8443/news")
     'example.org:8443'
     """
-    return _parse(url).host
+    return _host(url)
 
 
 def plain_scopes(urls: Iterable[str]) -> frozenset[str]:
@@ -66,14 +69,25 @@ def origin_of(url: str) -> str:
     >>> origin_of("https://example.org:443/news")
     'https://example.org'
     """
-    return _parse(url).origin
+    return _origin(url)
+
+
+@lru_cache(_REMEMBERED)
+def _host(url: str) -> str:
+    host: str = _parse(url).host
+    return host
+
+
+@lru_cache(_REMEMBERED)
+def _origin(url: str) -> str:
+    origin: str = _parse(url).origin
+    return origin
 
 
 def _parse(url: str, base: str | None = None) -> URL:
-    shown = repr(url if len(url) <= 120 else url[:117] + "...")
     if found := _CONTROL.search(url):
         raise InputError(
-            f"a character that no URL may contain ({found[0]!r}) in {shown};"
+            f"a character that no URL may contain ({found[0]!r}) in {_shown(url)};"
             " write it percent-encoded or take it out"
         )
     try:
@@ -83,16 +97,23 @@ def _parse(url: str, base: str | None = None) -> URL:
             mend = "begin it with http:// or https://"
         else:
             mend = "check its host and port"
-        raise InputError(f"not a URL: {shown}; {mend}") from error
-    if parsed.protocol not in ("http:", "https:"):
+        raise InputError(f"not a URL: {_shown(url)}; {mend}") from error
+    # Each attribute is worked out anew when it is asked for.
+    href = parsed.href
+    if not href.startswith(("http:", "https:")):
         raise InputError(
-            f"{parsed.protocol.rstrip(':')} is not fetched: {shown};"
+            f"{parsed.protocol.rstrip(':')} is not fetched: {_shown(url)};"
             " give a URL that begins with http:// or https://"
         )
-    if parsed.username or parsed.password:
+    if "@" in href and (parsed.username or parsed.password):
         raise InputError(
             f"a user name or password in the URL of {parsed.host}; take it out:"
             " pollwise fetches public pages only"
         )
-    parsed.hash = ""
+    if "#" in href:
+        parsed.hash = ""
     return parsed
+
+
+def _shown(url: str) -> str:
+    return repr(url if len(url) <= 120 else url[:117] + "...")

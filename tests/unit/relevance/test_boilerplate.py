@@ -32,6 +32,9 @@ def test_counts_are_exact_while_there_is_room_and_never_too_high(batches):
         if capacity == 64:
             assert counts == [exact[item] for item in range(61)]
         assert all(count <= exact[item] for item, count in enumerate(counts))
+        for times in (0, 0.5, 2, 60):
+            often = summary.came_more_often(items, times).tolist()
+            assert often == [count > times for count in counts]
         assert len(summary) <= capacity + capacity // 4
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pollwise.errors import InputError, StoreError
 from pollwise.store.records import Collected, Discoveries, Discovery, Document, Fetched
+from pollwise.store.sqlite.bodies import LEVEL
 from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.links import NO_LINKS, pack_links, unpack_links
 from pollwise.store.sqlite.queries import SQL
@@ -68,7 +69,8 @@ def save_discoveries(connection: sqlite3.Connection, path: Path, discoveries: Di
 
 def _save_collected(connection: sqlite3.Connection, path: Path, collected: Collected) -> None:
     page_id = collected.page_id
-    title, data = _storable(collected.title), zlib.compress(_storable(collected.text).encode())
+    title, text = _storable(collected.title), collected.text.encode("utf-8", "replace")
+    data = zlib.compress(text, LEVEL)
     before = connection.execute(SQL["document"], {"page_id": page_id}).fetchone()
     searchable = before == (title, data, True)
     if before is not None and before[2] and not searchable:

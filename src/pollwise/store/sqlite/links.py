@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 
+from pollwise.store.sqlite.bodies import LEVEL
 from pollwise.types import Links
 
 __all__ = ["NO_LINKS", "pack_links", "unpack_links"]
@@ -25,7 +26,8 @@ def pack_links(links: Links) -> bytes:
     texts = [list(links.anchors), list(links.places)]
     if links.around:
         texts.append(list(links.around))
-    return zlib.compress(count + targets + json.dumps(texts, separators=(",", ":")).encode())
+    told = json.dumps(texts, separators=(",", ":")).encode()
+    return zlib.compress(count + targets + told, LEVEL)
 
 
 def unpack_links(data: bytes) -> Links:

@@ -188,7 +188,7 @@ class _Reading:
                     self._end_anchor()
                 elif kind != _INLINE and (parts or spans):
                     self._break(kind)
-                if len(above) == hidden_at:
+                if hidden_at >= 0 and len(above) == hidden_at:
                     hidden_at, self._hidden = -1, False
                 node = node.next
                 continue

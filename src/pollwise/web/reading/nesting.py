@@ -5,7 +5,7 @@ goes through: in doubt an element is taken to be open still.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import numpy.typing as npt
@@ -213,7 +213,8 @@ class _Nesting:
 
     def __init__(self) -> None:
         self._open: list[tuple[bytes, bytes]] = [(b"", b"")]  # name, attributes
-        self._named: Counter[bytes] = Counter()  # how many of them have a name
+        # How many of them have a name; asked for many that none has, which takes a Counter longer.
+        self._named: defaultdict[bytes, int] = defaultdict(int)
         self._walls = 0
         self._waiting: dict[bytes, Counter[bytes]] = {name: Counter() for name in FORMATTING}
         self._held = 0  # formatting elements that are open or waiting
@@ -247,7 +248,7 @@ class _Nesting:
         return name.lower() == b"script" and b"<!--" in content and b"<script" in content.lower()
 
     def _may_be_in_drawing(self) -> bool:
-        return any(self._named[name] for name in _DRAWINGS)
+        return self._named[b"svg"] > 0 or self._named[b"math"] > 0
 
     def _start(self, name: bytes, attributes: bytes) -> None:
         if name in _DRAWINGS:
