@@ -1,8 +1,9 @@
 """The worth of fetching the pages that are known by links only, learned as the crawl goes on.
 
-The value of a page is the relevance that it is expected to bring: the sum of what is known of it
-(`pollwise.policies.collecting.evidence`), each kind by its weight. The weights are fitted to what
-the fetches of this crawl brought, with the evidence as it was before each fetch
+The value of a page is the relevance per fetch that it is expected to bring, in the best part of its
+discovery tree that begins with it (`pollwise.policies.collecting.returns`): the sum of what is
+known of it (`pollwise.policies.collecting.evidence`), each kind by its weight. The weights are
+fitted to what the fetches of this crawl led to, with the evidence as it was before each fetch
 (`pollwise.policies.collecting.weights`). Each time the crawl has grown by a share, they are fitted
 anew and the whole fringe is valued with them, so the cost per page does not grow with the number of
 pages.
@@ -50,8 +51,6 @@ _EXPLORATION = 5.0
 _FIRST_FIT, _FIT_STEP, _FIT_GROWTH = 10, 5, 1.1
 """Fetches before the first fit of the weights, and from fit to fit: at least so many, and by what
 factor they grow."""
-_VALUE_GROWTH = 1.1
-"""The crawl grows by this factor while the whole fringe is valued anew."""
 _VALUED_AT_ONCE = 8192
 """If there are more pages, some are valued with each fetch, so that no fetch waits for all."""
 _BACKGROUND, _BACKGROUND_WEIGHT = 100, 30.0
@@ -84,13 +83,13 @@ class FringeValue:
         self._rows = np.zeros((64, N_EVIDENCE), np.float32)
         self._taken: dict[int, NDArray[np.float32]] = {}
         self._awake = False
-        self._next_fit, self._next_value = _FIRST_FIT, 0
+        self._next_fit = 0
         self._valued_at = self._sweep = 0
 
     def aim(self, weights: Mapping[str, float]) -> None:
         """Take up the topic, as the weights of its terms, in the place of an earlier one."""
         self._known.aim(weights)
-        self._next_value = 0
+        self._next_fit = 0
 
     def seen(self, pages: Sequence[Page]) -> None:
         """Take up pages as fringe."""
@@ -202,7 +201,7 @@ class FringeValue:
                 self._leave(page_id, ABSENT)
 
     def value(self, page_id: int) -> float:
-        """The relevance that a page of the fringe is expected to bring.
+        """The relevance per fetch that a page of the fringe is expected to bring.
 
         It has a bonus for a directory of which little was fetched, but not that of the host.
         """
@@ -245,18 +244,18 @@ class FringeValue:
         """Fit and value what is due."""
         web, count = self._known.web, len(self._fetched)
         self._awake = True
+        at_once = len(web.pages) <= _VALUED_AT_ONCE
         if count >= self._next_fit:
+            self._next_fit = max(count + _FIT_STEP, int(count * _FIT_GROWTH))
             if web.totals[AIMED]:
                 self._known.match()
-            self._fit()
-            self._next_fit = max(count + _FIT_STEP, int(count * _FIT_GROWTH))
-            self._next_value = count
-        if len(web.pages) > _VALUED_AT_ONCE:
-            turns = (count - self._valued_at) / max((_VALUE_GROWTH - 1) * count, 10.0)
+            if count >= _FIRST_FIT:
+                self._fit()
+            if at_once:
+                value_all(web, self._weights)
+        if not at_once:
+            turns = (count - self._valued_at) / max((_FIT_GROWTH - 1) * count, 10.0)
             self._sweep = value_some(web, self._weights, self._sweep, int(turns * len(web.pages)))
-        elif count >= self._next_value:
-            value_all(web, self._weights)
-            self._next_value = max(count + 10, int(count * _VALUE_GROWTH))
         self._valued_at = count
         if self._unvalued:
             new = np.array(self._unvalued)

@@ -1,7 +1,7 @@
 """What each kind of evidence is worth, learned as the crawl goes on: a linear regression.
 
-The relevance that a fetch brings is taken to be a weighted sum of what was known of the page before
-(`pollwise.policies.collecting.evidence`). The weights are those of greatest posterior probability
+What a fetch leads to (`pollwise.policies.collecting.returns`) is taken to be a weighted sum of what
+was known of the page before (`pollwise.policies.collecting.evidence`). The weights are those of greatest posterior probability
 under a normal prior around the weights of the beginning, which is ridge regression towards them
 (A. E. Hoerl, R. W. Kennard, Technometrics 12, 1970). So a kind of evidence that tells nothing on
 this web, or of this topic, fades, and one that tells much gains.
@@ -32,14 +32,12 @@ class Weights:
         self._moments = np.diag(_PRECISIONS)
         self._count = 0
 
-    def fitted(
-        self, rows: Rows, relevances: Floats, others: Rows, weight_of_others: float
-    ) -> Floats:
-        """The weights by the evidence (`rows`) and relevance of the pages fetched so far.
+    def fitted(self, rows: Rows, returns: Floats, others: Rows, weight_of_others: float) -> Floats:
+        """The weights by the evidence (`rows`) of the pages fetched so far, and what these led to.
 
-        The rows that were given before must come first again; relevances may have been corrected.
-        `others` are rows of pages that count as irrelevant, `weight_of_others` fetches all
-        together, but for this call only.
+        The rows that were given before must come first again; their returns may be others now.
+        `others` are rows of pages that count as if they had led to nothing, and all together as
+        `weight_of_others` fetches, but for this call only.
 
         >>> row = np.zeros((1, N_EVIDENCE), np.float32)
         >>> row[0, 0] = 1.0
@@ -53,5 +51,5 @@ class Weights:
         each = min(weight_of_others / max(len(others), 1), 1.0)
         beside = others.astype(np.float64)
         moments = self._moments + each * beside.T @ beside
-        told = _PRECISIONS * FIRST_WEIGHTS + rows.T @ relevances.astype(np.float32)
+        told = _PRECISIONS * FIRST_WEIGHTS + rows.T @ returns.astype(np.float32)
         return np.asarray(np.linalg.solve(moments, told), np.float64)
