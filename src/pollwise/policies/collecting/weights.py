@@ -1,10 +1,10 @@
 """What each kind of evidence is worth, learned as the crawl goes on: a linear regression.
 
 What a fetch leads to (`pollwise.policies.collecting.returns`) is taken to be a weighted sum of what
-was known of the page before (`pollwise.policies.collecting.evidence`). The weights are those of greatest posterior probability
-under a normal prior around the weights of the beginning, which is ridge regression towards them
-(A. E. Hoerl, R. W. Kennard, Technometrics 12, 1970). So a kind of evidence that tells nothing on
-this web, or of this topic, fades, and one that tells much gains.
+was known of the page before (`pollwise.policies.collecting.evidence`). The weights are those of
+greatest posterior probability under a normal prior around the weights of the beginning, which is
+ridge regression towards them (A. E. Hoerl, R. W. Kennard, Technometrics 12, 1970). So a kind of
+evidence that tells nothing on this web, or of this topic, fades, and one that tells much gains.
 """
 
 import numpy as np
