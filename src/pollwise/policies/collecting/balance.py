@@ -36,7 +36,7 @@ _SOFTNESS = 0.04
 """s, the scale of the error of F - C."""
 _SHARE, _LEAST = 0.25, 16.0
 """q, and the fewest fetches over which growth is averaged."""
-_FRINGE_SHARE = 0.005
+_FRINGE_SHARE = 0.01
 """The least relevance of a page of the fringe, in mean relevances of held pages: 0.001 to
 0.03 in six traversals of two graphs, at 5 to 50 % of each."""
 _BINS, _BINS_PER_OCTAVE = 24, 2
