@@ -342,7 +342,7 @@ class BoundedPages:
         return min(looks_at, self._demanded.first_free, self._by_default.first_free)
 
     def host_freed(self, scope: str, free_at: float) -> None:
-        """A poll of a scope has ended; it may be polled again from a time on."""
+        """A scope may be polled again from this time on, as it was polled or asks for less."""
         self._demanded.look_again(scope, free_at)
         self._by_default.look_again(scope, free_at)
 

@@ -82,9 +82,11 @@ class Hosts:
         """A host wants to be left alone until a time."""
         self._hosts[scope] = politeness.blocked(self._host(scope), until)
 
-    def pace(self, scope: str, delay: float) -> None:
+    def pace(self, scope: str, delay: float, now: float) -> None:
         """A host asks for so many seconds between polls."""
-        self._hosts[scope] = politeness.paced(self._host(scope), min(delay, self._longest_pace))
+        host = politeness.paced(self._host(scope), min(delay, self._longest_pace))
+        # With a shorter delay it is free sooner than its line expects.
+        self._note(scope, host, now)
 
     def pace_of(self, scope: str) -> float:
         """The seconds between polls that a host asked for; 0: it did not."""

@@ -505,7 +505,9 @@ class Scheduler:
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
             case HostPaced():
-                self._hosts.pace(self._shared(event.scope), event.delay)
+                scope = self._shared(event.scope)
+                self._hosts.pace(scope, event.delay, now)
+                self._bounds.host_freed(scope, self._hosts.free_at(scope, now))
             case Linked():
                 self._collecting(event).link(event.page_id, event.links)
             case Rescored():

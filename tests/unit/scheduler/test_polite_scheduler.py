@@ -62,6 +62,23 @@ class TestPoliteness:
         world.run(until=45.0)
         assert world.polls == [(0.0, 0), (20.0, 1), (40.0, 2)]
 
+    def test_a_host_that_asks_for_a_shorter_delay_gets_it_at_once(self):
+        world = World(scheduler(rate=100.0, crawl_delay=1.0), at_once)
+        world.send(HostPaced(0.0, "h", 30.0))
+        world.send(Added(0.0, pages(2, scope="h")))
+        world.run(until=22.0)
+        world.send(HostPaced(22.0, "h", 5.0))
+        assert world.polls == [(0.0, 0), (22.0, 1)]
+
+    def test_so_do_pages_that_are_overdue_and_not_in_line(self):
+        world = World(scheduler(rate=100.0, crawl_delay=1.0), at_once)
+        world.send(HostPaced(0.0, "h", 30.0))
+        overdue = Page(99, scope="h", longest_interval=20.0)
+        world.send(Added(0.0, (*pages(99, scope="h"), overdue)))
+        world.run(until=22.0)
+        world.send(HostPaced(22.0, "h", 5.0))
+        assert world.polls == [(0.0, 0), (22.0, 99)]
+
     def test_a_blocked_host_is_left_alone(self):
         some = scheduler(rate=100.0)
         world = World(some, at_once)
