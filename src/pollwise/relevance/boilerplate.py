@@ -36,8 +36,8 @@ class FrequentItems:
     """How often each item came, exact for those that come often, in bounded memory.
 
     Keeps the items that may be the most frequent ones, at least `capacity` of them and at most a
-    quarter more (the Space-Saving summary of Metwally et al. 2005, in batches). `count` is what
-    was counted since an item was last taken in: never too much, and exact for an item that was
+    quarter more (the Space-Saving summary of Metwally et al. 2005, in batches). What counts is how
+    often an item came since it was last taken in: never too much, and exact for an item that was
     never dropped. Any item with a share of more than 1 / `capacity` of all that came is kept.
     """
 
@@ -67,13 +67,6 @@ class FrequentItems:
         self._missed = _merged(self._missed, old, at, self._dropped)
         if len(self._items) > self._capacity + self._capacity // 4:
             self._drop()
-
-    def count(self, items: Hashes) -> NDArray[np.int64]:
-        """How often each of these items came."""
-        places, found = self._find(items)
-        counts = np.zeros(len(items), np.int64)
-        counts[found] = self._counts[places[found]]
-        return counts
 
     def came_more_often(self, items: Hashes, times: float) -> Mask:
         """Which of these items came more than so many times (not less than 0)."""

@@ -306,7 +306,10 @@ def learn(web: Web, page: int, row: Row, relevance: float) -> None:
 
 @kernel
 def correct(web: Web, page: int, relevance: float) -> None:
-    """Correct the relevance of a page that was learned; its links are not changed."""
+    """Correct the relevance of a page that was learned.
+
+    What its links tell is corrected too, but for those that it did not have at first.
+    """
     more = relevance - web.pages[page].relevance
     web.pages[page].relevance = relevance
     web.totals[RELEVANCE] += more
@@ -322,6 +325,26 @@ def correct(web: Web, page: int, relevance: float) -> None:
     while link >= 0:
         web.pages[web.links[link].source].hub_sum += more
         link = web.links[link].earlier
+    _linking(web, page, web.pages[page].first_link, web.pages[page].end_link, 0, more)
+
+
+@kernel
+def _linking(web: Web, source: int, first: int, end: int, count: int, more: float) -> None:
+    """Let each page and each word that these links of a page lead to, or have, count so many more
+    links (0 or 1), and as much more relevance. A word counts once, however many links have it.
+    """
+    web.totals[MARK] += 1
+    mark = np.int64(web.totals[MARK])
+    for place in range(first, end):
+        web.pages[web.links[place].target].n_in += count
+        web.pages[web.links[place].target].in_sum += more
+        anchor = web.links[place].anchor
+        for at in range(web.anchors[anchor].first_word, web.anchors[anchor].end_word):
+            word = web.anchor_words[at]
+            if web.words[word].mark != mark:
+                web.words[word].mark = mark
+                web.words[word].link_count += count
+                web.words[word].link_sum += more
 
 
 @kernel
@@ -335,13 +358,7 @@ def link(web: Web, source: int, first: int, end: int) -> None:
             web.pages[target].discoverer = source
         web.links[place].earlier = web.pages[target].last_link
         web.pages[target].last_link = place
-        web.pages[target].n_in += 1
-        web.pages[target].in_sum += relevance
-        anchor = web.links[place].anchor
-        for at in range(web.anchors[anchor].first_word, web.anchors[anchor].end_word):
-            word = web.anchor_words[at]
-            web.words[word].link_count += 1
-            web.words[word].link_sum += relevance
         if web.pages[target].learned:
             web.pages[source].hub_sum += web.pages[target].relevance
             web.pages[source].hub_count += 1
+    _linking(web, source, first, end, 1, relevance)

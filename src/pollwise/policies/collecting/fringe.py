@@ -61,7 +61,7 @@ _RANK_STEP = 1e-12
 
 
 class FringeValue:
-    """The fringe by value; `generator` draws what the trees are fitted to.
+    """The fringe by value; `generator` draws pages that count as worth nothing, and gates.
 
     Nothing is fitted or valued before the first `best`, so feeding in the pages, links and
     relevances of an earlier run is quick.
@@ -159,7 +159,7 @@ class FringeValue:
         page_id = int(best(web, self._weights, self._row))
         if page_id < 0:
             return None
-        value = float(web.pages[page_id]["value"])
+        value = min(float(web.pages[page_id]["value"]), 1.0)  # an estimate may be beyond that
         gate = self._gates.next_page(web, len(self._fetched))
         if gate is not None and gate != page_id:
             page_id = gate

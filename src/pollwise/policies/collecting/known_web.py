@@ -101,7 +101,7 @@ _WORD = np.dtype(
     ]
 )
 """`count` and `sum` are of fetched pages with the word in their URLs or anchors; `link_count` is of
-links with the word in their anchors, `link_sum` the relevance of the pages that they stand in.
+fetched pages with the word in anchors of their links, `link_sum` the sum of their relevance.
 `texts` are the URLs, anchors and texts around links with the word, and `aim` is its worth to
 the topic; only `plain` ones, which are no pairs, count for matches."""
 _TEXT = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])

@@ -112,7 +112,7 @@ class Robot:
             for known in (self._until, self._leased, self._failed, self._judged):
                 known.pop(page_id, None)
             if page_id in self._revisits:
-                self._balance.lost(self._revisits.drop(page_id))
+                self._revisits.drop(page_id)
         self._fringe.forget(page_ids)
 
     def select(self, now: float, limit: int) -> Selection:

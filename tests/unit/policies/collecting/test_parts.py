@@ -12,6 +12,7 @@ from pollwise.policies.collecting.evidence import (
     DIRECTORY,
     LINKING,
     N_EVIDENCE,
+    correct,
     gather,
     learn,
     link,
@@ -109,9 +110,9 @@ def test_the_root_of_a_heap_is_the_highest(calls):
 def test_evidence_of_links_neighbours_and_directories():
     known = KnownWeb()
     known.add([Page(n, f"http://h.example/{'good' if n < 4 else 'bad'}/{n}") for n in range(6)])
-    first, end = known.add_links(0, Links(np.array([1, 2, 4, 5]), ["a", "b", "c", "d"]))
     none = np.zeros(N_EVIDENCE, np.float32)
     learn(known.web, 0, none, 0.6)
+    first, end = known.add_links(0, Links(np.array([1, 2, 4, 5]), ["a", "b", "c", "d"]))
     link(known.web, 0, first, end)
     learn(known.web, 1, none, 0.8)
     near, far = (np.zeros(N_EVIDENCE, np.float32) for _ in range(2))
@@ -127,14 +128,31 @@ def test_words_that_relevant_pages_link_with_tell_of_other_links_with_them():
     known = KnownWeb()
     known.add([Page(n, f"http://h.example/{n}") for n in range(8)])
     for source, anchors, relevance in ((0, ["Login", "News"], 0.9), (1, ["News", "Home"], 0.0)):
-        first, end = known.add_links(source, Links(np.array([2, 3]) + 2 * source, anchors))
         learn(known.web, source, np.zeros(N_EVIDENCE, np.float32), relevance)
+        first, end = known.add_links(source, Links(np.array([2, 3]) + 2 * source, anchors))
         link(known.web, source, first, end)
     link(known.web, 1, *known.add_links(1, Links(np.array([6, 7]), ["the login page", "home"])))
     rows = [np.zeros(N_EVIDENCE, np.float32) for _ in range(2)]
     for row, page_id in zip(rows, (6, 7), strict=True):
         gather(known.web, page_id, row)
     mean = (0.9 + 0.02) / 3
-    # "login" is in two links, of which one stands in a relevant page.
+    # Two pages link with "login", of which one is relevant.
     assert np.isclose(rows[0][BEST_LINK_WORD], (0.9 + 3 * mean) / 5)
     assert np.isclose(rows[1][BEST_LINK_WORD], 3 * mean / 5)
+
+
+def test_a_corrected_relevance_corrects_what_the_links_of_the_page_tell():
+    told_late, told_at_once = KnownWeb(), KnownWeb()
+    for known, first_told in ((told_late, 0.9), (told_at_once, 0.2)):
+        known.add([Page(n, f"http://h.example/{n}") for n in range(4)])
+        learn(known.web, 0, np.zeros(N_EVIDENCE, np.float32), first_told)
+        found = Links(np.array([1, 2, 3]), ["edit page", "edit", "edit"])
+        link(known.web, 0, *known.add_links(0, found))
+    correct(told_late.web, 0, 0.2)
+    for field in ("in_sum", "n_in"):
+        assert np.allclose(told_late.web.pages[field], told_at_once.web.pages[field])
+    for field, expected in (("link_count", 1), ("link_sum", 0.2)):
+        of_words = told_late.web.words[field]
+        assert np.allclose(of_words, told_at_once.web.words[field])
+        # However many links have a word, it counts once.
+        assert np.isclose(of_words.max(), expected)
