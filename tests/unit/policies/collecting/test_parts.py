@@ -131,7 +131,8 @@ def test_words_that_relevant_pages_link_with_tell_of_other_links_with_them():
         learn(known.web, source, np.zeros(N_EVIDENCE, np.float32), relevance)
         first, end = known.add_links(source, Links(np.array([2, 3]) + 2 * source, anchors))
         link(known.web, source, first, end)
-    link(known.web, 1, *known.add_links(1, Links(np.array([6, 7]), ["the login page", "home"])))
+    first, end = known.add_links(1, Links(np.array([6, 7]), ["the login page", "home"]))
+    link(known.web, 1, first, end)
     rows = [np.zeros(N_EVIDENCE, np.float32) for _ in range(2)]
     for row, page_id in zip(rows, (6, 7), strict=True):
         gather(known.web, page_id, row)
@@ -147,7 +148,8 @@ def test_a_corrected_relevance_corrects_what_the_links_of_the_page_tell():
         known.add([Page(n, f"http://h.example/{n}") for n in range(4)])
         learn(known.web, 0, np.zeros(N_EVIDENCE, np.float32), first_told)
         found = Links(np.array([1, 2, 3]), ["edit page", "edit", "edit"])
-        link(known.web, 0, *known.add_links(0, found))
+        first, end = known.add_links(0, found)
+        link(known.web, 0, first, end)
     correct(told_late.web, 0, 0.2)
     for field in ("in_sum", "n_in"):
         assert np.allclose(told_late.web.pages[field], told_at_once.web.pages[field])
