@@ -112,6 +112,7 @@ async def test_what_cannot_be_served_is_refused_in_one_line(tmp_path, collection
             ("--peers", "http://a.example/?q=1"): "leave out what follows the question mark",
             ("--config", "none.toml"): "none.toml",
             ("--db", "sea.db", "--share", "a=10%"): "sea.db holds a collection",
+            ("--db", "sea.db", "--no-polling", "--budget", "nan"): "leave out --budget and --share",
         }
         for words, line in refused.items():
             more = [] if "--port" in words else ["--port", "0"]

@@ -112,6 +112,8 @@ def serve(
                 yield display
 
         if no_polling:
+            if budget is not None or shares:
+                raise InputError("--no-polling polls nothing: leave out --budget and --share")
             answering.alone()
         elif terms.db.exists() and holds_collection(terms.db):
             if config is not None or shares:

@@ -232,7 +232,8 @@ async def _collect(
     pages = [record.page for record in session.records]
     left_out = [page.id for page in pages if rules.refusal(page.url) is not None]
     if left_out:
-        session.say(f"--allow and --deny leave out {count(len(left_out), 'known page')}")
+        nothing = ": nothing is left to poll" if len(left_out) == len(pages) else ""
+        session.say(f"--allow and --deny leave out {count(len(left_out), 'known page')}{nothing}")
     collection = _collection(session, settings.topic, link_filter, say)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
