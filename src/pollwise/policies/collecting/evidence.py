@@ -26,39 +26,35 @@ from pollwise.policies.collecting.known_web import (
     Web,
 )
 
-__all__ = ["EVIDENCE", "N_EVIDENCE", "correct", "gather", "learn", "link"]
+__all__ = [
+    "ANCHOR_MATCH",
+    "ANCHOR_WORDS",
+    "ANY_MATCH",
+    "BEST_LINK_WORD",
+    "BEST_NEAR",
+    "DIRECTORY",
+    "HUB",
+    "LINEAR",
+    "LINKING",
+    "LINKING_MEAN",
+    "LINKING_SHARES",
+    "LINK_WORDS",
+    "MATCH",
+    "NEAR",
+    "NEAR_MATCH",
+    "N_EVIDENCE",
+    "URL_MATCH",
+    "URL_WORDS",
+    "correct",
+    "gather",
+    "learn",
+    "link",
+]
 
 Row = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-EVIDENCE = {
-    "directory": 0.25,
-    "directory above": 0.0,
-    "host": 0.0,
-    "linking pages": 0.5,
-    "linking pages, though few": 0.0,
-    "linking pages, mean": 0.1,
-    "linking pages, by their links": 0.1,
-    "best hub": 0.1,
-    "best neighbours": 0.2,
-    "neighbours": 0.15,
-    "URL words": 0.1,
-    "anchor words": 0.1,
-    "words, linear": 0.1,
-    "best word of linking pages": 0.2,
-    "words of linking pages": 0.2,
-    "any match": 0.0,
-    "match": 0.3,
-    "match of the URL": 0.0,
-    "match of the best anchor": 0.0,
-    "match near a link": 0.0,
-    "match of linking pages": 0.0,
-}
-"""The kinds of evidence in the order of their places, each with the weight that it has before
-anything was learned: set by trial on topics of a graph of encyclopaedia articles and of one of
-software documentation.
-"""
-N_EVIDENCE = len(EVIDENCE)
+N_EVIDENCE = 21
 (
     DIRECTORY,
     ABOVE,
@@ -82,6 +78,7 @@ N_EVIDENCE = len(EVIDENCE)
     NEAR_MATCH,
     LEADING_MATCH,
 ) = range(N_EVIDENCE)
+"""The kinds of evidence, by their places in a row."""
 
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
@@ -104,7 +101,8 @@ def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
     web.totals[MARK] += 1
     mark = np.int64(web.totals[MARK])
     count = 0
-    for at in range(web.pages[page].first_word, web.pages[page].end_word):
+    first, end = web.pages[page].first_word, web.pages[page].end_word
+    for at in range(first, min(end, first + len(found))):
         word = web.page_words[at]
         web.words[word].mark = mark
         found[count] = word

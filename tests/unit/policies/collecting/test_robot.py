@@ -1,6 +1,7 @@
 """The robot: contract, determinism, learning on small webs, the second traversal."""
 
 import itertools
+import string
 
 import numpy as np
 import pytest
@@ -72,6 +73,18 @@ def test_a_topic_that_is_told_leads_there_before_anything_relevant_is_known():
         firsts.append(np.mean([np.argmax(run.recalls > 0) for run in runs]))
     assert shares[0] > shares[1]
     assert firsts[0] < firsts[1]
+
+
+def test_a_url_of_very_many_words_is_a_page_like_others():
+    """It had been written beyond the end of a table."""
+    words = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
+    segments = ["-".join(words[24 * n : 24 * n + 24]) for n in range(16)]
+    controller = robot()
+    controller.add([Page(n, f"http://h.example/{'/'.join(segments)}{n}") for n in range(30)])
+    for now in range(30):
+        [page_id] = controller.select(float(now), 1).page_ids.tolist()
+        controller.observe([Observation(page_id, float(now), Outcome.CHANGED, relevance=0.5)])
+    assert controller.likely_links(1) == []
 
 
 def test_a_topic_that_tells_nothing_is_soon_ignored():
