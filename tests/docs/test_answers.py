@@ -26,7 +26,7 @@ from pollwise.insight.present_settings import PresentSettings
 from pollwise.insight.status import Status
 from pollwise.insight.timeline import TimeLine
 from pollwise.live.checking import PageCheck
-from pollwise.live.collecting import CollectionTotals
+from pollwise.live.collection_standing import CollectionTotals
 from pollwise.live.importing import ImportReport
 from pollwise.live.requests import Effect
 from pollwise.notify.notice import Notice

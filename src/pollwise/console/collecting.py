@@ -20,7 +20,7 @@ from pollwise.live.loop import Progress, Watched
 from pollwise.scheduler.budgets import parse_budget
 
 if TYPE_CHECKING:
-    from pollwise.live.collecting import Standing
+    from pollwise.live.collection_standing import Standing
 
 __all__ = ["CollectDisplay"]
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from pollwise.collecting.link_filter import Rejected
 from pollwise.console.collecting import CollectDisplay
 from pollwise.console.log import LogFormat
-from pollwise.live.collecting import Standing
+from pollwise.live.collection_standing import Standing
 from pollwise.live.loop import Progress, Watched
 from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.types import Page, PageMemory
