@@ -1,10 +1,12 @@
-"""What events must be to be taken in: else they would spoil the arithmetic of time and budget."""
+"""What events must be to be taken in: else they would spoil the arithmetic of time and budget, or
+what a policy learns.
+"""
 
 import math
 from typing import get_args
 
 from pollwise.checks import require, require_object
-from pollwise.events import Event, Polled, SavedUp, Signalled, Staffed, Together
+from pollwise.events import Event, Polled, Rescored, SavedUp, Signalled, Staffed, Together
 from pollwise.times import require_seconds
 from pollwise.types import Page
 
@@ -22,7 +24,7 @@ def check_page(event: str, page: Page) -> None:
 
 
 def check_event(event: Event) -> None:
-    """`InputError` for what would spoil the arithmetic of time and budget."""
+    """`InputError` for what would spoil the arithmetic of time and budget, or what is learned."""
     if type(event) not in _EVENTS:
         require_object("Scheduler.handle: event", event, Event, "an event, such as Tick")
     require_seconds(f"{type(event).__name__}: now", event.now)
@@ -34,6 +36,11 @@ def check_event(event: Event) -> None:
                 require_seconds(where, one.last_changed_at)
             fits = 0 <= one.cost < math.inf
             require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
+            if one.relevance is not None:
+                _check_relevance("Polled", one.page_id, one.relevance)
+    if isinstance(event, Rescored):
+        for page_id, relevance in zip(event.page_ids, event.relevances, strict=False):
+            _check_relevance("Rescored", page_id, relevance)
     if isinstance(event, Together):
         for each in event.events:
             check_event(each)
@@ -44,3 +51,7 @@ def check_event(event: Event) -> None:
         require_seconds("Signalled: at", event.at)
     if isinstance(event, Staffed):
         require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
+
+
+def _check_relevance(event: str, page_id: int, relevance: float) -> None:
+    require(f"{event}: page {page_id}: relevance", relevance, 0 <= relevance <= 1, "from 0 to 1")

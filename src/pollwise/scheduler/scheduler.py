@@ -226,7 +226,8 @@ class Scheduler:
         are unknown, pages that are watched already and repeated observations are ignored; so is an
         observation of a poll before the one under way, which compares with the same copy and tells
         more. `InputError`, with nothing taken in but the time, for a time or cost that is not
-        finite, a page whose polls cost nothing, or links that the policy cannot take.
+        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links that
+        the policy cannot take.
         """
         check_event(event)
         if self._now == -math.inf:

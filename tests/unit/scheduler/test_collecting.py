@@ -1,14 +1,15 @@
 """What a scheduler does for a policy that discovers pages."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, Aimed, Linked, Rescored, Staffed, Tick, Together
+from pollwise.events import Added, Aimed, Linked, Polled, Rescored, Staffed, Tick, Together
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget, Links, Outcome, Page
+from pollwise.types import Budget, Links, Observation, Outcome, Page
 
 from .round_robin import RoundRobin, pages, policy_of, polled, scheduler, started, wake_at
 
@@ -19,6 +20,7 @@ class Collecting(RoundRobin):
     def __init__(self) -> None:
         super().__init__()
         self.links: list[tuple[int, list[int], Sequence[str], Sequence[str]]] = []
+        self.rescored: list[tuple[int, float]] = []
 
     def link(self, page_id: int, links: Links) -> None:
         self.links.append((page_id, links.targets.tolist(), links.anchors, links.places))
@@ -61,6 +63,18 @@ class TestCollecting:
         some = Scheduler(Collecting(), Budget(1.0))
         some.handle(Rescored(1.0, (0, 2), (0.5, 0.0)))
         assert some.policy.rescored == [(0, 0.5), (2, 0.0)]
+
+    @pytest.mark.parametrize("relevance", [math.nan, math.inf, -0.1, 1.1])
+    def test_a_relevance_that_is_none_is_refused_before_the_policy_learns_of_it(self, relevance):
+        some = Scheduler(Collecting(), Budget(1.0))
+        some.handle(Added(0.0, pages(3)))
+        found = Observation(0, 1.0, Outcome.CHANGED, relevance=relevance)
+        with pytest.raises(InputError, match=r"^Polled: page 0: relevance=.+ from 0 to 1$"):
+            some.handle(Polled(1.0, (found,)))
+        with pytest.raises(InputError, match=r"^Rescored: page 2: relevance=.+ from 0 to 1$"):
+            some.handle(Together(1.0, (Rescored(1.0, (0, 2), (0.5, relevance)),)))
+        assert some.policy.told == []
+        assert some.policy.rescored == []
 
     def test_the_topic_goes_to_the_policy(self):
         some = Scheduler(Collecting(), Budget(1.0))
