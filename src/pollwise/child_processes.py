@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any
@@ -52,8 +52,9 @@ def _postponed_interrupts() -> Iterator[None]:
     finally:
         for each, handler in handlers.items():
             signal.signal(each, handler)
-        for each, frame in taken[:1]:  # of several the first counts: it ends what is done
-            handlers[each](each, frame)
+        with ExitStack() as handing_on:  # it calls all, in spite of what they raise
+            for each, frame in reversed(taken):
+                handing_on.callback(handlers[each], each, frame)
 
 
 def end_with_parent() -> None:

@@ -44,6 +44,20 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 
+SIGNALLED_TWICE = """
+import os
+import signal
+import sys
+
+from pollwise.child_processes import without_interrupts
+
+signal.signal(signal.SIGTERM, lambda *signalled: sys.exit("terminated"))
+signal.signal(signal.SIGINT, lambda *signalled: print("interrupted"))
+with without_interrupts():
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
 
 def output(program: str, folder: Path) -> tuple[str, str]:
     """What a program says, and its errors."""
@@ -62,3 +76,7 @@ def test_even_the_first_one(tmp_path: Path) -> None:
 
 def test_an_interrupt_waits_until_all_are_started(tmp_path: Path) -> None:
     assert output(INTERRUPTED, tmp_path) == ("all was started\ninterrupted\n", "")
+
+
+def test_all_signals_are_handed_on_whatever_the_first_of_them_does(tmp_path: Path) -> None:
+    assert output(SIGNALLED_TWICE, tmp_path) == ("interrupted\n", "terminated\n")

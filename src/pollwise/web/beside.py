@@ -84,13 +84,16 @@ class Beside:
                 raise EOFError
             # Spawned, since a process forked while another thread holds a lock may hang.
             context = multiprocessing.get_context("spawn")
-            self._connection, theirs = context.Pipe()
+            ours, theirs = context.Pipe()
             process = context.Process(target=_answer, args=(theirs,), daemon=True)
-            with without_interrupts():
-                process.start()
-            # Closed here, the pipe breaks when the process dies.
-            theirs.close()
-            self._process = process
+            with theirs:  # closed here, the pipe breaks when the process dies
+                try:
+                    with without_interrupts():
+                        process.start()
+                except BaseException:
+                    ours.close()
+                    raise
+            self._connection, self._process = ours, process
             if self._ended:  # meanwhile, when there was no process to kill yet
                 process.kill()
         return self._connection

@@ -1,12 +1,14 @@
 """Another process that computes while the loop goes on."""
 
 import asyncio
+import gc
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,27 @@ async def test_a_process_that_dies_postpones_and_the_next_call_begins_another():
         with pytest.raises(PostponedError):
             await beside.call(time.sleep, 100)
         assert await beside.call(os.getpid) != process
+
+
+async def test_a_process_that_cannot_be_started_leaves_nothing_open(monkeypatch):
+    def refused(process: SpawnProcess) -> None:
+        raise OSError("no more processes")
+
+    def count_open() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    gc.collect()
+    async with Beside() as beside:
+        with monkeypatch.context() as patched:
+            patched.setattr(SpawnProcess, "start", refused)
+            before, raised = 0, []
+            for _ in range(3):
+                with pytest.raises(PostponedError) as told:
+                    await beside.call(os.getpid)
+                raised.append(told)  # with what its frames hold
+                before = before or count_open()
+            assert count_open() <= before
+        assert await beside.call(os.getpid) != os.getpid()
 
 
 async def test_what_takes_too_long_is_ended_and_the_next_call_begins_another():
