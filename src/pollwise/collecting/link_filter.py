@@ -66,6 +66,16 @@ class UrlRules:
             return Rejected.DENIED
         return None
 
+    def refusing(self, url: str) -> str | None:
+        """The rule that refuses a canonical URL, as an option with its expression; None: none."""
+        match self.refusal(url):
+            case Rejected.NOT_ALLOWED:
+                return " ".join(f"--allow {pattern.pattern}" for pattern in self._allow)
+            case Rejected.DENIED:
+                return next(f"--deny {own.pattern}" for own in self._deny if own.search(url))
+            case _:
+                return None
+
 
 class LinkFilter:
     """The gate of the frontier: gives links their canonical URL, or the reason to reject them.

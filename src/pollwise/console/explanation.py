@@ -52,6 +52,8 @@ def _print_collected(page: CollectedExplanation) -> None:
     ]
     if page.error:
         rows.append(("failed", page.error))
+    if page.left_out_by is not None:
+        rows.append(("left out", f"it is not polled, by {page.left_out_by}"))
     console = stdout()
     console.print(pairs(page.url, rows))
     if page.linked_from:

@@ -11,13 +11,13 @@ from pollwise.console.quantities import (
     duration,
     durations,
     not_known,
-    number,
     percent,
     storage,
 )
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
+from pollwise.insight.capacity import taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.growth import Growth
@@ -160,11 +160,14 @@ def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
         ("fringe", f"{collection.fringe:,} pages known by links only"),
         ("gone", f"{collection.gone:,}"),
     ]
+    if collection.left_out:
+        told = f"{count(collection.left_out, 'page')}, by --allow and --deny: not polled"
+        rows.append(("left out", told))
     if collection.terms:
         rows.insert(1, ("main terms (stems)", ", ".join(collection.terms)))
     if collection.hosts_take is not None:
-        told = f"{number(collection.hosts_take)} requests a second of {number(collection.allowed)}"
-        rows.append(("hosts take", told))
+        told = taken_words(collection.hosts_that_take, collection.hosts_take, collection.allowed)
+        rows.append(("pace", told))
     return rows
 
 

@@ -16,7 +16,7 @@ from pollwise.insight.capacity import host_delays
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
 from pollwise.scheduler.hosts import hosts_of
-from pollwise.settings import CollectSettings, damaged_run, is_collection
+from pollwise.settings import CollectSettings, damaged_run, is_collection, latest_settings
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
@@ -85,11 +85,12 @@ class CollectionStatus:
 
     `topic` is what it is about, in words. `documents` have been read, `relevant` of them are about
     the topic, and `relevance` is their sum. `copies` repeat another document. The `fringe` are
-    pages known by links only, but for those that `--allow` and `--deny` refuse, `gone` those that
-    no longer exist. `hosts` counts hosts with a document. `hosts_take` are the requests a second
-    that the hosts take at most that can take any, None if that is as much as the budget; `allowed`
-    are those of the budget. `sites` are the hosts with the most documents about the topic, `terms`
-    the stems of words that tell it, most telling first, `newest` the latest documents about it, and
+    pages known by links only, but for those that `--allow` and `--deny` refuse; `left_out` are all
+    that these refuse, `gone` those that no longer exist. `hosts` counts hosts with a document.
+    `hosts_that_take` are those that can take requests (groups that share a delay count once), and
+    `hosts_take` how many a second at most, None if that is as much as the budget; `allowed` are
+    those of the budget. `sites` are the hosts with the most documents about the topic, `terms` the
+    stems of words that tell it, most telling first, `newest` the latest documents about it, and
     `next_links` those that are followed next.
     """
 
@@ -99,8 +100,10 @@ class CollectionStatus:
     relevance: float
     copies: int
     fringe: int
+    left_out: int
     gone: int
     hosts: int
+    hosts_that_take: int
     hosts_take: float | None
     allowed: float
     best: tuple[RelevantPage, ...]
@@ -128,7 +131,9 @@ class CollectedExplanation:
     latest run told. `depth` is the number of links from a
     seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
     not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
-    since then that was not. `linked_from` are the first pages that were found to link to it.
+    since then that was not. `left_out_by` is the rule of the latest run (`--allow` or `--deny`)
+    that keeps the page from being polled; None: none does. `linked_from` are the first pages that
+    were found to link to it.
     """
 
     url: str
@@ -144,6 +149,7 @@ class CollectedExplanation:
     outcome: Outcome | None
     error: str | None
     postponed: Postponed | None
+    left_out_by: str | None
     linked_from: tuple[LinkingPage, ...]
 
 
@@ -163,8 +169,9 @@ def summarise_collection(
     dated = [(one.first_seen_at, one) for one in relevant if one.first_seen_at is not None]
     newest = heapq.nlargest(_BEST, dated, lambda one: one[0])
     allowed = parse_budget(settings.budget).total(0)
-    known = _known_pages(settings, records)
-    taken = _rate_taken(settings, known.hosts(), store, allowed)
+    known, left_out = _known_pages(settings, records)
+    hosts = known.hosts()
+    taken = _rate_taken(settings, hosts, store, allowed)
     return CollectionStatus(
         topic=settings.subject,
         documents=len(collected),
@@ -172,8 +179,10 @@ def summarise_collection(
         relevance=sum(record.relevance or 0.0 for record in relevant),
         copies=sum(record.duplicate_of is not None for record in collected),
         fringe=known.fringe,
+        left_out=left_out,
         gone=sum(record.outcome is Outcome.GONE for record in records),
         hosts=len({record.page.scope for record in collected}),
+        hosts_that_take=len(hosts),
         hosts_take=taken if taken < allowed else None,
         allowed=allowed,
         best=tuple(RelevantPage(one.relevance or 0.0, one.title, one.page.url) for one in best),
@@ -184,14 +193,19 @@ def summarise_collection(
     )
 
 
-def _known_pages(settings: CollectSettings, records: Sequence[PageRecord]) -> KnownPages:
+def _known_pages(
+    settings: CollectSettings, records: Sequence[PageRecord]
+) -> tuple[KnownPages, int]:
+    """Those that may be polled, and how many others there are."""
     rules, shared = UrlRules(settings.allow, settings.deny), settings.shared_scopes()
-    known = KnownPages()
+    known, left_out = KnownPages(), 0
     for record in records:
         page = record.page
         if rules.refusal(page.url) is None:
             known.note(page.id, shared.get(page.scope, page.scope), record.outcome)
-    return known
+        else:
+            left_out += 1
+    return known, left_out
 
 
 def _rate_taken(
@@ -245,11 +259,14 @@ def explain_page(
     """What a collection with these pages knows of one; `InputError` if it knows nothing."""
     address = crawl_url(url)
     record = store.find_page(address)
+    left_out_by = _left_out_by(address, store)
     if record is None:
-        raise InputError(
-            f"{address} is not known to the collection {db}; no page that was read links to it,"
-            " or its links were left aside"
+        why = (
+            "no page that was read links to it, or its links were left aside"
+            if left_out_by is None
+            else f"links to it are left aside, by {left_out_by}"
         )
+        raise InputError(f"{address} is not known to the collection {db}; {why}")
     urls = {known.page.id: known.page.url for known in records}
     linked_from = _linking_pages(store, record.page.id, urls)
     return CollectedExplanation(
@@ -266,8 +283,15 @@ def explain_page(
         outcome=record.outcome,
         error=record.error,
         postponed=record.postponed,
+        left_out_by=left_out_by,
         linked_from=linked_from,
     )
+
+
+def _left_out_by(url: str, store: StoreReader) -> str | None:
+    settings = latest_settings(store)
+    assert isinstance(settings, CollectSettings)  # of a collection
+    return UrlRules(settings.allow, settings.deny).refusing(url)
 
 
 def _value(record: PageRecord, store: StoreReader) -> float | None:

@@ -1,6 +1,7 @@
 """What status and explain say of a collection, and how it is shown."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -85,8 +86,10 @@ def test_status_tells_what_is_in_the_collection(db):
         "relevance": 0.75,
         "copies": 1,
         "fringe": 1,
+        "left_out": 0,
         "gone": 1,
         "hosts": 1,
+        "hosts_that_take": 1,
         "hosts_take": 1.0,
         "allowed": 2.0,
         "best": [{"relevance": 0.75, "title": "Whales", "url": "http://sea.example/whales"}],
@@ -99,6 +102,8 @@ def test_status_tells_what_is_in_the_collection(db):
     shown = run("status", "--db", db).stdout
     assert "the whales" in shown
     assert "3 of 1 host, 1 relevant (sum 0.8), 1 copy" in shown
+    assert "1 host takes 1 request a second of the 2" in shown
+    assert "left out" not in shown
     assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
 
 
@@ -193,7 +198,28 @@ def test_pages_that_the_rules_refuse_are_no_fringe(db):
         store.start_run(6.0, {**SETTINGS, "deny": ["later"]}, None)
     status = read_status(db).collection
     assert status is not None
-    assert status.fringe == 0
+    assert (status.fringe, status.left_out) == (0, 1)
+    assert "1 page, by --allow and --deny" in run("status", "--db", db).stdout
+
+
+@pytest.mark.parametrize(
+    ("rules", "rule"),
+    [
+        ({"deny": ["copy", "late[rn]", "r$"]}, "--deny late[rn]"),
+        ({"allow": ["whales", "copy"]}, "--allow whales --allow copy"),
+    ],
+)
+def test_explain_names_the_rule_that_leaves_a_page_out(db, rules, rule):
+    url = "http://sea.example/later"
+    assert explain_collected(db, url).left_out_by is None
+    assert "left out" not in run("explain", url, "--db", db).stdout
+    with Store.open(db) as store:
+        store.start_run(6.0, {**SETTINGS, **rules}, None)
+    assert explain_collected(db, url).left_out_by == rule
+    assert f"it is not polled, by {rule}" in run("explain", url, "--db", db).stdout
+    assert explain_collected(db, "http://sea.example/whales").left_out_by is None
+    with pytest.raises(InputError, match=f"left aside, by {re.escape(rule)}$"):
+        explain_collected(db, f"{url}/still-later")
 
 
 def test_a_damaged_state_is_told_as_such(db):

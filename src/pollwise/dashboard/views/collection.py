@@ -14,6 +14,7 @@ from pollwise.dashboard.api.parameters import text_asked, whole_number_asked
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
 from pollwise.errors import InputError, StoreError
+from pollwise.insight.capacity import taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, ListedHost
 from pollwise.insight.snapshot import Snapshot
@@ -65,6 +66,7 @@ def collection_routes(answers: Answers, engine: TopicEngine) -> list[Route]:
             found=found,
             matches=0 if found is None else sum(one.matches for one in found.answers),
             marked=marked,
+            taken_words=taken_words,
             earlier=_address(query, max(offset - _RESULTS, 0)) if offset else "",
             later=_later(found, query, offset),
             holding=await answers.think(_held),
