@@ -60,3 +60,11 @@ class KnownPages:
             for scope, count in self._by_scope.items()
             if count[_ANSWERED] or (count[_NEW] and (count[_GONE] or not count[_FAILED]))
         ]
+
+    def silent_hosts(self) -> list[str]:
+        """The politeness scopes where every poll failed, in the order in which they were found."""
+        return [
+            scope
+            for scope, count in self._by_scope.items()
+            if count[_FAILED] and not (count[_ANSWERED] or count[_GONE])
+        ]

@@ -1,7 +1,7 @@
 """What people see of a running `pollwise collect`."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ _WORTH_A_LINE = 0.3
 _LATELY = 300.0
 """Seconds over which relevant documents are counted."""
 _LINKS = 3
+_NAMED = 3
+"""How many hosts are named that gave no page."""
 _MARGIN = 2
 _LONG = 100_000
 """Numbers from here on are told in thousands, so that the line of counts fits a terminal."""
@@ -40,9 +42,10 @@ class CollectDisplay(RunDisplay):
     def __init__(
         self, *, subject: str, budget: str, db: Path, log: LogFormat = LogFormat.text
     ) -> None:
-        self._documents = 0
         self._troubles = set[int]()
         """The ids of the pages that failed, or were gone, at their latest poll."""
+        self._tells_trouble = True
+        """Whether the next trouble gets a line: the first one, if it comes before any document."""
         self._standing: Standing | None = None
         self._allowed = parse_budget(budget).total(0)
         self._begun_at: float | None = None
@@ -74,11 +77,12 @@ class CollectDisplay(RunDisplay):
                 self._troubles.discard(page.id)
             else:
                 self._troubles.add(page.id)
-                if page.seen_at is None and self._documents == 0:
+                if page.seen_at is None and self._tells_trouble:
+                    self._tells_trouble = False
                     self._tell(polled_at, trouble, page.url, level="warning")
             collected = None if report.discovered is None else report.discovered.collected
             if page.id in progress.first_copies and collected is not None:
-                self._documents += 1
+                self._tells_trouble = False
                 relevance = collected.relevance or 0.0
                 if relevance > 0:
                     self._found.append(polled_at)
@@ -98,8 +102,17 @@ class CollectDisplay(RunDisplay):
         if told:
             self._print(f"links left aside: {told}")
 
+    def silent(self, hosts: Sequence[str]) -> None:
+        """See `CollectingDisplay.silent`."""
+        if told := _silent_words(hosts):
+            self._print(told)
+
     def _line(self) -> str:
-        return "; ".join(filter(None, (self._last_line(), self._pace(), self._hint())))
+        told = (self._last_line(), self._pace(), self._hint(), self._silent_hosts())
+        return "; ".join(filter(None, told))
+
+    def _silent_hosts(self) -> str:
+        return "" if self._standing is None else _silent_words(self._standing.silent)
 
     def _last_line(self) -> str:
         now = self._standing
@@ -143,9 +156,22 @@ class CollectDisplay(RunDisplay):
         width = self._console.width - _MARGIN
         line = "getting ready" if self._standing is None else self._last_line()
         self._spinner.update(text=Text(short(line, width)))
-        more = [text for text in (self._pace(), self._hint(), *self._next) if text]
+        told = (self._pace(), self._hint(), self._silent_hosts(), *self._next)
+        more = [text for text in told if text]
         lines = [Text(" " * _MARGIN + short(text, width), no_wrap=True) for text in more]
         return Group(self._spinner, *lines)
+
+
+def _silent_words(hosts: Sequence[str]) -> str:
+    """Which hosts gave no page; empty: all did.
+
+    >>> _silent_words(["a.example"]), _silent_words(["a", "b", "c", "d", "e"])
+    ('1 host gave no page: a.example', '5 hosts gave no page: a, b, c and 2 more')
+    """
+    if not hosts:
+        return ""
+    more = f" and {len(hosts) - _NAMED:,} more" if len(hosts) > _NAMED else ""
+    return f"{_counted(len(hosts), 'host')} gave no page: {', '.join(hosts[:_NAMED])}{more}"
 
 
 def _counted(figure: int, noun: str) -> str:

@@ -76,6 +76,9 @@ class CollectingDisplay(Protocol):
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
         """Show how many links were rejected, and why."""
 
+    def silent(self, hosts: Sequence[str]) -> None:
+        """Show which hosts gave no page, as every poll of them failed."""
+
 
 MakeDisplay = Callable[[CollectSettings], AbstractContextManager[CollectingDisplay]]
 """Makes the display of a collection with these settings."""
@@ -234,6 +237,7 @@ async def _collect(
             left_out=left_out,
         )
         display.rejected(collection.rejections)
+        display.silent(standing.silent_hosts())
         return CollectRun(standing.totals(), processor.load)
 
 

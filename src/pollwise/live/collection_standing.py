@@ -51,13 +51,14 @@ class Standing(CollectionTotals):
     """How a collection stands at the moment.
 
     The hosts take `taken` polls a second at most, of those that the budget allows. `under_way` are
-    polls, `queued` responses. `links` are those that are followed next, with their values and
-    anchors, best first.
+    polls, `queued` responses. `silent` are the hosts where every poll failed. `links` are those
+    that are followed next, with their values and anchors, best first.
     """
 
     taken: float
     under_way: int = 0
     queued: int = 0
+    silent: Sequence[str] = ()
     links: Sequence[LikelyLink] = ()
 
 
@@ -87,6 +88,7 @@ class StandingCounter:
         self._told = False
         self._links: Sequence[LikelyLink] = ()
         self._hosts: Sequence[str] = ()
+        self._silent: Sequence[str] = ()
         self._taken = 0.0
 
     def after(self, progress: Progress, watched: Mapping[int, Watched]) -> Standing:
@@ -103,6 +105,7 @@ class StandingCounter:
         if now >= self._look_at:
             self._links = self.links(_SHOWN_LINKS)
             self._hosts = self._known.hosts()
+            self._silent = self.silent_hosts()
             self._taken = rate_taken(self._hosts, self._delay, self._scheduler.budget.rate)
             self._tell()
             end = time.monotonic()
@@ -112,8 +115,13 @@ class StandingCounter:
             taken=self._taken,
             under_way=self._scheduler.in_flight,
             queued=self._processor.queued,
+            silent=self._silent,
             links=self._links,
         )
+
+    def silent_hosts(self) -> list[str]:
+        """The hosts where every poll failed, in all runs."""
+        return self._known.silent_hosts()
 
     def totals(self) -> CollectionTotals:
         """What it has come to by now."""
@@ -142,4 +150,4 @@ class StandingCounter:
         is_known = self._polls >= _POLLS_A_HOST * len(self._hosts) > 0
         if not self._told and is_known and self._taken < allowed:
             self._told = True
-            self._say(taken_words(len(self._hosts), self._taken, allowed))
+            self._say(f"so far {taken_words(len(self._hosts), self._taken, allowed)}")

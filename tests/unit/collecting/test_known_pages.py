@@ -48,3 +48,15 @@ def test_a_host_that_answers_again_can_take_requests_again():
     assert known.hosts() == []
     known.note(0, "h", Outcome.CHANGED)
     assert known.hosts() == ["h"]
+
+
+def test_silent_are_the_hosts_where_every_poll_failed():
+    known = KnownPages()
+    outcomes = (Outcome.FAILED, Outcome.CHANGED, Outcome.GONE, None)
+    for page_id, outcome in enumerate(outcomes):
+        known.note(page_id, f"h{page_id}", outcome)
+        known.note(page_id + 10, f"h{page_id}", None)
+    assert known.silent_hosts() == ["h0"]
+    known.note(10, "h0", Outcome.UNCHANGED)
+    known.note(13, "h3", Outcome.FAILED)
+    assert known.silent_hosts() == ["h3"]

@@ -13,7 +13,9 @@ from pollwise.console.log import LogFormat
 from pollwise.live.collection_standing import Standing
 from pollwise.live.loop import Progress, Watched
 from pollwise.policies.collecting.next_links import LikelyLink
-from pollwise.types import Page, PageMemory
+from pollwise.store.records import PollResult
+from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web.poller import PollReport
 
 STANDING = Standing(polls=9, documents=3, relevant=1, fringe=7, hosts=6, taken=6.0)
 
@@ -37,6 +39,29 @@ def test_a_log_for_collectors_has_an_object_a_line(capsys):
     assert [line["event"] for line in lines] == ["notice"] * 3
     assert "collecting pages about whales" in lines[0]["notice"]
     assert lines[1]["notice"].endswith(" 3")
+
+
+def failed(number: int) -> PollReport:
+    seen = Observation(number, float(number), Outcome.FAILED)
+    return PollReport(PollResult(seen, PageMemory(), error="no route"))
+
+
+def test_of_hosts_that_give_no_page_there_is_one_line_and_then_a_count(capsys):
+    """Each had a line of its own as long as there was no document."""
+    seen = {n: Watched(Page(n, f"http://h{n}.example/"), PageMemory()) for n in range(9)}
+    silent = [f"h{n}.example" for n in range(9)]
+    now = replace(STANDING, documents=0, silent=silent)
+    with CollectDisplay(subject="whales", budget="1/second", db=Path("p.db")) as display:
+        for n in range(9):
+            display.show(Progress((), (failed(n),)), seen, now)
+        told = "9 hosts gave no page: h0.example, h1.example, h2.example and 6 more"
+        assert display._line().endswith(f"; {told}")
+        display.silent([])
+        display.silent(silent)
+    _, first, *others, _ = capsys.readouterr().err.splitlines()
+    assert "no route" in first
+    assert others == [told]
+    assert picture(display)[-1].strip() == told
 
 
 def picture(display: CollectDisplay) -> list[str]:
