@@ -111,7 +111,6 @@ def _default(parameter: Any) -> str:
 def _meaning(parameter: Any) -> str:
     text = _TOLD_DEFAULT.sub("", parameter.help or "")
     marks = [_range(parameter)]
-    marks += ["give several"] if parameter.multiple and "give several" not in text else []
     marks += [f"or the environment variable `{parameter.envvar}`"] if parameter.envvar else []
     said = "; ".join(filter(None, marks))
     return f"{text} ({said})" if said else text

@@ -37,7 +37,8 @@ def collect(
         str, typer.Option(help='Words that say what the collection is about ("marine biology").')
     ] = "",
     example: Annotated[
-        list[str] | None, typer.Option(help="A page about the topic: a URL or a file.")
+        list[str] | None,
+        typer.Option(help="A page about the topic: a URL or a file; give several."),
     ] = None,
     judge: Annotated[
         str | None,
@@ -46,7 +47,9 @@ def collect(
             help="A Python callable that takes a page's text and answers its relevance, 0 to 1.",
         ),
     ] = None,
-    seed: Annotated[list[str] | None, typer.Option(help="A page to begin with.")] = None,
+    seed: Annotated[
+        list[str] | None, typer.Option(help="A page to begin with; give several.")
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(help="Requests a time, such as 2/second or 5000/hour. Default: 1/second."),
@@ -55,15 +58,16 @@ def collect(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            help="Poll only URLs in which this expression is found; '': any again. Documents that"
-            " are held stay, and are polled again once it allows them."
+            help="Poll only URLs in which this expression is found, or another one: give several."
+            " '': any again. Documents that are held stay, and are polled again once it allows"
+            " them."
         ),
     ] = None,
     deny: Annotated[
         list[str] | None,
         typer.Option(
-            help="Poll no URL in which this expression is found; '': any again. Documents that are"
-            " held stay, and are polled again once it allows them."
+            help="Poll no URL in which this expression is found; give several. '': any again."
+            " Documents that are held stay, and are polled again once it allows them."
         ),
     ] = None,
     max_depth: Annotated[

@@ -20,7 +20,9 @@ def import_pages(
     db: Db = DB,
     tags: Annotated[
         list[str] | None,
-        typer.Option("--tags", metavar="A,B", help="Tags for all of them, beside their own."),
+        typer.Option(
+            "--tags", metavar="A,B", help="Tags for all of them, beside their own; give several."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -201,8 +201,9 @@ SharesOption = Annotated[
     typer.Option(
         "--share",
         metavar="TAG=PERCENT%",
-        help="The share of the budget of all pages with a tag, such as shop=30%; give all of them,"
-        " as they replace those before. What they do not need goes to others. '': none.",
+        help="The share of the budget of all pages with a tag, such as shop=30%; give several,"
+        " all of them, as they replace those before. What they do not need goes to others. '':"
+        " none.",
     ),
 ]
 ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What a poll is worth.")]

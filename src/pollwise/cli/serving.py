@@ -38,7 +38,10 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8900,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="A host name by which it may be asked, besides localhost and addresses."),
+        typer.Option(
+            help="A host name by which it may be asked, besides localhost and addresses;"
+            " give several."
+        ),
     ] = None,
     token: Annotated[
         str | None,
@@ -51,7 +54,8 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A proxy that lets only those through who may ask: its requests need no token.",
+            help="A proxy that lets only those through who may ask: its requests need no token;"
+            " give several.",
         ),
     ] = None,
     peers: Annotated[

@@ -286,14 +286,16 @@ def check(
         typer.Option(
             "--select",
             metavar="SELECTOR",
-            help="A part that counts, instead of the whole page: CSS, xpath:..., json:... or re:..."
-            " May be given several times.",
+            help="A part that counts, instead of the whole page: CSS, xpath:..., json:... or"
+            " re:...; give several.",
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
         typer.Option(
-            "--ignore", metavar="SELECTOR", help="A part that does not count, in the same way."
+            "--ignore",
+            metavar="SELECTOR",
+            help="A part that does not count, in the same way; give several.",
         ),
     ] = None,
     render: RenderOption = None,

@@ -1,5 +1,11 @@
 """The names that options take are those of the parts that use them."""
 
+from collections.abc import Iterator
+
+import click
+from typer.main import get_command
+
+from pollwise.cli import app
 from pollwise.cli.options import ObjectiveName, OrderName, PolitenessName
 from pollwise.fetch_settings import POLITENESS
 from pollwise.insight.page_list import Order
@@ -10,3 +16,21 @@ def test_the_names_of_options_are_those_of_their_parts():
     assert set(ObjectiveName) == set(OBJECTIVES)
     assert list(OrderName) == [order.value for order in Order]
     assert tuple(PolitenessName) == POLITENESS
+
+
+def commands(group: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    for inner, command in getattr(group, "commands", {}).items():
+        yield f"{name} {inner}", command
+        yield from commands(command, f"{name} {inner}")
+
+
+def test_options_that_may_be_given_several_times_say_so():
+    silent = [
+        f"{name} {option.opts[0]}"
+        for name, command in commands(get_command(app))
+        for option in command.params
+        if option.param_type_name == "option"
+        and option.multiple
+        and "give several" not in (option.help or "")
+    ]
+    assert silent == []
