@@ -10,16 +10,23 @@ from pollwise.texts import plain
 
 __all__ = ["changes_of"]
 
-_SILENT = ("topic", "subject", "given", "given_plain", "requests", "workers", "parameters")
+_SILENT = ("topic", "given", "given_plain", "requests", "workers", "parameters")
 """What cannot change, is not kept, or is told with something else."""
 _BUDGETS = ("budget", "first_copies")
-_OPTIONS = {"headers": "header", "groups": "group", "host_limits": "host-limit", "shares": "share"}
+_OPTIONS = {
+    "headers": "header",
+    "groups": "group",
+    "host_limits": "host-limit",
+    "shares": "share",
+    "subject": "topic",
+}
 """Fields that are not named as their options."""
 _CONSEQUENCES = {
     "budget": "what was learned is kept",
     "objective": "what was learned of the pages is kept, the price of a poll is found anew",
     "revert_worth": "it holds for the changes seen before, too",
     "notify": "new receivers hear of changes from now on",
+    "subject": "by their stems these are the same words, so all that is known of the topic stays",
     "keep": "older versions go by the new rule",
 }
 

@@ -35,6 +35,12 @@ WATCH, COLLECT = WatchSettings(budget="20/hour"), CollectSettings()
         (WATCH, replace(WATCH, allow_private=True), "allow-private yes, before no"),
         (replace(WATCH, user_agent="robot/1"), WATCH, "user-agent none, before robot/1"),
         (COLLECT, replace(COLLECT, allow=("a", "b")), "allow a, b, before none"),
+        (
+            replace(COLLECT, subject="whales"),
+            replace(COLLECT, subject="The whale"),
+            "topic The whale, before whales; by their stems these are the same words, so all that"
+            " is known of the topic stays",
+        ),
         (replace(COLLECT, max_depth=3), COLLECT, "max-depth none, before 3"),
         (COLLECT, replace(COLLECT, crawl_delay=2.5), "crawl-delay 2.5, before 1"),
     ],
@@ -67,13 +73,14 @@ def test_everything_else_that_is_kept_is_told() -> None:
         "notify": ("https://a.example/",),
         "quiet": ("22:00-06:00",),
         "shares": ("shop=30%",),
+        "subject": "whales",
         "listen": "127.0.0.1:2",
         "listen_token": "env:B",
         "public_url": "https://b.example/",
     }
     typed = {"headers": "header", "groups": "group", "host_limits": "host-limit"}
-    typed["shares"] = "share"
-    silent = {"topic", "subject", "given", "given_plain", "requests", "workers"}
+    typed |= {"shares": "share", "subject": "topic"}
+    silent = {"topic", "given", "given_plain", "requests", "workers"}
     silent |= {"parameters", "objective", "keep"}
     listening = {"listen": "127.0.0.1:1", "listen_token": "env:A"}
     watch = replace(WATCH, **listening, public_url="https://a.example/")
