@@ -1,5 +1,6 @@
 """What people see of a running `pollwise collect`."""
 
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,7 @@ class CollectDisplay(RunDisplay):
         """Whether the next trouble gets a line: the first one, if it comes before any document."""
         self._standing: Standing | None = None
         self._allowed = parse_budget(budget).total(0)
+        self._made_at = time.monotonic()
         self._begun_at: float | None = None
         self._latest_at = 0.0
         self._found: deque[float] = deque()
@@ -130,16 +132,18 @@ class CollectDisplay(RunDisplay):
             return ""
         trouble = f", {len(self._troubles):,} in trouble" if self._troubles else ""
         return (
-            f"{self._per_minute()} relevant a minute, {_counted(now.hosts, 'host')},"
+            f"{self._lately()}, {_counted(now.hosts, 'host')},"
             f" {now.under_way} under way, {now.queued} queued{trouble}"
         )
 
-    def _per_minute(self) -> str:
-        """The relevant documents a minute, of the latest minutes."""
+    def _lately(self) -> str:
+        """The relevant documents a minute, on average over the latest minutes."""
         while self._found and self._found[0] < self._latest_at - _LATELY:
             self._found.popleft()
         elapsed = 0.0 if self._begun_at is None else self._latest_at - self._begun_at
-        return number(len(self._found) / min(max(elapsed, 60.0), _LATELY) * 60.0)
+        minutes = min(max(elapsed, 60.0), _LATELY) / 60.0
+        told = number(len(self._found) / minutes)
+        return f"{told} relevant a minute of the last {_LATELY / 60.0:.0f}"
 
     def _hint(self) -> str:
         """Why the budget is not used up; empty: it is, as far as is known."""
@@ -152,9 +156,13 @@ class CollectDisplay(RunDisplay):
             return taken_words(now.hosts, now.taken, self._allowed)
         return ""
 
+    def _preparation(self) -> str:
+        """What a person sees before the first poll: the first run compiles for about a minute."""
+        return f"getting ready, {time.monotonic() - self._made_at:.0f} s so far"
+
     def _picture(self) -> RenderableType:
         width = self._console.width - _MARGIN
-        line = "getting ready" if self._standing is None else self._last_line()
+        line = self._preparation() if self._standing is None else self._last_line()
         self._spinner.update(text=Text(short(line, width)))
         told = (self._pace(), self._hint(), self._silent_hosts(), *self._next)
         more = [text for text in told if text]
