@@ -186,6 +186,44 @@ async def test_rules_of_a_later_run_bind_the_pages_that_are_known(web, tmp_path)
     assert "leave out" not in err
 
 
+async def test_seeds_that_were_never_fetched_come_before_the_fringe(web, tmp_path):
+    """Whether they are known by links, or not at all; in a first run, all of them."""
+    north, south = (url.removesuffix("/index.html").rstrip("/") for url in web.urls)
+    quick = ["--budget", "1000/second", "--crawl-delay", "0.1"]
+    words = ["--topic", "whales", "--seed", f"{north}/", "--requests", "8"]
+    status, _, err = await finished(started(tmp_path, *words, *quick))
+    assert status == 0, err
+    read = {document.url for document in documents(tmp_path)}
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        known = [record.page.url for record in store.pages()]
+    unread = [url for url in known if url not in read]
+    named = [unread[-1], f"{south}/17.html", f"{north}/29.html"]
+    assert len(unread) > len(named)
+
+    web.exchanges.clear()
+    words = [word for url in (*named, known[0]) for word in ("--seed", url)]
+    status, _, err = await finished(started(tmp_path, *words, *quick, "--requests", "3"))
+    assert status == 0, err
+    asked = [f"http://{each.host}" + each.path for each in web.exchanges]
+    pages = [path for path in asked if path.endswith(".html")]
+    assert {re.sub(r":\d+", "", url) for url in named} == set(pages[:3])
+
+
+async def test_the_last_polls_of_a_run_are_answered_though_others_fail_at_once(site, tmp_path):
+    """A seed was cut short by pages of the fringe that cost no request."""
+    links = "".join(f'<li><a href="http://127.0.9.{n}/">whales</a>' for n in range(10))
+    site.says("/", f"<p>Whales<ul>{links}</ul>", Content_Type="text/html")
+    site.says("/named", "<p>Whales, too", Content_Type="text/html")
+    site.says("/robots.txt", "")
+    words = ["--topic", "whales", "--seed", site.url("/"), *QUICK, "--requests", "1"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    words = ["--seed", site.url("/named"), "--requests", "1"]
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    assert [document.url for document in documents(tmp_path)] == [site.url("/"), site.url("/named")]
+
+
 async def at_least(folder, count):
     end = time.monotonic() + 240
     while time.monotonic() < end:

@@ -99,9 +99,9 @@ def collect_pages(
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic; without any, it is that of the
-    database. `told` are settings by name; the others stay as they were. `say`: see `Session`;
-    `beside`: see `watch_pages`. `InputError` and `StoreError` come before anything is changed;
-    later, a `StoreError` ends the run.
+    database. `seeds` without a copy are polled before all other pages. `told` are settings by name;
+    the others stay as they were. `say`: see `Session`; `beside`: see `watch_pages`. `InputError`
+    and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
@@ -138,7 +138,7 @@ def collect_pages(
         if kept is None:
             # Whatever interrupts this one: from now on the database is that of a collection.
             store.start_run(time.time(), agreed.recorded(), None)
-        store.add_pages(pages, now=time.time())
+        named = [page.id for page in store.add_pages(pages, now=time.time())]
         with make_display(agreed) as display:
             countdown = _Countdown(agreed.requests)
 
@@ -149,6 +149,7 @@ def collect_pages(
                     _collect,
                     session,
                     agreed,
+                    named,
                     own_headers,
                     link_filter,
                     countdown,
@@ -173,6 +174,7 @@ def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkF
 async def _collect(
     session: Session,
     settings: CollectSettings,
+    named: Sequence[int],
     own_headers: OwnHeaders,
     link_filter: Callable[[Collection[str]], LinkFilter],
     countdown: "_Countdown",
@@ -189,6 +191,7 @@ async def _collect(
     if left_out:
         nothing = ": nothing is left to poll" if len(left_out) == len(pages) else ""
         session.say(f"--allow and --deny leave out {count(len(left_out), 'known page')}{nothing}")
+    held = {record.page.id for record in session.records if record.page.seen_at is not None}
     collection = _collection(session, settings.topic, link_filter, say)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
@@ -226,7 +229,7 @@ async def _collect(
             poller,
             stop,
             on_progress=on_progress,
-            staff=poller.staff,
+            staff=lambda: countdown.bound(poller.staff()),
             states=lambda: {
                 FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict()),
                 NEXT_LINKS: pack_links(standing.links(_KEPT_LINKS)),
@@ -235,6 +238,7 @@ async def _collect(
             told_figures=beside,
             topic=collection.topic_filter.topic_vector,
             left_out=left_out,
+            first=[page_id for page_id in dict.fromkeys(named) if page_id not in held],
         )
         display.rejected(collection.rejections)
         display.silent(standing.silent_hosts())
@@ -251,6 +255,10 @@ class _Countdown:
         """Count the polls of a turn; those that were postponed were not made."""
         for report in progress.reports:
             self._left -= report.result.observation.outcome is not Outcome.POSTPONED
+
+    def bound(self, staff: int) -> int:
+        """How many of so many polls may be under way: all can be answered before the end."""
+        return int(min(staff, max(self._left, 0)))
 
     @property
     def is_over(self) -> bool:

@@ -5,7 +5,7 @@ With the initial state and the log of events, `rerun` gives the commands of the 
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from time import monotonic
@@ -43,13 +43,15 @@ class InitialState:
     """What a run begins with: the pages, what was learned of them, the scheduler's state.
 
     `learned` and `scheduler` are None if nothing was stored yet. `awaited`: the policy is not ready
-    before the event `PolicyReady`.
+    before the event `PolicyReady`. `first` are the ids of pages that are polled ahead of all
+    others.
     """
 
     pages: tuple[Page, ...]
     learned: StateDict | None
     scheduler: str | None
     awaited: bool = False
+    first: Sequence[int] = ()
 
     def begin(self, scheduler: Scheduler) -> None:
         """Bring a new scheduler, with a new policy, into this state."""
@@ -58,18 +60,20 @@ class InitialState:
         scheduler.restore(self.pages, self.scheduler)
         if self.learned is not None:
             scheduler.policy.load_state_dict(self.learned)
+        scheduler.poll_first(self.first)
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        head = [[astuple(page) for page in self.pages], self.scheduler, self.awaited]
+        pages = [astuple(page) for page in self.pages]
+        head = [pages, self.scheduler, self.awaited, self.first]
         return pack(head, self.learned or {})
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
         """What `pack` packed."""
-        # Heads of earlier versions end after the scheduler.
-        (pages, scheduler, *awaited), learned = unpack(data)
-        return cls(tuple(map(page_of_row, pages)), learned or None, scheduler, *awaited)
+        # Heads of earlier versions end after the scheduler, or after what follows it.
+        (pages, scheduler, *later), learned = unpack(data)
+        return cls(tuple(map(page_of_row, pages)), learned or None, scheduler, *later)
 
 
 def rerun(

@@ -190,6 +190,7 @@ class Session:
         told_figures: Sequence[BesideRun] = (),
         topic: Mapping[str, float] = MappingProxyType({}),
         left_out: Collection[int] = (),
+        first: Sequence[int] = (),
     ) -> None:
         """Poll until `stop` is set, from where the last run left off; call it once.
 
@@ -199,14 +200,15 @@ class Session:
         which `traffic` counts. `incoming`: see `loop.run`. `topic` has the terms of the topic of a
         collection, as known so far: without them, what was collected before says nothing of how
         much they tell. `left_out` are the ids of pages that are not polled, and of which the others
-        only learn. A `StoreError` ends the run; so does what the last run left, if it is damaged.
+        only learn; `first` those of pages that are polled ahead of all others, once. A `StoreError`
+        ends the run; so does what the last run left, if it is damaged.
         """
         watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
         awaited = self._awaited
         initial = InitialState(
-            pages, self._learned, self.store.scheduler_state(), awaited is not None
+            pages, self._learned, self.store.scheduler_state(), awaited is not None, first
         )
         try:
             initial.begin(self.scheduler)

@@ -47,6 +47,7 @@ from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
+from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -176,6 +177,7 @@ class Scheduler:
         self._groups = groups
         self._back_offs = BackOffs(retry_after, retry_ceiling)
         self._bounds = BoundedPages(bounds, budget.rate)
+        self._named = OverduePages()
         self._lease = lease
         self._now = -math.inf
         self.saved_at = -math.inf
@@ -362,6 +364,16 @@ class Scheduler:
         for page_id in page_ids:
             self._forget(page_id)
 
+    def poll_first(self, page_ids: Iterable[int]) -> None:
+        """Poll these pages once ahead of all others, in this order; before the first event.
+
+        It is for pages of which the policy knows. Those that rest when their turn comes are left to
+        it. Unknown ids are ignored.
+        """
+        for turn, page_id in enumerate(page_ids):
+            if page_id in self._pages:
+                self._named.add(self._pages[page_id].scope, turn, page_id)
+
     def load_state(self, text: str) -> None:
         """Put `state` back, before the first event; `StateError` if `text` is no state.
 
@@ -508,7 +520,7 @@ class Scheduler:
             case HostPaced():
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)
-                self._bounds.host_freed(scope, self._hosts.free_at(scope, now))
+                self._host_freed(scope, now)
             case Linked():
                 self._collecting(event).link(event.page_id, event.links)
             case Rescored():
@@ -627,7 +639,12 @@ class Scheduler:
         """Tell the host that its poll was answered or lost."""
         scope = lease.page.scope
         tell(scope, now)
-        self._bounds.host_freed(scope, self._hosts.free_at(scope, now))
+        self._host_freed(scope, now)
+
+    def _host_freed(self, scope: str, now: float) -> None:
+        free_at = self._hosts.free_at(scope, now)
+        self._bounds.host_freed(scope, free_at)
+        self._named.look_again(scope, free_at)
 
     def _charge(self, page_id: int, lease: _Lease, cost: float) -> None:
         """Tell a policy that shares the budget out what a poll took of it."""
@@ -660,7 +677,7 @@ class Scheduler:
         while now >= self._cell_rate.next_at:
             if len(self._leases) >= self._staff:
                 return polls, math.inf
-            page_id = self._overdue(now, spare=False)
+            page_id = self._unchosen(now, spare=False)
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
@@ -668,10 +685,13 @@ class Scheduler:
                     return polls, min(now + _PAUSE, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:
-                    page_id = self._overdue(now, spare=True)
+                    page_id = self._unchosen(now, spare=True)
                     if page_id is None:
                         ask_at = min(
-                            selection.wake_at, self._hosts.first_free, self._bounds.first_overdue
+                            selection.wake_at,
+                            self._hosts.first_free,
+                            self._bounds.first_overdue,
+                            self._named.first_free,
                         )
                         # With a time that has come, the caller would go round in circles.
                         ask_at = ask_at if ask_at > now else now + _PAUSE
@@ -712,12 +732,22 @@ class Scheduler:
             polls.append(Poll(page_id))
         return polls, rate.next_at if waiting else math.inf
 
-    def _overdue(self, now: float, *, spare: bool) -> int | None:
-        """A page to poll because it is overdue; see `BoundedPages.take_overdue`."""
+    def _ahead(self, now: float, *, spare: bool) -> int | None:
+        """A page that was named, or else one that is overdue; see `BoundedPages.take_overdue`."""
+
+        def free_at(scope: str) -> float:
+            return self._hosts.free_at(scope, now)
+
+        while (page_id := self._named.take(now, free_at)) is not None:
+            rests_until = self._back_offs.until(page_id)
+            if page_id in self._pages and (rests_until is None or rests_until <= now):
+                return page_id
+        return self._bounds.take_overdue(now, free_at, spare=spare)
+
+    def _unchosen(self, now: float, *, spare: bool) -> int | None:
+        """A page to poll ahead of the policy's choice, which may not know of that."""
         while True:
-            page_id = self._bounds.take_overdue(
-                now, lambda scope: self._hosts.free_at(scope, now), spare=spare
-            )
+            page_id = self._ahead(now, spare=spare)
             if page_id is None:
                 return None
             if page_id in self._leases:

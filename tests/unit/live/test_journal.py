@@ -16,6 +16,7 @@ from pollwise.live.loop import Progress
 from pollwise.live.session import Session
 from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler.packing import pack
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
@@ -262,13 +263,19 @@ def test_an_initial_state_is_what_was_packed():
     policy.add([Page(0), Page(1)])
     learned = policy.state_dict()
     pages = (Page(0, "http://a.example/", "a", 2.0, 0.5, 10.0), Page(1))
-    state = InitialState(pages, learned, '{"rate": 1}')
+    state = InitialState(pages, learned, '{"rate": 1}', first=(1,))
     again = InitialState.unpack(state.pack())
-    assert (again.pages, again.scheduler) == (pages, '{"rate": 1}')
+    assert (again.pages, again.scheduler, again.first) == (pages, '{"rate": 1}', [1])
     assert again.learned is not None
     assert again.learned.keys() == learned.keys()
     for name, array in learned.items():
         np.testing.assert_array_equal(again.learned[name], array)
+
+
+@pytest.mark.parametrize("later", [[], [True]])
+def test_an_initial_state_of_an_earlier_version_can_be_read(later):
+    again = InitialState.unpack(pack([[], None, *later], {}))
+    assert (again.awaited, again.first) == (bool(later), ())
 
 
 def test_an_initial_state_of_a_new_database_is_empty():

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, Aimed, Linked, Polled, Rescored, Staffed, Tick, Together
+from pollwise.events import Added, Aimed, Linked, Polled, Removed, Rescored, Staffed, Tick, Together
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Links, Observation, Outcome, Page
 
-from .round_robin import RoundRobin, pages, policy_of, polled, scheduler, started, wake_at
+from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
 
 
 class Collecting(RoundRobin):
@@ -134,3 +134,37 @@ class TestCollecting:
         later = Scheduler(Collecting(), Budget(1.0))
         later.restore(pages(2), some.state())
         assert later.rests_until(0) == rests_until
+
+    def test_pages_that_are_named_come_first_in_their_order(self):
+        some = scheduler(rate=1.0)
+        some.restore(pages(5), None)
+        some.poll_first([3, 9, 2])
+        polled_ids = []
+        for second in range(6):
+            (page_id,) = started(some.handle(Tick(float(second))))
+            polled_ids.append(page_id)
+            assert started(some.handle(polled(second + 0.5, page_id))) == []
+        assert polled_ids == [3, 2, 0, 1, 2, 3], "each once, and those of the policy in turn"
+
+    def test_a_named_page_waits_for_its_host_and_holds_up_no_other(self):
+        some = scheduler(rate=10.0, crawl_delay=5.0)
+        some.restore([Page(0), Page(1, scope="h"), Page(2, scope="h"), Page(3, scope="h")], None)
+        some.poll_first([3, 2])
+        assert started(some.handle(Tick(0.0))) == [3]
+        assert started(some.handle(Tick(0.1))) == [0]
+        some.handle(Polled(1.0, (observed(0, 1.0), observed(3, 1.0))))
+        some.handle(Removed(2.0, (0,)))
+        assert wake_at(some.handle(Tick(3.0))) == 6.0
+        assert started(some.handle(Tick(6.0))) == [2], "before the page in line for its host"
+        some.handle(polled(7.0, 2))
+        assert started(some.handle(Tick(12.0))) == [1]
+
+    def test_a_named_page_that_rests_or_is_gone_from_the_list_is_left_alone(self):
+        first = scheduler()
+        first.handle(Added(0.0, pages(1)))
+        first.handle(polled(1.0, 0, Outcome.FAILED))
+        some = scheduler()
+        some.restore(pages(3), first.state())
+        some.poll_first([0, 2])
+        assert started(some.handle(Removed(2.0, (2,)))) == [1]
+        assert started(some.handle(Tick(10.0))) == []
