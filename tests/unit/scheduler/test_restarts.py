@@ -52,9 +52,7 @@ class Restarts(RuleBasedStateMachine):
         return self.real + self.error
 
     def send(self, event: Event) -> None:
-        for page_id in [
-            p for p, (_, at) in self.under_way.items() if self.real >= at + LEASE - SLACK
-        ]:
+        for page_id in [page_id for page_id in self.under_way if self.is_lost(page_id)]:
             self.end(page_id)
         commands = self.some.handle(event)
         for page_id in started(commands):
@@ -91,6 +89,13 @@ class Restarts(RuleBasedStateMachine):
         self.ended_at[scope] = self.real
         if counts:
             self.polled[page_id] = started_at, self.real
+
+    def is_lost(self, page_id: int) -> bool:
+        """Whether the lease of a poll has run out, to the last bit as the scheduler counts it: both
+        must agree on which polls are under way.
+        """
+        _, started_at = self.under_way[page_id]
+        return self.now >= started_at + self.error + LEASE
 
     def free_at(self, host: str) -> float:
         """When a host may be polled, if no poll is under way."""
@@ -132,7 +137,7 @@ class Restarts(RuleBasedStateMachine):
     def answer(self, data: st.DataObject, outcome: Outcome, seconds: float) -> None:
         page_id = data.draw(st.sampled_from(sorted(self.under_way)))
         self.real += seconds
-        if page_id not in self.under_way or self.real >= self.under_way[page_id][1] + LEASE - SLACK:
+        if self.is_lost(page_id):
             return
         self.end(page_id, counts=outcome is not Outcome.POSTPONED)
         if page_id in self.pages and outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
@@ -217,3 +222,16 @@ class Restarts(RuleBasedStateMachine):
 
 TestRestarts = Restarts.TestCase
 TestRestarts.settings = settings(steady, stateful_step_count=40)
+
+
+def test_a_poll_keeps_its_place_until_the_very_end_of_its_lease() -> None:
+    machine = Restarts()
+    machine.begin(rate=5.0, burst=1.0)
+    machine.add([("", (20.0, None)), ("", (20.0, None))])
+    machine.staffed(1)
+    machine.obey(1)
+    machine.wait(30.0)
+    machine.wait(BEGIN + LEASE - SLACK / 2 - machine.real)
+    assert list(machine.under_way) == [0], "the other page is overdue, but nobody is there to poll"
+    machine.obey(1)
+    assert list(machine.under_way) == [1]
