@@ -115,11 +115,9 @@ def _processes(watches: Sequence[Watch]) -> Iterator[list[Connection]]:
             ours, theirs = context.Pipe(duplex=False)
             connections.append(ours)
             process = context.Process(target=watch_apart, args=(watch, theirs), daemon=True)
-            with without_interrupts():
+            with theirs, without_interrupts():  # closed here, the pipe breaks when it dies
                 process.start()
                 processes.append(process)
-            # Closed here, the pipe breaks when the process dies.
-            theirs.close()
         yield connections
     finally:
         for process in processes:

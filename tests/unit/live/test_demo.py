@@ -1,13 +1,17 @@
 """The demonstration without its processes: what watchers tell."""
 
+import gc
 import multiprocessing
+import os
+from multiprocessing.context import SpawnProcess
 
 import pytest
 
 from pollwise.errors import PollwiseError, StoreError
 from pollwise.live import demo
 from pollwise.live.demo import Watcher
-from pollwise.live.demo_watcher import Ended, News, Polled
+from pollwise.live.demo_watcher import Ended, News, Polled, Watch
+from pollwise.testing.timelapse import TimeLapse
 
 POLLS = [
     Polled(0, 1.0, has_answer=True, found=False),
@@ -53,3 +57,19 @@ def test_the_end_of_a_process_is_an_error_of_its_own(watcher):
     theirs.close()
     with ours, pytest.raises(PollwiseError, match="ended from outside"):
         demo._hear(watcher, ours)
+
+
+def test_a_process_that_cannot_be_started_leaves_nothing_open(monkeypatch, tmp_path):
+    def refused(process: SpawnProcess) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(SpawnProcess, "start", refused)
+    watches = [Watch("uniform", TimeLapse.bundled(), tmp_path, None)]
+    gc.collect()
+    still_open, raised = [], []
+    for _ in range(3):
+        with pytest.raises(OSError, match="no more processes") as told, demo._processes(watches):
+            pass
+        raised.append(told)  # with what its frames hold
+        still_open.append(len(os.listdir("/proc/self/fd")))
+    assert still_open[-1] <= still_open[0]
