@@ -224,6 +224,17 @@ async def test_the_last_polls_of_a_run_are_answered_though_others_fail_at_once(s
     assert [document.url for document in documents(tmp_path)] == [site.url("/"), site.url("/named")]
 
 
+async def test_a_run_makes_exactly_as_many_polls_as_it_is_told(site, tmp_path):
+    """Several of them end in one turn, and before the turn is written down others could begin."""
+    links = "".join(f'<li><a href="http://127.0.9.{n}/">whales</a>' for n in range(100))
+    site.says("/", f"<p>Whales<ul>{links}</ul>", Content_Type="text/html")
+    site.says("/robots.txt", "")
+    words = ["--topic", "whales", "--seed", site.url("/"), *QUICK, "--requests", "20", "--json"]
+    status, out, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    assert json.loads(out)["collection"]["polls"] == 20
+
+
 async def at_least(folder, count):
     end = time.monotonic() + 240
     while time.monotonic() < end:

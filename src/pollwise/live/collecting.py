@@ -43,6 +43,7 @@ from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
+from pollwise.web.poller import Poller, PollReport
 from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import canonical, plain_scopes, scope_of
@@ -200,7 +201,6 @@ async def _collect(
     standing = StandingCounter(session, settings, collection, processor, set(left_out))
 
     def on_progress(progress: Progress, watched: Mapping[int, Watched]) -> None:
-        countdown.count(progress)
         if countdown.is_over:
             stop.set()
         display.show(progress, watched, standing.after(progress, watched))
@@ -226,7 +226,7 @@ async def _collect(
             clock=session.clock,
         )
         await session.run(
-            poller,
+            _CountedPoller(poller, countdown),
             stop,
             on_progress=on_progress,
             staff=lambda: countdown.bound(poller.staff()),
@@ -251,10 +251,9 @@ class _Countdown:
     def __init__(self, polls: int | None) -> None:
         self._left = math.inf if polls is None else polls
 
-    def count(self, progress: Progress) -> None:
-        """Count the polls of a turn; those that were postponed were not made."""
-        for report in progress.reports:
-            self._left -= report.result.observation.outcome is not Outcome.POSTPONED
+    def count(self, outcome: Outcome) -> None:
+        """Count a poll that has ended; one that was postponed was not made."""
+        self._left -= outcome is not Outcome.POSTPONED
 
     def bound(self, staff: int) -> int:
         """How many of so many polls may be under way: all can be answered before the end."""
@@ -264,6 +263,20 @@ class _Countdown:
     def is_over(self) -> bool:
         """Whether all were made."""
         return self._left <= 0
+
+
+class _CountedPoller:
+    """A `Poller` that counts its polls down, each before another can begin in its place."""
+
+    def __init__(self, poller: Poller, countdown: _Countdown) -> None:
+        self._poller = poller
+        self._countdown = countdown
+
+    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+        """See `Poller.poll`."""
+        report = await self._poller.poll(page, memory)
+        self._countdown.count(report.result.observation.outcome)
+        return report
 
 
 @contextmanager
