@@ -5,9 +5,10 @@
 
 It prints the recall after 0.5, 1, 5 and 10 % of the requests, the share of the hosts with relevant
 pages that it came to by links (bridges; without those it begins with), and the share of the upper
-bound of a whole traversal (`--share 1`), as means over seeds: for each topic, for the topics that
-the robot was tuned on, and for those that were kept back. `--front-pages`: it begins with the front
-page of each host, beside the start page.
+bound of a whole traversal (`--share 1`), as means ± standard errors over seeds: for each topic, for
+the topics that the robot was tuned on, and for those that were kept back. `--front-pages`: it
+begins with the front page of each host, beside the start page. Much depends on their order, which
+each seed draws anew.
 """
 
 import argparse
@@ -16,9 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.policies.collecting.robot import Robot
 from pollwise.relevance.topic import topic as topic_of
+from pollwise.simulation.scores.summary import mean_of
 from pollwise.simulation.traversal import traverse
 from pollwise.simulation.worlds.graph import Graph
 
@@ -60,25 +63,38 @@ def front_pages(graph: Graph) -> list[int]:
 
 
 def figures(
-    graph: Graph, words: str, seeds: int, share: float, known: Sequence[int]
-) -> list[float]:
-    """The means of the recalls, as far as the traversal goes, of the share of the hosts that it
-    came to, and of the share of the bound.
+    graph: Graph, words: str, seeds: int, share: float, fronts: Sequence[int]
+) -> NDArray[np.float64]:
+    """For each seed: the recalls, as far as the traversal goes, the share of the hosts that it came
+    to, and the share of the bound.
     """
-    begun_with = {graph.hosts[page_id] for page_id in known}
+    begun_with = {graph.hosts[page_id] for page_id in (graph.START, *fronts)}
     relevant = {graph.hosts[page_id] for page_id in np.flatnonzero(graph.relevance)} - begun_with
     told = dict.fromkeys(topic_of(words).words, 1.0) if words else None
     requests = round(share * len(graph))
     places = [round(one * len(graph)) for one in SHARES if one <= share]
     rows = []
     for seed in range(seeds):
-        robot = Robot(generator=np.random.default_rng(seed), revisit=False, topic=told)
+        generator = np.random.default_rng(seed)
+        [drawing] = generator.spawn(1)
+        known = [graph.START, *drawing.permutation(np.array(fronts, np.int64)).tolist()]
+        robot = Robot(generator=generator, revisit=False, topic=told)
         [traversal] = traverse(graph, robot, 1, requests, known=known)
         came_to = {graph.hosts[page_id] for page_id in traversal.requested if page_id >= 0}
         hosts = len(came_to & relevant) / len(relevant) if relevant else 1.0
         rows.append([*traversal.recalls[places], hosts, traversal.of_upper_bound])
-    means: list[float] = np.mean(rows, axis=0).tolist()
-    return means if share == 1 else means[:-1]
+    found = np.array(rows)
+    return found if share == 1 else found[:, :-1]
+
+
+def show(how: str, name: str, found: NDArray[np.float64]) -> None:
+    """Print the means of some figures and their standard errors, which one seed has not."""
+    print(f"{how:10s} {name:13s}", end="")
+    for values in found.T:
+        mean = mean_of(values.tolist())
+        error = "" if mean.stderr is None else f" ±{mean.stderr:.3f}"
+        print(f" {mean.value:6.3f}{error:7s}", end="")
+    print(flush=True)
 
 
 def main() -> int:
@@ -91,23 +107,22 @@ def main() -> int:
     asked = parser.parse_args()
     topics = asked.topics or Graph.read(asked.graph).topics
     names = [*(f"{one:.1%}" for one in SHARES if one <= asked.share), "hosts"]
-    print(f"{'':24s}", *(f"{name:>6s}" for name in names), "of bound" * (asked.share == 1))
+    print(f"{'':24s}", *(f"{name:>6s}       " for name in names), "of bound" * (asked.share == 1))
     for how, number in HOWS.items():
         found = {}
         for name in topics:
             graph = Graph.read(asked.graph, name)
-            known = [graph.START, *(front_pages(graph) if asked.front_pages else ())]
+            fronts = front_pages(graph) if asked.front_pages else []
             words = " ".join(WORDS[name].split()[:number])
-            found[name] = figures(graph, words, asked.seeds, asked.share, known)
-            print(f"{how:10s} {name:13s}", *(f"{one:6.3f}" for one in found[name]), flush=True)
+            found[name] = figures(graph, words, asked.seeds, asked.share, fronts)
+            show(how, name, found[name])
         for group, those in (
             ("tuned", [name for name in topics if name in TUNED]),
             ("kept back", [name for name in topics if name not in TUNED]),
             ("mean", topics),
         ):
             if those:
-                means = np.mean([found[name] for name in those], axis=0)
-                print(f"{how:10s} {group:13s}", *(f"{one:6.3f}" for one in means), flush=True)
+                show(how, group, np.mean([found[name] for name in those], axis=0))
     return 0
 
 
