@@ -117,10 +117,17 @@ def learn_signalled_change(
 
 @kernel
 def learn_last_change(
-    likelihood: NDArray[np.float32], since: float, unchanged: NDArray[np.float32]
+    likelihood: NDArray[np.float32],
+    since: float,
+    unchanged: NDArray[np.float32],
+    untrue: NDArray[np.float32],
 ) -> None:
-    """Take in that a page's last change was `since` seconds before it was polled."""
+    """Take in that a page's last change was `since` seconds before it was polled, as told.
+
+    `untrue` has, for each rate, how likely it is per second that this is told although it is not
+    so.
+    """
     values = lattice_row(unchanged, time_step(max(since, 1e-6)))
     for j in range(RATE_COUNT):
-        likelihood[j] *= np.float32(RATES[j] / RATES[-1]) * values[j]
+        likelihood[j] *= (np.float32(RATES[j]) * values[j] + untrue[j]) / np.float32(RATES[-1])
     _rescale(likelihood)

@@ -21,6 +21,8 @@ from pollwise.rates.posterior import (
 DAY = 86_400.0
 CHANGED, UNCHANGED = changed_table(), unchanged_table()
 FLOOR = 1e-25
+NEVER = np.zeros(RATE_COUNT, np.float32)
+"""No time that is told is untrue."""
 LIKELIHOOD = np.dtype([("likelihood", "f4", (RATE_COUNT,))])
 
 # Times of the lattice: to what any other time is rounded is a matter of the tests of the lattice.
@@ -52,7 +54,7 @@ def diffused(likelihood: np.ndarray) -> np.ndarray:
 
 def learn(likelihood: np.ndarray, changed: bool | None, elapsed: float) -> None:
     if changed is None:
-        learn_last_change(likelihood, elapsed, UNCHANGED)
+        learn_last_change(likelihood, elapsed, UNCHANGED, NEVER)
     else:
         learn_poll(likelihood, elapsed, CHANGED if changed else UNCHANGED)
 
@@ -99,7 +101,7 @@ def test_long_histories_lose_no_digits(rate, dated):
 def test_the_last_change_has_an_exponential_age(elapsed):
     """λ e^(-λδ), whose maximum lies at λ = 1/δ."""
     own = np.ones(RATE_COUNT, np.float32)
-    learn_last_change(own, elapsed, UNCHANGED)
+    learn_last_change(own, elapsed, UNCHANGED, NEVER)
     inside = own > 1e-20
     density = RATES * np.exp(-RATES * elapsed)
     assert own[inside] == pytest.approx((density / density.max())[inside], rel=1e-4)
@@ -109,9 +111,18 @@ def test_the_last_change_has_an_exponential_age(elapsed):
 
 def test_a_change_at_the_very_moment_of_the_poll_is_no_division_by_zero():
     own = np.ones(RATE_COUNT, np.float32)
-    learn_last_change(own, 0.0, UNCHANGED)
+    learn_last_change(own, 0.0, UNCHANGED, NEVER)
     assert own.argmax() >= RATE_COUNT - 2
     assert np.isfinite(own).all()
+
+
+@given(since=seconds, elapsed=seconds, density=st.floats(1e-8, 1e-2))
+def test_a_time_that_may_be_untrue_says_what_both_cases_say_together(since, elapsed, density):
+    own = np.ones(RATE_COUNT, np.float32)
+    untrue = density * -np.expm1(-RATES * elapsed)
+    learn_last_change(own, since, UNCHANGED, untrue.astype(np.float32))
+    exact = RATES * np.exp(-RATES * since) + untrue
+    assert own == pytest.approx(np.maximum(exact / exact.max(), FLOOR), rel=1e-3, abs=1e-9)
 
 
 @given(values=st.lists(st.floats(0.0, 1.0, width=32), min_size=RATE_COUNT, max_size=RATE_COUNT))
@@ -161,7 +172,7 @@ def poll_regularly(rate: float, interval: float, count: int, seed: int, *, dated
         changed = since_change < interval
         forget(own)
         if dated and changed:
-            learn_last_change(own, since_change, UNCHANGED)
+            learn_last_change(own, since_change, UNCHANGED, NEVER)
         else:
             learn(own, changed, interval)
     return own

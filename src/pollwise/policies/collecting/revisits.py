@@ -57,7 +57,7 @@ class Revisits:
     """
 
     def __init__(self, *, resting: bool = True) -> None:
-        self._index = BayesianIndex(objective=Freshness(), surge_by_rounds=False)
+        self._index = BayesianIndex(objective=Freshness())
         self._irrelevant = OldestFirst()
         self._pages: dict[int, Page] = {}
         self._relevance: dict[int, float] = {}

@@ -45,7 +45,8 @@ class PageEstimate:
     `change_rate` is the posterior mean, per second; `rate_low` and `rate_high` bound the central
     90 % of the posterior. `index` is the page's index, `price` the one at which pages of its host
     and its share of the budget are polled. `due_at` is the time (UTC seconds) at which the index
-    reaches the price; infinite: never, by its index alone. `polls` are those that told something.
+    reaches the price; infinite: never, by its index alone. `polls` are those that told whether the
+    page had changed.
     `leased`: a poll is under way. `signal` is the probability that it has changed as somebody said
     at `signalled_at`, since its copy was made; None: nobody did.
     """
@@ -67,17 +68,13 @@ def _figure(told: Any) -> Any:
     return None if told != told else told.item()
 
 
-_FAST_IS_HOPEFUL = RATES[None, :] ** (1.0 / (1.0 + np.arange(TILTS)) ** 2)[:, None]
-
-
 class BayesianIndex(IndexPolicy):
     """Polls the page of the largest expected index and learns the change rates on the way.
 
     `objective`, or its name, is what a poll is worth; `revert_worth` (0 to 1) what a change
-    back to a version that was seen before is worth, compared with another change. At first a change
-    counts, for the other pages of its site, as a day; with `surge_by_rounds` as no more than the
-    time in which there is a poll for every page. `InputError` if `revert_worth` is out of range,
-    and from all methods that look at pages for one that is not watched.
+    back to a version that was seen before is worth, compared with another change. `InputError` if
+    `revert_worth` is out of range, and from all methods that look at pages for one that is not
+    watched.
 
     >>> from pollwise.types import Page
     >>> policy = BayesianIndex()
@@ -91,7 +88,6 @@ class BayesianIndex(IndexPolicy):
         *,
         objective: str | Objective = "detection",
         revert_worth: float = 1.0,
-        surge_by_rounds: bool = True,
     ) -> None:
         require_share("bayes-index", "revert_worth", revert_worth)
         objective = objective_of(objective)
@@ -101,11 +97,9 @@ class BayesianIndex(IndexPolicy):
         super().__init__(
             objective=objective,
             learning=Learning(
-                tilt=np.ones((TILTS, 1)) if slow_is_hopeful else _FAST_IS_HOPEFUL,
                 slow_is_hopeful=slow_is_hopeful,
                 patience=4.0 if slow_is_hopeful else 64.0,
                 revert_worth=revert_worth,
-                surge_by_rounds=surge_by_rounds,
             ),
         )
 
@@ -235,7 +229,7 @@ class BayesianIndex(IndexPolicy):
     def examples(self) -> int:
         """How many pages have polls that told something."""
         pages = self.state.pages
-        return int(((pages["where"] != ABSENT) & (pages["polls"] > 0)).sum())
+        return int(((pages["where"] != ABSENT) & (pages["polls"] + pages["dates"] > 0)).sum())
 
     def _watched(self, page_ids: ArrayLike) -> NDArray[np.int64]:
         """The ids as an array; `InputError` for one that no page has."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.prior import burst_share, steady_model
-from pollwise.policies.index.sites import look_at_site
+from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
 
@@ -66,5 +66,8 @@ def refresh_belief(state: IndexState, page: int) -> None:
         return
     if own.round != state.shared[0].round:
         form_belief(state, page)
-    elif own.site >= 0 and own.surges != state.sites[own.site].surges:
-        look_at_site(state, page)
+    elif own.site >= 0:
+        if own.surges != state.sites[own.site].surges:
+            look_at_site(state, page)
+        else:
+            refresh_surge(own, state.sites[own.site], state.shared[0])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import burst_model, form_belief, refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index.dates import is_doubted, learn_date
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
@@ -32,6 +33,8 @@ __all__ = ["learn", "operational_time", "worth_after"]
 
 _CHANGED = int(Outcome.CHANGED)
 _MOST_ODDS = 8.0
+_MEMORY = 200.0
+"""Polls over which the share that finds a change is averaged."""
 _LEAST_CHANCE = 1e-9
 _FEW_CHANGES = 1.0
 """Changes that a page is taken to have had before, none of them a revert."""
@@ -86,11 +89,13 @@ def _learn_change(
         learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
         learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
-        since = ticks_since_change(own, told, polled_at)
-        if since > 0:
-            learn_poll(own.likelihood, since * DAY, unchanged)
+        ticks = ticks_since_change(own, told, polled_at)
+        if ticks > 0:
+            learn_poll(own.likelihood, ticks * DAY, unchanged)
     else:
-        learn_last_change(own.likelihood, polled_at - told, unchanged)
+        since = polled_at - told
+        untrue = learn_date(own, since, elapsed, common.tables[CHANGED_TABLE], unchanged)
+        learn_last_change(own.likelihood, since, unchanged, untrue)
 
 
 @kernel
@@ -107,7 +112,6 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
             own.likelihood, max(polled_at - told, 1.0), state.shared[0].tables[UNCHANGED_TABLE]
         )
         learn_tick(own, polled_at, told)
-        own.polls += 1
         state.shared[0].learned += 1
 
 
@@ -144,23 +148,26 @@ def learn(state: IndexState, observation: Any) -> None:
             learn_clock(state, page, polled_at, changed)
         forget(own.likelihood)
         if changed:
-            spell = last_changed_at - own.seen_at if dated else elapsed
+            believed = dated and not is_doubted(own)
+            spell = last_changed_at - own.seen_at if believed else elapsed
             if unasked:
                 _end_spell(state, page, bursts, spell)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
             own.reverts += observation.reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
-            own.spell_at = last_changed_at if dated else polled_at
+            own.spell_at = last_changed_at if believed else polled_at
             # A change at the usual hour says nothing of others.
             if unasked and not by_clock(own, common):
-                note_change(state, page, last_changed_at if dated else own.seen_at, own.spell_at)
-            if dated and unasked:
+                note_change(state, page, last_changed_at if believed else own.seen_at, own.spell_at)
+            if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
         else:
             learn_poll(own.likelihood, elapsed, common.tables[UNCHANGED_TABLE])
         own.seen_at = polled_at
         own.polls += 1
         common.learned += 1
+        common.looks += 1
+        common.finding += (changed - common.finding) / min(float(common.looks), _MEMORY)
     form_belief(state, page)
     count_pages(state)

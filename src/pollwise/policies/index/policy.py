@@ -24,10 +24,11 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
+from pollwise.policies.index.dates import FIRST_DATE_ODDS
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.learning import worth_after
 from pollwise.policies.index.line import straighten_line
-from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, recount
+from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
 from pollwise.policies.index.queue import (
     add_pages,
     best_of,
@@ -35,7 +36,6 @@ from pollwise.policies.index.queue import (
     signal_page,
     weigh_page,
 )
-from pollwise.policies.index.sites import FIRST_CHANGES, FIRST_SURGE
 from pollwise.policies.index.state import (
     CALENDAR,
     INDEX_HOST,
@@ -63,8 +63,9 @@ _SHARED_LEARNED = (
     "prior",
     "spells",
     "burst_odds",
-    "share",
-    "exposure",
+    "pull_odds",
+    "looks",
+    "finding",
     "recalibration",
     "signals",
     "true_signals",
@@ -73,6 +74,7 @@ _PAGE_LEARNED = (
     "changes",
     "reverts",
     "dates",
+    "date_odds",
     "tick",
     "clock_odds",
     "burst_odds",
@@ -84,7 +86,12 @@ _PAGE_LEARNED = (
     "signals",
     "true_signals",
 )
-_AT_FIRST: dict[str, float] = {"likelihood": 1.0, "worth": 1.0, "clock_odds": FIRST_CLOCK_ODDS}
+_AT_FIRST: dict[str, float] = {
+    "likelihood": 1.0,
+    "worth": 1.0,
+    "clock_odds": FIRST_CLOCK_ODDS,
+    "date_odds": FIRST_DATE_ODDS,
+}
 """What is learned of a page before its first poll; the rest is 0."""
 _FIRST_SPELLS = 10.0
 """Pseudo-spells between changes, of any rate, that all pages begin with."""
@@ -92,15 +99,11 @@ _FIRST_SPELLS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How rates are learned. `tilt` has the factors on beliefs in the index, a row for each number
-    of polls; for the others see `INDEX_SHARED`.
-    """
+    """How rates are learned; see `INDEX_SHARED`."""
 
-    tilt: NDArray[np.float64]
     slow_is_hopeful: bool
     patience: float
     revert_worth: float
-    surge_by_rounds: bool
 
 
 class IndexPolicy(CompiledPolicy):
@@ -399,17 +402,15 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:
         shared["learning"] = 1
-        shared["tilt"] = learning.tilt
+        shared["tilt"] = 1.0 if learning.slow_is_hopeful else fast_hope(1.0)
+        shared["hope"] = 1.0
         shared["patience"] = learning.patience
         shared["slow_is_hopeful"] = learning.slow_is_hopeful
         shared["revert_worth"] = learning.revert_worth
         shared["surge_kind"] = surge_kind(objective)
-        shared["by_rounds"] = learning.surge_by_rounds
         shared["clock"], shared["late"] = clock_table(objective)
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
         shared["burst_odds"] = FIRST_BURST_ODDS
-        shared["share"] = FIRST_CHANGES
-        shared["exposure"] = FIRST_CHANGES / FIRST_SURGE
     return IndexState(
         pages=np.zeros(0, INDEX_PAGE),
         shared=shared,

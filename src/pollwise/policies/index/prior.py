@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
-from pollwise.policies.index.state import IndexState
+from pollwise.policies.index.state import TILTS, IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "base_prior",
     "burst_share",
     "count_pages",
+    "fast_hope",
     "prior_of",
     "recount",
     "slow_hope",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 _PAGES_A_POLL = 8
+_PLACES_A_POLL = 128
+"""Ids that are looked at for these pages, as there may be gaps."""
 _PSEUDO_PAGES = 100.0
 """Pages that the base prior counts as at first; fewer as pages are polled."""
 _PARENT_PAGES = 3.0
@@ -42,8 +45,13 @@ FIRST_BURST_ODDS = -1.0
 _PSEUDO_BURSTY = 5.0
 """Pages changing in bursts that the first odds count as."""
 _SMOOTHING = 0.2
-"""Share of a page that is counted for the rates on either side: the maximum likelihood by itself
-is a handful of spikes."""
+"""Share of a page that is counted for the next slower rate, and at most for the next faster one:
+the maximum likelihood by itself is a handful of spikes. Upward it is less by as much as the base
+prior falls (detailed balance): else pages too fast for their polls would become ever faster."""
+_MUCH_TO_FIND = 0.2
+"""The share of polls without a change from which on hope is in full."""
+_HOPES = 16
+"""Hope is worked out again when it has moved by one part of so many."""
 
 Floats = NDArray[np.float32]
 
@@ -69,7 +77,7 @@ def _start_round(state: IndexState) -> None:
     common = state.shared[0]
     common.round_time = common.pages * common.gap
     per_page = common.learned / max(common.pages, 1)
-    count = _PSEUDO_PAGES / (1.0 + per_page) * base_prior(common.round_time)
+    count = min(_PSEUDO_PAGES, common.pages) / (1.0 + per_page) * base_prior(common.round_time)
     _turn(common.counts, common.round)
     complete = common.counts.pages[common.round % 2]
     for j in range(RATE_COUNT):
@@ -80,7 +88,7 @@ def _start_round(state: IndexState) -> None:
     common.burst_odds = math.log(bursty / steady)
     common.bursty = common.all = 0.0
     common.round += 1
-    _set_hope(common)
+    _set_round(common)
 
 
 @kernel
@@ -93,9 +101,30 @@ def slow_hope(round_time: float) -> NDArray[np.float64]:
 
 
 @kernel
-def _set_hope(common: Any) -> None:
+def fast_hope(hope: float) -> NDArray[np.float64]:
+    """The factors on beliefs where fast rates are the hopeful ones, by number of polls.
+
+    `hope` is 1 or, where nearly all polls find a change, less: there is little to hope for.
+    """
+    tilt = np.empty((TILTS, RATE_COUNT))
+    for polls in range(TILTS):
+        tilt[polls] = RATES ** (hope / (1.0 + polls) ** 2)
+    return tilt
+
+
+@kernel
+def _set_round(common: Any) -> None:
+    """Work out what depends on the time of a round, and on what polls find."""
     if common.slow_is_hopeful:
         common.tilt[0] = slow_hope(common.round_time)
+    else:
+        hope = math.ceil(_HOPES * min((1.0 - common.finding) / _MUCH_TO_FIND, 1.0)) / _HOPES
+        if hope != common.hope:
+            common.hope = hope
+            common.tilt[:] = fast_hope(hope)
+    base = base_prior(common.round_time)
+    for j in range(RATE_COUNT - 1):
+        common.upward[j] = _SMOOTHING * base[j + 1] / base[j]
 
 
 @kernel
@@ -153,14 +182,15 @@ def burst_share(state: IndexState, page: int) -> float:
 
 
 @kernel(fastmath=True)
-def _add(counts: Any, posterior: Floats, now: int) -> None:
+def _add(counts: Any, posterior: Floats, upward: Floats, now: int) -> None:
     _turn(counts, now)
     here = counts.pages[now % 2]
     for j in range(RATE_COUNT):
-        left = posterior[max(j - 1, 0)]
-        right = posterior[min(j + 1, RATE_COUNT - 1)]
-        middle = np.float32(1.0 - 2.0 * _SMOOTHING) * posterior[j]
-        here[j] += middle + np.float32(_SMOOTHING) * (left + right)
+        here[j] += posterior[j]
+    for j in range(RATE_COUNT - 1):
+        moved = upward[j] * posterior[j] - np.float32(_SMOOTHING) * posterior[j + 1]
+        here[j] -= moved
+        here[j + 1] += moved
 
 
 @kernel
@@ -168,23 +198,30 @@ def _count_page(state: IndexState, page: int) -> None:
     """Count one page, by what is known of its rate over the long run."""
     own, common = state.pages[page], state.shared[0]
     posterior = steady_model(state, page)
-    _add(common.counts, posterior, common.round)
+    _add(common.counts, posterior, common.upward, common.round)
     common.bursty += burst_share(state, page)
     common.all += 1.0
     if own.site >= 0:
-        _add(state.sites[own.site].counts, posterior, common.round)
+        _add(state.sites[own.site].counts, posterior, common.upward, common.round)
         if own.kind >= 0:
-            _add(state.kinds[own.kind], posterior, common.round)
+            _add(state.kinds[own.kind], posterior, common.upward, common.round)
 
 
 @kernel
 def count_pages(state: IndexState) -> None:
     """Count the next few pages; after the last one, a new round begins."""
     common = state.shared[0]
-    for _ in range(min(_PAGES_A_POLL, len(state.pages))):
+    if common.round_time == 0.0 and common.gap > 0.0:
+        _start_round(state)
+    counted = 0
+    for _ in range(min(_PLACES_A_POLL, len(state.pages))):
+        if counted == _PAGES_A_POLL:
+            break
         own = state.pages[common.next]
-        if own.where != ABSENT and own.polls > 0:
-            _count_page(state, common.next)
+        if own.where != ABSENT:
+            counted += 1
+            if own.polls > 0 or own.dates > 0:
+                _count_page(state, common.next)
         common.next += 1
         if common.next == len(state.pages):
             common.next = 0
@@ -197,9 +234,9 @@ def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
     common = state.shared[0]
     common.round += 2  # what was counted is void
     for page in pages:
-        if state.pages[page].polls > 0:
+        if state.pages[page].polls > 0 or state.pages[page].dates > 0:
             _count_page(state, page)
     common.next = 0
     common.bursty = common.all = 0.0
     common.round += 1
-    _set_hope(common)
+    _set_round(common)

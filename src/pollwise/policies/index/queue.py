@@ -138,7 +138,8 @@ def _leave_pool(state: IndexState, page: int) -> None:
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
-    if math.isnan(own.seen_at) or (state.shared[0].learning and own.polls == 0 and own.site < 0):
+    nothing_known = state.shared[0].learning and own.polls + own.dates == 0 and own.site < 0
+    if math.isnan(own.seen_at) or nothing_known:
         join_line(state, page)
     else:
         _enter_calendar(state, page, _entry(state, page))

@@ -1,39 +1,54 @@
 """Changes on one site come together: one change seen raises what is expected of its siblings.
 
-A change of a page counts, for every other page of its site, as so many more seconds in which that
-page may have changed: its *surge*. So a page that hardly ever changes is hardly suspected, and the
-copy of one that changes often is taken for stale. How many seconds a change counts as is learned
-for each site, and for all sites together until a site has had some changes of its own. After a
-surge of J seconds and τ others, a share J/(τ + J) of a change that a poll finds is put down to the
-surge, and the same share of the predicted chance of a change is held against it; at the true J, the
-two are equal on average. (For rare changes this is the EM algorithm. Where the chance is near 1 the
-EM algorithm would expect many changes, of which polls show only one.)
+A site has a clock of its own, which runs on when a change is seen on it, on average as fast as
+time: if m changes were seen on it since the copy of a page was made, where r are seen in a second,
+its clock says m/r seconds. Where more were seen than usual, a page may have changed in
+τ + w (m/r - τ) seconds instead of the τ that passed; the second part is its *surge*. Where fewer
+were seen the page has none, for it may be that nobody looked. A site that is always busy has no
+surges either, whatever w is.
+
+How much the pages of a site follow its clock, its *pull* w, is not known. Each of a few values has
+log-odds, for each site and for all sites together, by how well it has predicted the polls of their
+pages; 0, a site whose pages have nothing in common, is one of them. The pull is the mean of these
+experts (Bayesian model averaging; older polls count for less, as with the fixed share of Herbster
+and Warmuth).
 
 A change is known to lie between two polls of its page, or at the time that the server told. It
 concerns the siblings whose copy is older, and in part those whose copy was made between the two
 polls. Changes by the clock (`clock`) are left out: that they come together says nothing. Each site
-remembers its latest changes, and its pages form a ring, so neither needs a look at all pages. The
-functions are compiled.
+remembers its latest changes; before these it is taken to have been as busy as usual. The pages of a
+site form a ring, so neither needs a look at all pages. The functions are compiled.
 """
 
+import math
+from typing import Any
+
+import numpy as np
+
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import SURGES, IndexState, chance_after
+from pollwise.policies.index.state import PULLS, SURGES, IndexState, chance_after
 
 __all__ = [
-    "FIRST_CHANGES",
-    "FIRST_SURGE",
     "join_site",
     "leave_site",
     "look_at_site",
     "note_change",
     "note_poll",
+    "refresh_surge",
 ]
 
-FIRST_SURGE = 86_400.0
-"""Seconds that a change counts as at first, or the time in which there is a poll for every page if
-that is less: among pages that change every minute, a day would swallow all their changes."""
-FIRST_CHANGES = 5.0
-"""How many changes that counts as."""
+_PULL = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0])
+_FIRST_ODDS = np.array([0.0, -1.0, -1.0, -1.0, -1.0, -2.0])
+"""Log-odds of each pull, before any poll."""
+_MOST_ODDS = 10.0
+"""By how much the log-odds of a pull may stay behind those of the best one, on a site."""
+_MOST_COMMON_ODDS = 3.0
+"""The same for all sites together."""
+_COMMON_SHARE = 0.2
+"""How much a poll counts for all sites, compared with its own one."""
+_KEEP = 0.995
+"""What is left of the weight of a site's poll after the next one."""
+_LEAST_CHANCE = 1e-4
 
 
 @kernel
@@ -77,43 +92,91 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
 
 
 @kernel
-def _first_exposure(round_time: float) -> float:
-    """What the exposure that all sites begin with lacks, where rounds are shorter than a day."""
-    first = FIRST_SURGE
-    if round_time > 0.0:
-        first = min(first, round_time)
-    return FIRST_CHANGES * (1.0 / first - 1.0 / FIRST_SURGE)
+def _pull(site: Any, common: Any) -> float:
+    """How much the pages of a site follow its clock, 0 to 1."""
+    highest = -math.inf
+    for k in range(PULLS):
+        highest = max(highest, site.pull_odds[k] + common.pull_odds[k])
+    total = mass = 0.0
+    for k in range(PULLS):
+        weight = math.exp(site.pull_odds[k] + common.pull_odds[k] + _FIRST_ODDS[k] - highest)
+        mass += weight
+        total += weight * _PULL[k]
+    return total / mass
+
+
+@kernel
+def _rate(site: Any) -> float:
+    """Changes seen on a site in a second since the copy of a page was made, as of its polls."""
+    return (site.overlap + 1.0) / site.waited
+
+
+@kernel
+def _overlap(site: Any, seen_at: float) -> float:
+    """How many changes were seen on a site since the time of a copy."""
+    overlap, oldest = 0.0, math.inf
+    for n in range(min(site.surges, SURGES)):
+        begin, end = site.begin[n], site.end[n]
+        oldest = min(oldest, end)
+        if end > seen_at:
+            overlap += 1.0 if begin >= seen_at else (end - seen_at) / (end - begin)
+    if site.surges > SURGES and oldest > seen_at:
+        overlap += _rate(site) * (oldest - seen_at)
+    return overlap
+
+
+@kernel
+def _excess(own: Any, site: Any, waited: float) -> float:
+    """By how many seconds the clock of a site is ahead of the time since the copy was made."""
+    if site.waited == 0.0:
+        return 0.0
+    return max(own.overlap / _rate(site) - waited, 0.0)
+
+
+@kernel
+def refresh_surge(own: Any, site: Any, common: Any) -> None:
+    """Work out the surge of a page as of now, if nothing changed on its site since it was done."""
+    excess = _excess(own, site, common.latest - own.seen_at)
+    own.surge = _pull(site, common) * excess if excess > 0.0 else 0.0
 
 
 @kernel
 def look_at_site(state: IndexState, page: int) -> None:
     """Work out the surge of a page."""
-    own, common = state.pages[page], state.shared[0]
+    own = state.pages[page]
     own.surge = own.overlap = 0.0
-    if own.site < 0:
-        return
-    site = state.sites[own.site]
-    overlap = 0.0
-    for n in range(min(site.surges, SURGES)):
-        begin, end = site.begin[n], site.end[n]
-        if end > own.seen_at:
-            overlap += 1.0 if begin >= own.seen_at else (end - own.seen_at) / (end - begin)
-    lack = _first_exposure(common.round_time) if common.by_rounds else 0.0
-    common_surge = common.share / (common.exposure + lack)
-    seconds = (site.share + FIRST_CHANGES) / (site.exposure + FIRST_CHANGES / common_surge)
-    own.overlap, own.surge, own.surges = overlap, seconds * overlap, site.surges
+    if own.site >= 0:
+        site = state.sites[own.site]
+        own.overlap, own.surges = _overlap(site, own.seen_at), site.surges
+        refresh_surge(own, site, state.shared[0])
 
 
 @kernel
-def note_poll(state: IndexState, page: int, elapsed: float, changed: bool) -> None:
-    """Learn what surges count as from a poll, `elapsed` seconds after the one before."""
+def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> None:
+    """Move the log-odds of all pulls by what they said of a poll."""
     own, common = state.pages[page], state.shared[0]
-    if own.site >= 0 and own.overlap > 0.0:
+    site = state.sites[own.site]
+    excess = _excess(own, site, waited)
+    best = best_common = -math.inf
+    for k in range(PULLS):
+        chance = chance_after(state.pages, state.shared, page, waited + _PULL[k] * excess)
+        chance = min(max(chance, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
+        told = math.log(chance if changed else 1.0 - chance)
+        site.pull_odds[k] = _KEEP * site.pull_odds[k] + told
+        common.pull_odds[k] += _COMMON_SHARE * told
+        best = max(best, site.pull_odds[k])
+        best_common = max(best_common, common.pull_odds[k])
+    for k in range(PULLS):
+        site.pull_odds[k] = max(site.pull_odds[k] - best, -_MOST_ODDS)
+        common.pull_odds[k] = max(common.pull_odds[k] - best_common, -_MOST_COMMON_ODDS)
+
+
+@kernel
+def note_poll(state: IndexState, page: int, waited: float, changed: bool) -> None:
+    """Learn how pages follow their site from a poll, `waited` seconds after the one before."""
+    own = state.pages[page]
+    if own.site >= 0:
+        _judge_pulls(state, page, waited, changed)
         site = state.sites[own.site]
-        counted = elapsed + own.surge
-        exposure = chance_after(state.pages, state.shared, page, counted) * own.overlap / counted
-        share = own.surge / counted if changed else 0.0
-        site.exposure += exposure
-        site.share += share
-        common.exposure += exposure
-        common.share += share
+        site.waited = _KEEP * site.waited + waited
+        site.overlap = _KEEP * site.overlap + own.overlap

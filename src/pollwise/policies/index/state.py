@@ -42,6 +42,7 @@ __all__ = [
     "PAGES_BY_RATE",
     "POOL",
     "POOL_CAPACITY",
+    "PULLS",
     "SEEN_SURGE",
     "STALE_SURGE",
     "SURELY",
@@ -65,7 +66,7 @@ NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
 """Where a page waits: in line, in the calendar or in the pool."""
 
 POOL_CAPACITY = 64
-TILTS = 128
+TILTS = 32
 
 INDEX_PAGE = np.dtype(
     [
@@ -85,8 +86,8 @@ INDEX_PAGE = np.dtype(
         ("after", "i4"),
         ("round", "i8"),  # of the prior, and the number of surges of the site, that `belief` and
         ("surges", "i8"),  # `surge` were made with
-        ("surge", "f4"),  # seconds that changes of its site count like, since the copy was made
-        ("overlap", "f4"),  # how many such changes
+        ("surge", "f4"),  # seconds by which its site makes it older than it is
+        ("overlap", "f4"),  # how many changes were seen on its site since the copy was made
         ("changes", "f4"),  # seen by polls
         ("reverts", "f4"),  # how many of them went back to an earlier version
         ("worth", "f4"),  # the factor on its weight for its reverts
@@ -95,6 +96,7 @@ INDEX_PAGE = np.dtype(
         ("signals", "f4"),  # how many were followed by a poll
         ("true_signals", "f4"),  # how many of these told of a change
         ("dates", "i4"),  # changes whose time was told
+        ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
@@ -114,6 +116,9 @@ PAGES_BY_RATE = np.dtype(
 )
 """How many pages there are at each rate, of a kind or a site (`prior`)."""
 
+PULLS = 6
+"""How closely pages may follow their site."""
+
 SURGES = 32
 """Changes of a site that are remembered."""
 
@@ -123,8 +128,9 @@ INDEX_SITE = np.dtype(
         ("surges", "i8"),  # changes seen
         ("begin", "f8", (SURGES,)),  # between which times each of the latest of them was
         ("end", "f8", (SURGES,)),
-        ("share", "f8"),  # of the changes seen, those that came together with others
-        ("exposure", "f8"),  # expected changes for each second that a surge counts like
+        ("waited", "f8"),  # seconds before polls of its pages, older ones in part
+        ("overlap", "f8"),  # changes that were seen on it meanwhile
+        ("pull_odds", "f8", (PULLS,)),  # log-odds of each pull
         ("page", "i8"),  # one of its pages; -1: there is none
         ("signals", "f8"),  # of its pages
         ("true_signals", "f8"),
@@ -157,7 +163,6 @@ INDEX_SHARED = np.dtype(
         ("patience", "f8"),  # polls per page after which any page is polled, where they are learned
         ("slow_is_hopeful", "i8"),  # 1: patience ends only for pages that have most likely changed
         ("surge_kind", "i8"),  # of the objective
-        ("by_rounds", "i8"),  # whether a surge is no longer than a round at first
         ("revert_worth", "f8"),  # what a change back to an earlier version is worth
         ("power", "f8"),  # of the objective
         ("decay", "f8"),  # of the objective; 0: none
@@ -168,6 +173,8 @@ INDEX_SHARED = np.dtype(
         ("pages", "i8"),
         ("polls", "i8"),  # selected
         ("learned", "i8"),  # polls that told something
+        ("looks", "i8"),  # polls of pages that had a copy
+        ("finding", "f8"),  # the share of the latest of them that found a change
         ("round", "i8"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
         ("next", "i8"),  # the page to be counted next
@@ -176,8 +183,7 @@ INDEX_SHARED = np.dtype(
         ("all", "f8"),  # how many were counted
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
-        ("share", "f8"),  # see INDEX_SITE
-        ("exposure", "f8"),
+        ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
         ("signals", "f8"),  # of all pages
         ("true_signals", "f8"),
         ("pool_size", "i8"),
@@ -196,7 +202,9 @@ INDEX_SHARED = np.dtype(
         ("mean_cost", "f8"),  # of these
         ("group_swept", "f8", (MOST_GROUPS,)),  # the price at the start of the latest quick round
         ("prior", "f8", (RATE_COUNT,)),
+        ("upward", "f4", (RATE_COUNT,)),  # the share of a page counted for the next faster rate
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
+        ("hope", "f8"),  # that `tilt` was made with, where fast rates are hopeful
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
@@ -296,7 +304,7 @@ def ticks_between(own: Any, begin: float, end: float) -> int:
 def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> float:
     """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
     own, common = pages[page], shared[0]
-    return mean_over(own.belief, common.clock[min(ticks, CLOCK_TICKS)]) * own.weight * own.worth
+    return mean_over(own.belief, common.clock[ticks]) * own.weight * own.worth
 
 
 @kernel
@@ -345,6 +353,8 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
         ticks = ticks_between(own, own.seen_at, now)
         if ticks <= 0:
             return 0.0
+        if ticks > CLOCK_TICKS:
+            return _index_at(pages, shared, page, time_step(elapsed))
         late = ((now - own.tick) % DAY) / DAY if common.late else 0.0
         return _clock_index_at(pages, shared, page, ticks) * (1.0 - late)
     return _index_at(pages, shared, page, time_step(elapsed))
@@ -362,7 +372,6 @@ def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> floa
             if _clock_index_at(pages, shared, page, ticks) >= price:
                 # A copy made at a tick has it behind it.
                 return ticks * DAY - (own.seen_at - own.tick) % DAY
-        return math.inf
     low, high = -1, TIME_COUNT
     while high - low > 1:
         middle = (low + high) // 2

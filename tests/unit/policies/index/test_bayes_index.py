@@ -83,7 +83,8 @@ def test_a_poll_of_a_page_without_a_copy_only_makes_one():
 def test_a_first_copy_with_a_date_teaches_how_old_it_is():
     policy = watching([Page(0)])
     policy.observe([Observation(0, 30 * DAY, Outcome.CHANGED, last_changed_at=10 * DAY)])
-    assert policy.state_dict()["page.polls"].tolist() == [1]
+    assert policy.state_dict()["page.polls"].tolist() == [0]  # it was compared with nothing
+    assert policy.examples == 1
     assert policy.estimate(0, 30 * DAY).rate_high < 1.0 / DAY
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
 from pollwise.types import Observation, Outcome, Page
 
@@ -71,15 +70,12 @@ def test_pages_that_flap_are_polled_less_where_reverts_are_worth_nothing():
     assert polls_of_a_flapping_page(0.0) < 0.3 * polls_of_a_flapping_page(1.0)
 
 
-def test_time_counts_with_the_surges_of_the_site():
+def test_time_counts_with_the_surge_of_the_site():
     policy = BayesianIndex()
     policy.add([Page(0, site="one", seen_at=0.0), Page(1, site="one", seen_at=0.0)])
     assert operational_time(policy.state, 1, 2 * DAY) == 2 * DAY
-    policy.observe([Observation(0, DAY, Outcome.CHANGED)])
-    refresh_belief(policy.state, 1)
-    assert operational_time(policy.state, 1, 2 * DAY) == 3 * DAY  # at first, a change is a day
-    policy.observe([Observation(1, 2 * DAY, Outcome.UNCHANGED)])
-    assert operational_time(policy.state, 1, 5 * DAY) == 3 * DAY
+    policy.state.pages["surge"][1] = 3 * DAY
+    assert operational_time(policy.state, 1, 2 * DAY) == 5 * DAY
 
 
 def test_a_page_new_to_a_site_whose_changes_were_dated_waits_for_its_first_poll():

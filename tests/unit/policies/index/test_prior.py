@@ -9,7 +9,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.prior import base_prior, count_pages, prior_of, steady_model
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
-from pollwise.types import Page
+from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
 CHANGED, UNCHANGED = changed_table(), unchanged_table()
@@ -48,9 +48,16 @@ def priors(policy: BayesianIndex) -> np.ndarray:
     return np.array([prior_of(policy.state, page) for page in range(len(policy.state.pages))])
 
 
-def smoothed(posteriors: np.ndarray) -> np.ndarray:
-    padded = np.pad(posteriors, ((0, 0), (1, 1)), mode="edge")
-    return 0.6 * posteriors + 0.2 * (padded[:, :-2] + padded[:, 2:])
+def smoothed(posteriors: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """A step of the Markov chain (Metropolis) between neighbouring rates that leaves `base` be."""
+    chain = np.eye(RATE_COUNT)
+    for j, k in [(j, j + step) for j in range(RATE_COUNT) for step in (-1, 1)]:
+        if 0 <= k < RATE_COUNT:
+            moves = 0.2 * min(1.0, base[k] / base[j])
+            chain[j, k] += moves
+            chain[j, j] -= moves
+    assert base @ chain == pytest.approx(base)
+    return posteriors @ chain
 
 
 def plain_em(
@@ -58,7 +65,7 @@ def plain_em(
 ) -> np.ndarray:
     """The prior of each page after some rounds: mixture weights of three levels, of which each
     lower one has a Dirichlet prior worth three pages around the one above."""
-    top = base_prior(0.0)
+    top = base = base_prior(100.0 * len(groups))  # as of the first poll
     at_site = at_kind = np.zeros_like(likelihoods)
     sites = np.array([[a == b for b, _ in groups] for a, _ in groups], float)
     kinds = np.array([[a == b and b[1] != "" for b in groups] for a in groups], float)
@@ -71,9 +78,9 @@ def plain_em(
 
     for _ in range(rounds):
         posteriors = likelihoods.astype(float) * each(top)
-        counted = smoothed(posteriors / posteriors.sum(axis=1, keepdims=True))
+        counted = smoothed(posteriors / posteriors.sum(axis=1, keepdims=True), base)
         at_site, at_kind = sites @ counted, kinds @ counted
-        top = 100.0 / (1 + polls) * base_prior(100.0 * len(groups)) + counted.sum(axis=0)
+        top = min(100, len(groups)) / (1 + polls) * base + counted.sum(axis=0)
         top /= top.sum()
     return each(top)
 
@@ -169,6 +176,30 @@ def test_after_a_restart_the_groups_are_known_again():
         prior = prior_of(after.state, page)
         assert prior.sum() == pytest.approx(1.0, rel=1e-5)
         assert prior[near(rate)].sum() > 0.9
+
+
+def test_pages_too_fast_for_their_polls_do_not_become_ever_faster():
+    """All that polls say is that they are fast: with every round of counting it is said again."""
+    round_time = 100.0 * 64
+    likelihoods = np.array([polled(1.0, round_time, 5, n) for n in range(64)])
+    policy = taught([("", "")] * 64, likelihoods, 5)
+    faster = []
+    for rounds in (1_000, 1_000):
+        count_all(policy, rounds)
+        faster.append(priors(policy)[0][RATES * round_time > 500.0].sum())
+    assert faster[1] < 0.1
+    assert faster[1] == pytest.approx(faster[0], rel=0.05)
+
+
+def test_a_few_pages_among_many_ids_have_a_prior_from_the_second_poll_on():
+    policy = BayesianIndex()
+    policy.add([Page(n) for n in range(2_000)])
+    policy.discard(range(3, 2_000))
+    for now, page in enumerate((0, 1, 2), start=1):
+        assert policy.select(now * DAY, 1).page_ids.tolist() == [page]
+        policy.observe([Observation(page, now * DAY, Outcome.CHANGED)])
+    expected = base_prior(3 * DAY)
+    assert policy.prior_probabilities([0])[0] == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_base_prior_excludes_nothing_and_favours_none_of_the_possible():

@@ -1,0 +1,58 @@
+"""Times of changes that are those of the answers, and times that are true."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
+from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.posterior import changed_table, unchanged_table
+from pollwise.types import Observation, Outcome, Page
+
+DAY = 86_400.0
+PLACE = 32  # a change in 8 days
+
+
+def polled(stamped: float | None, rate: float, days: int) -> BayesianIndex:
+    """A page polled daily whose answers are stamped so long before, or with their true times."""
+    rng = np.random.default_rng(2)
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    changes = np.cumsum(rng.exponential(1 / rate, int(3 * rate * days * DAY) + 20))
+    for day in range(1, days + 1):
+        now = day * DAY
+        before = changes[changes <= now]
+        changed = len(before) > 0 and before[-1] > now - DAY
+        told = None
+        if changed:
+            told = before[-1] if stamped is None else now - stamped
+        policy.observe([Observation(0, now, Outcome(int(changed)), told)])
+    return policy
+
+
+def test_the_odds_are_those_of_bayes():
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    own = policy.state.pages[0]
+    own["belief"] = np.eye(RATE_COUNT)[PLACE]
+    untrue = learn_date(own, 60.0, DAY, changed_table(), unchanged_table())
+    density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
+    true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
+    assert own["date_odds"] == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
+    assert untrue[PLACE] == pytest.approx(math.exp(FIRST_DATE_ODDS) * density, rel=1e-2)
+
+
+def test_a_page_stamped_with_the_time_of_its_answers_is_doubted():
+    policy = polled(60.0, 0.2 / DAY, 100)
+    assert is_doubted(policy.state.pages[0])
+    assert policy.estimate(0, 100 * DAY).change_rate == pytest.approx(0.2 / DAY, rel=0.5)
+
+
+@pytest.mark.parametrize(("changes_a_day", "days"), [(0.05, 1_000), (1.0, 100), (300.0, 100)])
+def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
+    policy = polled(None, changes_a_day / DAY, days)
+    assert not is_doubted(policy.state.pages[0])
+    estimate = policy.estimate(0, days * DAY).change_rate
+    assert estimate == pytest.approx(changes_a_day / DAY, rel=0.5)
