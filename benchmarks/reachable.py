@@ -42,7 +42,7 @@ TILTS = 64
 """After so many polls of a page its hope stays as it is."""
 LEAST = 1e-9
 """Smaller probabilities of a rate are left out of indices."""
-FLOOR = 0.85
+FLOOR = 0.6
 """Pages are looked at when their index may reach this part of the usual best."""
 MEMORY = 0.99
 """What the usual best keeps of itself from one poll to the next."""
