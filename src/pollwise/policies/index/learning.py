@@ -167,7 +167,7 @@ def learn(state: IndexState, observation: Any) -> None:
         own.seen_at = polled_at
         own.polls += 1
         common.learned += 1
-        common.looks += 1
-        common.finding += (changed - common.finding) / min(float(common.looks), _MEMORY)
+        common.compared += 1
+        common.finding += (changed - common.finding) / min(float(common.compared), _MEMORY)
     form_belief(state, page)
     count_pages(state)

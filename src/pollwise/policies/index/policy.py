@@ -64,7 +64,7 @@ _SHARED_LEARNED = (
     "spells",
     "burst_odds",
     "pull_odds",
-    "looks",
+    "compared",
     "finding",
     "recalibration",
     "signals",
@@ -398,7 +398,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["decay"] = 0.0 if decay is None else decay
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
-    shared["prior"] = base_prior(0.0)
+    shared["prior"] = shared["base"] = base_prior(0.0)
     shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:
         shared["learning"] = 1

@@ -45,9 +45,10 @@ FIRST_BURST_ODDS = -1.0
 _PSEUDO_BURSTY = 5.0
 """Pages changing in bursts that the first odds count as."""
 _SMOOTHING = 0.2
-"""Share of a page that is counted for the next slower rate, and at most for the next faster one:
-the maximum likelihood by itself is a handful of spikes. Upward it is less by as much as the base
-prior falls (detailed balance): else pages too fast for their polls would become ever faster."""
+"""Share of a page that is counted for either of the rates beside it, at most: the maximum
+likelihood by itself is a handful of spikes. What polls cannot tell comes to the shape of the base
+prior, so that pages too fast for their polls do not become ever faster."""
+_LEAST = np.float32(1e-36)
 _MUCH_TO_FIND = 0.2
 """The share of polls without a change from which on hope is in full."""
 _HOPES = 16
@@ -122,9 +123,7 @@ def _set_round(common: Any) -> None:
         if hope != common.hope:
             common.hope = hope
             common.tilt[:] = fast_hope(hope)
-    base = base_prior(common.round_time)
-    for j in range(RATE_COUNT - 1):
-        common.upward[j] = _SMOOTHING * base[j + 1] / base[j]
+    common.base[:] = base_prior(common.round_time)
 
 
 @kernel
@@ -182,15 +181,28 @@ def burst_share(state: IndexState, page: int) -> float:
 
 
 @kernel(fastmath=True)
-def _add(counts: Any, posterior: Floats, upward: Floats, now: int) -> None:
+def _add(counts: Any, share: Floats, now: int) -> None:
     _turn(counts, now)
     here = counts.pages[now % 2]
     for j in range(RATE_COUNT):
-        here[j] += posterior[j]
+        here[j] += share[j]
+
+
+@kernel(fastmath=True)
+def _smooth(posterior: Floats, likelihood: Floats, base: Floats) -> None:
+    """Move some of each rate's share of a page to the rates beside it (in place).
+
+    By a step of Metropolis that leaves the base prior times the likelihood as it is.
+    """
+    after = max(base[0] * likelihood[0], _LEAST)
+    moved_before = np.float32(0.0)
     for j in range(RATE_COUNT - 1):
-        moved = upward[j] * posterior[j] - np.float32(_SMOOTHING) * posterior[j + 1]
-        here[j] -= moved
-        here[j + 1] += moved
+        before, after = after, max(base[j + 1] * likelihood[j + 1], _LEAST)
+        least = np.float32(_SMOOTHING) * min(before, after)
+        moved = least * (posterior[j] / before - posterior[j + 1] / after)
+        posterior[j] += moved_before - moved
+        moved_before = moved
+    posterior[RATE_COUNT - 1] += moved_before
 
 
 @kernel
@@ -198,13 +210,14 @@ def _count_page(state: IndexState, page: int) -> None:
     """Count one page, by what is known of its rate over the long run."""
     own, common = state.pages[page], state.shared[0]
     posterior = steady_model(state, page)
-    _add(common.counts, posterior, common.upward, common.round)
+    _smooth(posterior, own.likelihood, common.base)
+    _add(common.counts, posterior, common.round)
     common.bursty += burst_share(state, page)
     common.all += 1.0
     if own.site >= 0:
-        _add(state.sites[own.site].counts, posterior, common.upward, common.round)
+        _add(state.sites[own.site].counts, posterior, common.round)
         if own.kind >= 0:
-            _add(state.kinds[own.kind], posterior, common.upward, common.round)
+            _add(state.kinds[own.kind], posterior, common.round)
 
 
 @kernel

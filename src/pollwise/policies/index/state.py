@@ -173,7 +173,7 @@ INDEX_SHARED = np.dtype(
         ("pages", "i8"),
         ("polls", "i8"),  # selected
         ("learned", "i8"),  # polls that told something
-        ("looks", "i8"),  # polls of pages that had a copy
+        ("compared", "i8"),  # polls of pages that had a copy
         ("finding", "f8"),  # the share of the latest of them that found a change
         ("round", "i8"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
@@ -202,7 +202,7 @@ INDEX_SHARED = np.dtype(
         ("mean_cost", "f8"),  # of these
         ("group_swept", "f8", (MOST_GROUPS,)),  # the price at the start of the latest quick round
         ("prior", "f8", (RATE_COUNT,)),
-        ("upward", "f4", (RATE_COUNT,)),  # the share of a page counted for the next faster rate
+        ("base", "f4", (RATE_COUNT,)),  # the base prior
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
         ("hope", "f8"),  # that `tilt` was made with, where fast rates are hopeful
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls

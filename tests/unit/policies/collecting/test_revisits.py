@@ -76,7 +76,16 @@ def test_freshness_falls_between_polls_and_is_that_of_rates():
 def test_without_rests_relevant_pages_are_polled_more_often_and_irrelevant_ones_alike():
     held = holding(0.1, 0.9, 0.0, 0.0, resting=False)
     rng = np.random.default_rng(0)
-    polled = [poll(held, float(now), lambda _: rng.random() < 0.3) for now in range(1, 400)]
+    polled_at = [0.0] * 4
+
+    def changed(page_id: int, now: float) -> bool:
+        waited, polled_at[page_id] = now - polled_at[page_id], now
+        return rng.random() < -np.expm1(-0.02 * waited)
+
+    polled = [
+        poll(held, float(now), lambda page_id, now=now: changed(page_id, float(now)))
+        for now in range(1, 400)
+    ]
     counts = np.bincount(polled, minlength=4)
     assert counts[1] > counts[0] > counts[2] > 0
     assert abs(counts[2] - counts[3]) <= 1

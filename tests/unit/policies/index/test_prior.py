@@ -48,16 +48,17 @@ def priors(policy: BayesianIndex) -> np.ndarray:
     return np.array([prior_of(policy.state, page) for page in range(len(policy.state.pages))])
 
 
-def smoothed(posteriors: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """A step of the Markov chain (Metropolis) between neighbouring rates that leaves `base` be."""
+def smoothed(posterior: np.ndarray, likelihood: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """A step of Metropolis between neighbouring rates that leaves `base` times `likelihood` be."""
+    target = base * likelihood.astype(float)
     chain = np.eye(RATE_COUNT)
     for j, k in [(j, j + step) for j in range(RATE_COUNT) for step in (-1, 1)]:
         if 0 <= k < RATE_COUNT:
-            moves = 0.2 * min(1.0, base[k] / base[j])
+            moves = 0.2 * min(1.0, target[k] / target[j])
             chain[j, k] += moves
             chain[j, j] -= moves
-    assert base @ chain == pytest.approx(base)
-    return posteriors @ chain
+    assert target @ chain == pytest.approx(target)
+    return posterior @ chain
 
 
 def plain_em(
@@ -78,7 +79,9 @@ def plain_em(
 
     for _ in range(rounds):
         posteriors = likelihoods.astype(float) * each(top)
-        counted = smoothed(posteriors / posteriors.sum(axis=1, keepdims=True), base)
+        posteriors /= posteriors.sum(axis=1, keepdims=True)
+        pages = zip(posteriors, likelihoods, strict=True)
+        counted = np.array([smoothed(*page, base) for page in pages])
         at_site, at_kind = sites @ counted, kinds @ counted
         top = min(100, len(groups)) / (1 + polls) * base + counted.sum(axis=0)
         top /= top.sum()
@@ -184,7 +187,7 @@ def test_pages_too_fast_for_their_polls_do_not_become_ever_faster():
     likelihoods = np.array([polled(1.0, round_time, 5, n) for n in range(64)])
     policy = taught([("", "")] * 64, likelihoods, 5)
     faster = []
-    for rounds in (1_000, 1_000):
+    for rounds in (2_000, 1_000):
         count_all(policy, rounds)
         faster.append(priors(policy)[0][RATES * round_time > 500.0].sum())
     assert faster[1] < 0.1
