@@ -93,7 +93,7 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
 
 @kernel
 def _pull(site: Any, common: Any) -> float:
-    """How much the pages of a site follow its clock, 0 to 1."""
+    """How closely the pages of a site follow its clock: 0, not at all, to 2."""
     highest = -math.inf
     for k in range(PULLS):
         highest = max(highest, site.pull_odds[k] + common.pull_odds[k])
