@@ -77,7 +77,7 @@ def simulate(
     >>> from pollwise.simulation.worlds.zipf import Zipf
     >>> polls = simulate(BayesianIndex(), Zipf(pages=5, alpha=0.5, beta=1.0), polls=20, seed=7)
     >>> len(polls), polls.times[:3].tolist(), polls.outcomes[:3].tolist()
-    (20, [0.0, 1.0, 2.0], [1, 0, 0])
+    (20, [0.0, 1.0, 2.0], [1, 0, 1])
     """
     if compiled_state(policy) is None:  # what has one need not be a whole policy
         require_object("simulate: policy", policy, Policy, "a policy, such as BayesianIndex()")
