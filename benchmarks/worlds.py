@@ -148,7 +148,7 @@ def verdict(runs: Runs, cell: Cell, part: str) -> Verdict:
         low, high = np.nanquantile(spread[OURS] - spread[rival], [0.025, 0.975])
         if high < 0:
             below.append(rival)
-        ahead = ahead and low > 0
+        ahead = ahead and bool(low > 0)
     values = {name: float(ratios(rows.sum(axis=0))[figure]) for name, rows in tallies.items()}
     return Verdict(cell, values, below, ahead)
 
