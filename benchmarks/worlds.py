@@ -39,7 +39,12 @@ TOLD = KNOWN[0]
 FIGURES = {"freshness": "freshness", "delay": "delay", "detection": "captured", "age": "age"}
 """The figure of a tally that an objective is about."""
 COSTS = ("delay", "age")
-PARTS = {"after 15 %": (0.15, 1.0), "10 %": (0.0, 0.1), "25 %": (0.0, 0.25), "50 %": (0.0, 0.5)}
+PARTS = {
+    "After 15 %": (0.15, 1.0),
+    "The first 10 %": (0.0, 0.1),
+    "The first 25 %": (0.0, 0.25),
+    "The first 50 %": (0.0, 0.5),
+}
 """Which shares of the time count."""
 HISTORIES = (
     *(corpus for corpus in CORPORA if not corpus.last_changed and not corpus.ignore_reverts),
@@ -170,7 +175,7 @@ def document(verdicts: dict[str, list[Verdict]]) -> str:
     for part, found in verdicts.items():
         below = [one for one in found if one.below]
         lines += [
-            f"## {'The first ' if part in list(PARTS)[1:] else ''}{part} of the time",
+            f"## {part} of the time",
             "",
             f"{len(found)} cells: {sum(one.ahead for one in found)} ahead of every other policy,"
             f" {len(below)} below one.",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
-from pollwise.policies.index.state import TILTS, IndexState
+from pollwise.policies.index.state import TILTS, IndexState, has_told
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise
 
 __all__ = [
@@ -49,6 +49,7 @@ _SMOOTHING = 0.2
 likelihood by itself is a handful of spikes. What polls cannot tell comes to the shape of the base
 prior, so that pages too fast for their polls do not become ever faster."""
 _LEAST = np.float32(1e-36)
+"""Products of prior and likelihood are at least this, as they are divided by."""
 _MUCH_TO_FIND = 0.2
 """The share of polls without a change from which on hope is in full."""
 _HOPES = 16
@@ -233,7 +234,7 @@ def count_pages(state: IndexState) -> None:
         own = state.pages[common.next]
         if own.where != ABSENT:
             counted += 1
-            if own.polls > 0 or own.dates > 0:
+            if has_told(own):
                 _count_page(state, common.next)
         common.next += 1
         if common.next == len(state.pages):
@@ -247,7 +248,7 @@ def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
     common = state.shared[0]
     common.round += 2  # what was counted is void
     for page in pages:
-        if state.pages[page].polls > 0 or state.pages[page].dates > 0:
+        if has_told(state.pages[page]):
             _count_page(state, page)
     common.next = 0
     common.bursty = common.all = 0.0

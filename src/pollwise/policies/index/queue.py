@@ -45,6 +45,7 @@ from pollwise.policies.index.state import (
     IndexState,
     Shared,
     floor_time,
+    has_told,
     index_of,
     time_to_reach,
 )
@@ -138,7 +139,7 @@ def _leave_pool(state: IndexState, page: int) -> None:
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
-    nothing_known = state.shared[0].learning and own.polls + own.dates == 0 and own.site < 0
+    nothing_known = state.shared[0].learning and not has_told(own) and own.site < 0
     if math.isnan(own.seen_at) or nothing_known:
         join_line(state, page)
     else:

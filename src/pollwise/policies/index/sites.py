@@ -10,8 +10,7 @@ surges either, whatever w is.
 How much the pages of a site follow its clock, its *pull* w, is not known. Each of a few values has
 log-odds, for each site and for all sites together, by how well it has predicted the polls of their
 pages; 0, a site whose pages have nothing in common, is one of them. The pull is the mean of these
-experts (Bayesian model averaging; older polls count for less, as with the fixed share of Herbster
-and Warmuth).
+experts (Bayesian model averaging), and older polls of a site count for less.
 
 A change is known to lie between two polls of its page, or at the time that the server told. It
 concerns the siblings whose copy is older, and in part those whose copy was made between the two
@@ -120,7 +119,7 @@ def _overlap(site: Any, seen_at: float) -> float:
         oldest = min(oldest, end)
         if end > seen_at:
             overlap += 1.0 if begin >= seen_at else (end - seen_at) / (end - begin)
-    if site.surges > SURGES and oldest > seen_at:
+    if site.surges > SURGES and oldest > seen_at and site.waited > 0.0:
         overlap += _rate(site) * (oldest - seen_at)
     return overlap
 

@@ -56,6 +56,7 @@ __all__ = [
     "by_clock",
     "chance_after",
     "floor_time",
+    "has_told",
     "index_of",
     "round_time",
     "ticks_between",
@@ -117,7 +118,7 @@ PAGES_BY_RATE = np.dtype(
 """How many pages there are at each rate, of a kind or a site (`prior`)."""
 
 PULLS = 6
-"""How closely pages may follow their site."""
+"""How many strengths with which pages may follow their site are weighed (`sites`)."""
 
 SURGES = 32
 """Changes of a site that are remembered."""
@@ -292,6 +293,12 @@ def by_clock(own: Any, common: Any) -> bool:
     Not while a signal is pending: it tells of a change at another time.
     """
     return own.signal == 0.0 and own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
+
+
+@kernel
+def has_told(own: Any) -> bool:
+    """Whether anything is known of a page: a poll was compared, or its first copy had a date."""
+    return own.polls > 0 or own.dates > 0
 
 
 @kernel
