@@ -4,9 +4,10 @@ The index of a page is the mean of its Whittle index over the belief in its chan
 (`pollwise.policies.index.belief`). By itself that polls too little where little is known, because
 it does not value what a poll teaches. So the belief is tilted towards the hopeful side (optimism in
 the face of uncertainty, as in Lai and Robbins 1985, in a form that costs nothing). For detection
-fast rates are hopeful, the more so the fewer polls the page has had: λ^κ, κ = 1/(1 + n)² after n
-polls. For freshness, delay and age slow ones are, among rates that polls cannot tell apart unless
-they come more often: 1/(1 + λT/2), T being the time in which there is a poll for every page.
+fast rates are hopeful, the more so the fewer polls the page has had: min(λT, 4)^κ,
+κ = 1/(1 + n)² after n polls, T being the time in which there is a poll for every page. For
+freshness, delay and age slow ones are, among rates that polls cannot tell apart unless they come
+more often: 1/(1 + λT/2).
 
 The numbers were set by trial, in simulated worlds of 500 pages and on recorded histories;
 `docs/theory.md` has more.
@@ -27,9 +28,10 @@ from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
+from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.policy import IndexPolicy, Learning
-from pollwise.policies.index.prior import slow_hope
+from pollwise.policies.index.prior import fast_hope, slow_hope
 from pollwise.policies.index.queue import own_price
 from pollwise.policies.index.state import SURELY, TILTS, index_of
 from pollwise.rates.lattice import RATES
@@ -139,14 +141,19 @@ class BayesianIndex(IndexPolicy):
             (state.kinds, kinds[kinds >= 0]),
         )
         before = [rows[numbers].copy() for rows, numbers in looked_at]
-        bids = []
+        bids: dict[int, float] = {}
         for page_id in ids:
             form_belief(state, page_id)
             index = float(index_of(state.pages, state.shared, page_id, now))
-            bids.append(index / own_price(state, page_id))
+            bids[page_id] = index / own_price(state, page_id)
+        likely = max(ids, key=bids.__getitem__)
+        copied = [page_id for page_id in ids if not np.isnan(state.pages["seen_at"][page_id])]
+        if copied and likely not in copied:
+            rival = max(copied, key=bids.__getitem__)
+            likely = rival if copy_can_wait(state, likely, rival, now) else likely
         for (rows, numbers), was in zip(looked_at, before, strict=True):
             rows[numbers] = was
-        return ids[int(np.argmax(bids))]
+        return likely
 
     def rate_posteriors(
         self, page_ids: Sequence[int] | NDArray[np.int64]
@@ -195,7 +202,7 @@ class BayesianIndex(IndexPolicy):
             slow: NDArray[np.float64] = slow_hope(round_time)
             return slow[None, :]
         polls = np.minimum(self.state.pages["polls"][ids], TILTS - 1)
-        return np.asarray(common["tilt"][polls], np.float64)
+        return fast_hope(float(common["hope"]), round_time)[polls]
 
     @property
     def patience(self) -> float:

@@ -7,7 +7,12 @@ those of the page's earlier spells and of all pages (a Dirichlet process with tw
 all pages). So a page that has just changed is expected to change again soon, and ever less the
 longer it has not. Each page has log-odds of the second model against the first, by how well each
 has predicted its polls. The belief is the mixture of the two, a distribution over the rates of the
-lattice, so the index is still an expectation. The functions are compiled.
+lattice, so the index is still an expectation.
+
+Pages that were added later than the first may be new ones, and new pages change most at first.
+Until a change of such a page was seen it is *young*: its spell is taken to have begun when it was
+added, and odds of their own are added, which are learned from all young pages. The functions are
+compiled.
 """
 
 import math
@@ -21,10 +26,14 @@ from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
 
-__all__ = ["burst_model", "form_belief", "refresh_belief"]
+__all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
+_MOST_ODDS = 8.0
+_YOUNG_ODDS = (-3.0, 5.0)
+_YOUNG_SHARE = 0.5
+"""How much a poll counts for all young pages, compared with its own one."""
 
 Floats = NDArray[np.float32]
 
@@ -41,6 +50,16 @@ def burst_model(state: IndexState, page: int) -> Floats:
         weights[j] = (weights[j] + scale * np.float32(common.spells[j])) * survived[j]
     normalise(weights)
     return weights
+
+
+@kernel
+def judge_bursts(state: IndexState, page: int, better: float) -> None:
+    """Learn from a poll, which bursts predicted better by this logarithm of a ratio."""
+    own, common = state.pages[page], state.shared[0]
+    own.burst_odds = min(max(own.burst_odds + better, -_MOST_ODDS), _MOST_ODDS)
+    if own.young:
+        least, most = _YOUNG_ODDS
+        common.young_odds = min(max(common.young_odds + _YOUNG_SHARE * better, least), most)
 
 
 @kernel

@@ -4,7 +4,11 @@ A page that is made on demand may be stamped with the time at which it was made,
 changed. Such a time lies shortly before the poll. Log-odds say whether those of a page are of that
 kind: each time told, and the change that the poll found, moves them by how likely both are if it is
 and if it is not (Bayes' rule; the rate is the belief). What a time teaches of the rate is the
-mixture of both cases, so a first false time does little harm. The functions are compiled.
+mixture of both cases, so a first false time does little harm.
+
+The time of a first copy may also be that of the page's birth, as if a page had a birth at a rate of
+its own beside its changes. One that lies shortly before the poll is not believed at all: nothing
+is known of the page yet, and few pages change that often. The functions are compiled.
 """
 
 import math
@@ -14,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
 
-__all__ = ["FIRST_DATE_ODDS", "is_doubted", "learn_date"]
+__all__ = ["BIRTHS", "FIRST_DATE_ODDS", "LATELY", "is_doubted", "learn_date"]
 
 FIRST_DATE_ODDS = -3.0
+BIRTHS = 1.0 / (365.0 * DAY)
+"""Births a second, where the time of a first copy may be that of one; else there are none."""
 _MOST_ODDS = 8.0
-_LATELY = 900.0
+LATELY = 900.0
 """Seconds before the answer in which most pages that are made on demand are made."""
 _SELDOM = 0.03
 """The share that is older, as it comes from a cache."""
@@ -36,21 +43,22 @@ def is_doubted(own: Any) -> bool:
 
 @kernel
 def learn_date(
-    own: Any, since: float, elapsed: float, changed: Floats, unchanged: Floats
+    own: Any, since: float, elapsed: float, births: float, changed: Floats, unchanged: Floats
 ) -> Floats:
     """Take in that a page changed in `elapsed` seconds, and `since` seconds ago, as it is told.
 
-    The result has, for each rate, how likely it is per second that this is told although it is not
-    so, over how likely it is that times are true. `changed`, `unchanged`: the tables.
+    The result has, for each rate, how likely it is per second that this is told although no change
+    came then, over how likely it is that times are true. `births`: how many come in a second beside
+    the changes; `changed`, `unchanged`: the tables.
     """
-    density = (1.0 - _SELDOM) / _LATELY if since < _LATELY else _SELDOM / max(elapsed, _LATELY)
+    density = (1.0 - _SELDOM) / LATELY if since < LATELY else _SELDOM / max(elapsed, LATELY)
     untrue = np.float32(density) * lattice_row(changed, time_step(elapsed))
     quiet = lattice_row(unchanged, time_step(max(since, 1e-6)))
     true_told, untrue_told = 0.0, 0.0
     for j in range(RATE_COUNT):
-        true_told += own.belief[j] * RATES[j] * quiet[j]
+        true_told += own.belief[j] * (RATES[j] + births) * quiet[j]
         untrue_told += own.belief[j] * untrue[j]
     odds = math.exp(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
     own.date_odds = min(max(own.date_odds + moved, -_MOST_ODDS), _MOST_ODDS)
-    return np.float32(odds) * untrue
+    return np.float32(odds) * untrue + np.float32(births) * quiet

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.belief import burst_model, form_belief, refresh_belief
+from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts, refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
-from pollwise.policies.index.dates import is_doubted, learn_date
+from pollwise.policies.index.dates import BIRTHS, LATELY, is_doubted, learn_date
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
@@ -32,7 +32,6 @@ from pollwise.types import Outcome
 __all__ = ["learn", "operational_time", "worth_after"]
 
 _CHANGED = int(Outcome.CHANGED)
-_MOST_ODDS = 8.0
 _MEMORY = 200.0
 """Polls over which the share that finds a change is averaged."""
 _LEAST_CHANCE = 1e-9
@@ -94,25 +93,31 @@ def _learn_change(
             learn_poll(own.likelihood, ticks * DAY, unchanged)
     else:
         since = polled_at - told
-        untrue = learn_date(own, since, elapsed, common.tables[CHANGED_TABLE], unchanged)
+        untrue = learn_date(own, since, elapsed, 0.0, common.tables[CHANGED_TABLE], unchanged)
         learn_last_change(own.likelihood, since, unchanged, untrue)
 
 
 @kernel
 def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
-    """Take in the first copy: nothing changed since the time that was told.
+    """Take in the first copy: the page changed, or was born, at the time that was told.
 
-    That time may be the page's birth, so that it is not counted as a change.
+    A page that was added when others had been polled is young: perhaps it was born then.
     """
-    own = state.pages[page]
-    own.seen_at = own.spell_at = polled_at
-    if dated:
-        own.spell_at = told
-        learn_poll(
-            own.likelihood, max(polled_at - told, 1.0), state.shared[0].tables[UNCHANGED_TABLE]
-        )
+    own, common = state.pages[page], state.shared[0]
+    own.seen_at = polled_at
+    if math.isnan(own.spell_at):
+        own.spell_at = polled_at
+    else:
+        own.young = 1
+    since = polled_at - told
+    if dated and since >= LATELY:
+        form_belief(state, page)
+        changed, unchanged = common.tables[CHANGED_TABLE], common.tables[UNCHANGED_TABLE]
+        no_change = learn_date(own, since, 1.0 / BIRTHS, BIRTHS, changed, unchanged)
+        learn_last_change(own.likelihood, since, unchanged, no_change)
         learn_tick(own, polled_at, told)
-        state.shared[0].learned += 1
+        own.spell_at = told
+        common.learned += 1
 
 
 @kernel
@@ -137,8 +142,7 @@ def learn(state: IndexState, observation: Any) -> None:
         steady, bursts = steady_model(state, page), burst_model(state, page)
         better = max(mean_over(bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(steady, row), _LEAST_CHANCE)
-        own.burst_odds += math.log(better)
-        own.burst_odds = min(max(own.burst_odds, -_MOST_ODDS), _MOST_ODDS)
+        judge_bursts(state, page, math.log(better))
         # What a poll after a signal finds says nothing of how pages change by themselves, together
         # or by the clock.
         unasked = own.signal == 0.0
@@ -154,6 +158,7 @@ def learn(state: IndexState, observation: Any) -> None:
                 _end_spell(state, page, bursts, spell)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
+            own.young = 0
             own.reverts += observation.reverted
             own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if believed else polled_at

@@ -56,6 +56,7 @@ __all__ = ["IndexPolicy"]
 _PRICE = ("price", "polls")
 _SHARED_LEARNED = (
     *_PRICE,
+    "began",
     "gap",
     "gaps",
     "learned",
@@ -63,6 +64,7 @@ _SHARED_LEARNED = (
     "prior",
     "spells",
     "burst_odds",
+    "young_odds",
     "pull_odds",
     "compared",
     "finding",
@@ -78,6 +80,7 @@ _PAGE_LEARNED = (
     "tick",
     "clock_odds",
     "burst_odds",
+    "young",
     "spell_at",
     "likelihood",
     "spells",
@@ -145,7 +148,9 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             for name in (*_PAGE_LEARNED, "worth"):
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
-            state.pages["spell_at"][page_ids] = state.pages["seen_at"][page_ids]
+            copied_at = state.pages["seen_at"][page_ids]
+            added_at = state.shared[0]["latest"]
+            state.pages["spell_at"][page_ids] = np.where(np.isnan(copied_at), added_at, copied_at)
             state.pages["round"][page_ids] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
@@ -394,7 +399,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         decay_table = tabulate(objective.shape)
     shared = np.zeros(1, INDEX_SHARED)
     shared["power"] = objective.power
-    shared["latest"] = math.nan
+    shared["began"] = shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
@@ -402,14 +407,14 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:
         shared["learning"] = 1
-        shared["tilt"] = 1.0 if learning.slow_is_hopeful else fast_hope(1.0)
+        shared["tilt"] = 1.0 if learning.slow_is_hopeful else fast_hope(1.0, 0.0)
         shared["hope"] = 1.0
         shared["patience"] = learning.patience
         shared["slow_is_hopeful"] = learning.slow_is_hopeful
         shared["revert_worth"] = learning.revert_worth
         shared["surge_kind"] = surge_kind(objective)
-        shared["clock"], shared["late"] = clock_table(objective)
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
+        shared["clock"], shared["late"] = clock_table(objective)
         shared["burst_odds"] = FIRST_BURST_ODDS
     return IndexState(
         pages=np.zeros(0, INDEX_PAGE),

@@ -53,7 +53,11 @@ _LEAST = np.float32(1e-36)
 _MUCH_TO_FIND = 0.2
 """The share of polls without a change from which on hope is in full."""
 _HOPES = 16
-"""Hope is worked out again when it has moved by one part of so many."""
+"""Hope is worked out again when it has moved by one part of so many, or the time of a round by a
+part of `_ROUND_MOVE`."""
+_ROUND_MOVE = 8.0
+_FAST_ENOUGH = 4.0
+"""Changes in a round from which on a page is polled often enough, however fast it is."""
 
 Floats = NDArray[np.float32]
 
@@ -103,14 +107,17 @@ def slow_hope(round_time: float) -> NDArray[np.float64]:
 
 
 @kernel
-def fast_hope(hope: float) -> NDArray[np.float64]:
+def fast_hope(hope: float, round_time: float) -> NDArray[np.float64]:
     """The factors on beliefs where fast rates are the hopeful ones, by number of polls.
 
-    `hope` is 1 or, where nearly all polls find a change, less: there is little to hope for.
+    `hope` is 1 or, where nearly all polls find a change, less: there is little to hope for. A rate
+    of several changes in a round of polls of all pages is as hopeful as any that is faster, since
+    either page would have changed by its next poll.
     """
+    rates = np.minimum(RATES * round_time, _FAST_ENOUGH) if round_time > 0.0 else RATES
     tilt = np.empty((TILTS, RATE_COUNT))
     for polls in range(TILTS):
-        tilt[polls] = RATES ** (hope / (1.0 + polls) ** 2)
+        tilt[polls] = rates ** (hope / (1.0 + polls) ** 2)
     return tilt
 
 
@@ -121,9 +128,10 @@ def _set_round(common: Any) -> None:
         common.tilt[0] = slow_hope(common.round_time)
     else:
         hope = math.ceil(_HOPES * min((1.0 - common.finding) / _MUCH_TO_FIND, 1.0)) / _HOPES
-        if hope != common.hope:
-            common.hope = hope
-            common.tilt[:] = fast_hope(hope)
+        moved = abs(common.round_time - common.hope_round) * _ROUND_MOVE
+        if hope != common.hope or moved > common.hope_round:
+            common.hope, common.hope_round = hope, common.round_time
+            common.tilt[:] = fast_hope(hope, common.round_time)
     common.base[:] = base_prior(common.round_time)
 
 
@@ -177,7 +185,8 @@ def burst_share(state: IndexState, page: int) -> float:
 
     Its prior is the share of all pages that do, which is counted as well.
     """
-    odds = state.shared[0].burst_odds + state.pages[page].burst_odds
+    own, common = state.pages[page], state.shared[0]
+    odds = common.burst_odds + own.burst_odds + (common.young_odds if own.young else 0.0)
     return 1.0 / (1.0 + math.exp(-odds))
 
 

@@ -32,6 +32,7 @@ from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.chance import note_outcome
+from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
 from pollwise.policies.index.line import head_of_line, join_line
@@ -268,6 +269,8 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
             second, memory = largest, min(memory, _LONELY_MEMORY)
     if second < math.inf:
         common.price += (second - common.price) / memory
+    if math.isnan(common.began):
+        common.began = now
     if not math.isnan(common.latest):
         common.gaps += 1
         memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
@@ -283,9 +286,7 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """
     _fill_pool(state, now)
     common = state.shared[0]
-    chosen, largest, second = head_of_line(state), -1.0, -1.0
-    if chosen >= 0:
-        largest = _bid(state, chosen, now)
+    chosen, largest, second = -1, -1.0, -1.0
     for n in range(common.pool_size):
         page = common.pool[n]
         if state.hosts[state.pages[page].scope].blocked_until > now:
@@ -295,9 +296,17 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
             chosen, largest, second = page, bid, largest
         elif bid > second:
             second = bid
-    if chosen >= 0 and state.pages[chosen].where == NEW and common.new_size > 1:
-        second = largest  # the next in line is worth about as much
-    return chosen, largest, second
+    new = head_of_line(state)
+    if new < 0:
+        return chosen, largest, second
+    bid = _bid(state, new, now)
+    loses = bid < largest
+    if bid == math.inf and chosen >= 0:
+        loses = copy_can_wait(state, new, chosen, now)
+    if loses:
+        return chosen, largest, max(second, bid) if bid < math.inf else second
+    # Else the next in line is worth about as much.
+    return new, bid, bid if common.new_size > 1 else largest
 
 
 @kernel

@@ -37,6 +37,7 @@ __all__ = [
     "INDEX_PAGE",
     "INDEX_SHARED",
     "INDEX_SITE",
+    "INDEX_TABLE",
     "NEW",
     "NO_SURGE",
     "PAGES_BY_RATE",
@@ -101,7 +102,8 @@ INDEX_PAGE = np.dtype(
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
-        ("spell_at", "f8"),  # when the change seen last was over
+        ("young", "i4"),  # 1: added later than the first pages, and no change of it was seen
+        ("spell_at", "f8"),  # when the change seen last was over, or the page was added
         ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, given all polls
         ("spells", "f4", (RATE_COUNT,)),  # between changes: how many passed at each rate
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
@@ -170,6 +172,7 @@ INDEX_SHARED = np.dtype(
         ("price", "f8"),
         ("gap", "f8"),  # mean seconds between polls
         ("gaps", "i8"),  # how many were averaged
+        ("began", "f8"),  # time of the first selection of all; NaN: none yet
         ("latest", "f8"),  # time of the latest selection; NaN: none since the start
         ("pages", "i8"),
         ("polls", "i8"),  # selected
@@ -183,6 +186,7 @@ INDEX_SHARED = np.dtype(
         ("bursty", "f8"),  # how many of the pages counted in this round change in bursts
         ("all", "f8"),  # how many were counted
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
+        ("young_odds", "f8"),  # log-odds that are added for young pages
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
         ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
         ("signals", "f8"),  # of all pages
@@ -205,7 +209,8 @@ INDEX_SHARED = np.dtype(
         ("prior", "f8", (RATE_COUNT,)),
         ("base", "f4", (RATE_COUNT,)),  # the base prior
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
-        ("hope", "f8"),  # that `tilt` was made with, where fast rates are hopeful
+        ("hope", "f8"),  # and the time of a round that `tilt` was made with, where fast rates are
+        ("hope_round", "f8"),  # hopeful
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.belief import burst_model, form_belief
+from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
 from pollwise.rates.lattice import RATES
 from pollwise.types import Observation, Outcome, Page
@@ -116,6 +116,76 @@ def test_a_page_in_a_burst_is_expected_to_change_soon_and_ever_less_the_longer_i
     assert chances[0] > 0.4
     assert chances[-1] < 0.1
     assert np.all(np.diff(chances[:10]) < 0)
+
+
+def newcomer(added_at: float, copied_at: float) -> BayesianIndex:
+    """A policy with a page from the start, and one that was added later."""
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    policy.select(added_at, 1)
+    policy.observe([Observation(0, added_at, Outcome.CHANGED)])
+    policy.add([Page(1)])
+    policy.observe([Observation(1, copied_at, Outcome.CHANGED)])
+    return policy
+
+
+def test_a_page_that_is_added_later_is_young_since_then():
+    policy = newcomer(5 * DAY, 7 * DAY)
+    pages = policy.state.pages
+    assert pages["young"][:2].tolist() == [0, 1]
+    assert pages["spell_at"][:2].tolist() == [5 * DAY, 5 * DAY]
+    policy.observe([Observation(1, 8 * DAY, Outcome.UNCHANGED)])
+    assert pages["young"][1] == 1
+    policy.observe([Observation(1, 9 * DAY, Outcome.CHANGED)])
+    assert pages["young"][1] == 0
+    assert pages["spell_at"][1] == 9 * DAY
+
+
+def test_how_likely_young_pages_are_to_be_in_a_burst_is_learned_from_them():
+    policy = newcomer(5 * DAY, 7 * DAY)
+    state = policy.state
+    for odds in (-1.0, 0.0, 2.0):
+        state.shared["young_odds"] = odds
+        shares = [burst_share(state, page) for page in (0, 1)]
+        assert math.log(shares[0] / (1 - shares[0])) == pytest.approx(FIRST_BURST_ODDS)
+        assert math.log(shares[1] / (1 - shares[1])) == pytest.approx(FIRST_BURST_ODDS + odds)
+    state.shared["young_odds"] = 0.0
+    judge_bursts(state, 0, 1.0)  # not young
+    assert state.shared["young_odds"][0] == 0.0
+    judge_bursts(state, 1, 1.0)
+    assert state.shared["young_odds"][0] == 0.5
+    assert state.pages["burst_odds"][:2].tolist() == [1.0, 1.0]
+    for _ in range(20):
+        judge_bursts(state, 1, 1.0)
+    assert state.shared["young_odds"][0] == 5.0
+
+
+def births(policy: BayesianIndex, calms_down: bool) -> BayesianIndex:
+    """60 pages, born a day apart and polled daily, change at a rate of 1/age or all alike."""
+    rng = np.random.default_rng(4)
+    policy.add([Page(0)])
+    policy.select(0.0, 1)
+    for day in range(1, 100):
+        found = []
+        for page in range(1, min(day, 60)):
+            age = day - page
+            rate = 1.0 / age if calms_down else 0.1
+            changed = age == 1 or rng.random() < -math.expm1(-rate)
+            found.append(Observation(page, day * DAY, Outcome(int(changed))))
+        policy.observe(found)
+        if day < 60:
+            policy.state.shared["latest"] = day * DAY
+            policy.add([Page(day)])
+    return policy
+
+
+def test_pages_that_calm_down_after_their_birth_are_told_from_those_that_do_not():
+    odds = [
+        float(births(BayesianIndex(), calms_down).state.shared["young_odds"][0])
+        for calms_down in (True, False)
+    ]
+    assert odds[0] > 1.0
+    assert odds[0] > odds[1]
 
 
 def test_a_page_without_a_copy_has_no_belief():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
+from pollwise.policies.index.dates import BIRTHS, FIRST_DATE_ODDS, is_doubted, learn_date
+from pollwise.policies.index.prior import base_prior
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Observation, Outcome, Page
@@ -37,7 +38,7 @@ def test_the_odds_are_those_of_bayes():
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
     own["belief"] = np.eye(RATE_COUNT)[PLACE]
-    untrue = learn_date(own, 60.0, DAY, changed_table(), unchanged_table())
+    untrue = learn_date(own, 60.0, DAY, 0.0, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
     assert own["date_odds"] == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
@@ -56,3 +57,36 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
     assert not is_doubted(policy.state.pages[0])
     estimate = policy.estimate(0, days * DAY).change_rate
     assert estimate == pytest.approx(changes_a_day / DAY, rel=0.5)
+
+
+def first_copy(days_ago: float | None) -> BayesianIndex:
+    """A page whose first copy says when it changed."""
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    policy.state.shared["gap"] = 20 * DAY  # so the base prior is that of a poll in 20 days
+    policy.state.shared["prior"] = base_prior(20 * DAY)
+    now = 1_000 * DAY
+    told = None if days_ago is None else now - days_ago * DAY
+    policy.observe([Observation(0, now, Outcome.CHANGED, told)])
+    return policy
+
+
+@pytest.mark.parametrize("days_ago", [1.0, 30.0, 900.0])
+def test_the_time_of_a_first_copy_is_that_of_a_change_or_of_a_birth(days_ago):
+    """The likelihood is (rate + births) e^(-rate since), but for what is doubted of it."""
+    likelihood = first_copy(days_ago).state.pages["likelihood"][0]
+    told = (RATES + BIRTHS) * np.exp(-RATES * days_ago * DAY)
+    told += math.exp(FIRST_DATE_ODDS) * 0.03 * BIRTHS * -np.expm1(-RATES / BIRTHS)
+    # Times are rounded to half a percent.
+    assert likelihood == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
+
+
+def test_a_page_that_changed_lately_is_taken_for_faster_than_one_that_did_not():
+    policies = map(first_copy, (1.0, 10.0, 100.0, 1_000.0))
+    rates = [policy.estimate(0, 1_001 * DAY).change_rate for policy in policies]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_a_first_copy_that_was_stamped_with_the_time_of_its_answer_tells_nothing():
+    undated, stamped = first_copy(None), first_copy(60.0 / DAY)
+    assert stamped.estimate(0, 1_001 * DAY) == undated.estimate(0, 1_001 * DAY)

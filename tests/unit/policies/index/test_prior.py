@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.prior import base_prior, count_pages, prior_of, steady_model
+from pollwise.policies.index.prior import base_prior, count_pages, fast_hope, prior_of, steady_model
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
 from pollwise.types import Observation, Outcome, Page
@@ -211,3 +211,21 @@ def test_the_base_prior_excludes_nothing_and_favours_none_of_the_possible():
     assert weights[:51] == pytest.approx(np.full(51, weights[0]))
     assert weights[51:] == pytest.approx(weights[50] * RATES[50] / RATES[51:])
     assert np.ptp(base_prior(0.0)) == 0.0
+
+
+def test_fast_rates_are_hopeful_up_to_some_changes_in_a_round():
+    rounds = RATES * 5 * DAY
+    tilt = fast_hope(0.5, 5 * DAY)
+    for polls in (0, 1, 5):
+        expected = np.minimum(rounds, 4.0) ** (0.5 / (1 + polls) ** 2)
+        assert tilt[polls] == pytest.approx(expected)
+    assert fast_hope(1.0, 0.0)[0] == pytest.approx(RATES)  # no round has passed yet
+
+
+def test_hope_goes_by_the_time_of_a_round():
+    policy = taught([("a", "x")] * 16, np.ones((16, RATE_COUNT), np.float32), 1)
+    for gap in (100.0, 1_000.0):
+        policy.state.shared["gap"] = gap
+        count_all(policy, rounds=2)
+        assert policy.state.shared["tilt"][0] == pytest.approx(fast_hope(1.0, 16 * gap), rel=1e-6)
+        assert policy.hope([0], 16 * gap)[0] == pytest.approx(fast_hope(1.0, 16 * gap)[1], rel=1e-6)

@@ -1,0 +1,80 @@
+"""When first copies of other pages can wait for a second poll, for detection."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.first_copies import copy_can_wait
+from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.types import Observation, Outcome, Page
+
+DAY = 86_400.0
+PLACE = 38  # a change in two days
+
+
+def profit(rate: float, price: float) -> float:
+    """What the best poll frequency brings a second above the price of its polls, by search."""
+    times = np.geomspace(1e-3, 1e4, 200_001) / rate
+    return float(np.max((-np.expm1(-rate * times) - price) / times))
+
+
+def policy_of(passed: float) -> BayesianIndex:
+    """Page 0 has a copy of two days ago, page 1 none; all pages change once in two days."""
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0), Page(1)])
+    shared = policy.state.shared[0]
+    shared["began"], shared["gap"] = 2 * DAY - passed, 60.0
+    shared["prior"] = np.eye(RATE_COUNT)[PLACE] + 1e-12
+    return policy
+
+
+@pytest.mark.parametrize("passed", [0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 50.0])
+def test_a_copy_is_worth_what_the_best_polls_bring_in_as_long_as_has_passed(passed):
+    a = RATES[PLACE] * 2 * DAY
+    price = 1 - math.exp(-a) * (1 + a)
+    worth = passed * DAY * profit(RATES[PLACE], price)
+    waits = copy_can_wait(policy_of(passed * DAY).state, 1, 0, 2 * DAY)
+    assert waits == (worth < price)
+
+
+def test_both_happen():
+    waits = [copy_can_wait(policy_of(days * DAY).state, 1, 0, 2 * DAY) for days in (0.1, 50.0)]
+    assert waits == [True, False]
+
+
+def test_a_copy_of_now_does_not_compete():
+    assert not copy_can_wait(policy_of(0.1 * DAY).state, 1, 0, 0.0)
+
+
+@pytest.mark.parametrize("objective", ["freshness", "delay", "age"])
+def test_first_copies_come_first_where_a_page_without_one_is_stale(objective):
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(0, seen_at=0.0), Page(1)])
+    assert not copy_can_wait(policy.state, 1, 0, 2 * DAY)
+
+
+def order(objective: str, last_changed: float | None) -> list[int]:
+    """Which pages are polled, hourly, where the first of 50 was told to have changed lately."""
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(page) for page in range(50)])
+    polled = []
+    for hour in range(60):
+        now = 1_000 * DAY + hour * 3_600.0
+        [page] = policy.select(now, 1).page_ids.tolist()
+        likely = policy.likely_next(now + 1.0)
+        polled.append(page)
+        told = now - (0.1 if page == 0 else 500.0) * DAY if last_changed else None
+        policy.observe([Observation(page, now, Outcome.CHANGED, told)])
+        assert likely is None or likely < 50
+    return polled
+
+
+def test_a_page_that_changed_lately_gets_its_second_poll_before_others_their_first():
+    assert 0 in order("detection", 0.1)[1:50]
+
+
+def test_without_dates_all_first_copies_come_first():
+    assert order("detection", None)[:50] == list(range(50))
+    assert order("freshness", 0.1)[:50] == list(range(50))
