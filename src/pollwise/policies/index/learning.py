@@ -113,7 +113,8 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
     if dated and since >= LATELY:
         form_belief(state, page)
         changed, unchanged = common.tables[CHANGED_TABLE], common.tables[UNCHANGED_TABLE]
-        no_change = learn_date(own, since, 1.0 / BIRTHS, BIRTHS, changed, unchanged)
+        births = 1.0 / since if own.young else BIRTHS
+        no_change = learn_date(own, since, 1.0 / BIRTHS, births, changed, unchanged)
         learn_last_change(own.likelihood, since, unchanged, no_change)
         learn_tick(own, polled_at, told)
         own.spell_at = told
