@@ -3,12 +3,17 @@
     python benchmarks/worlds.py TRACES [--history NAME ...] [--budget 0.05 ...]
         [--objective NAME ...] [--runs build/worlds] [--json] [--out FILE]
 
+TRACES has the tables of `HISTORIES`; --history may name any other table there, too.
+
 Each cell is a history, a budget (polls a day and page), an objective, and whether polls tell when
 the page changed last. In it `bayes-index` is compared with uniform polling and with each peer, page
 by page: a paired bootstrap over the pages gives the interval (95 %) of the difference. A cell is
 *below* if some policy is better by more than that, *ahead* if bayes-index is better than every one
 of them by more than that. Three more tables do the same for the first 10, 25 and 50 % of the time,
 where policies know little.
+
+Two references are told rates: `whittle` each page's mean rate over the whole time, and *told by
+year*, four times a year, its mean rate over the year around that moment.
 
 What was run is kept in --runs and not run again: give another folder for another version.
 """
@@ -26,8 +31,10 @@ from numpy.typing import NDArray
 from results import CORPORA, KNOWN, OURS, PEERS, Corpus
 
 from pollwise.metrics import ratios, tally
-from pollwise.objectives import objective
+from pollwise.objectives import Objective, objective
+from pollwise.policies.arrays import all_watched
 from pollwise.policies.catalogue import WATCHING, Setting
+from pollwise.policies.index.whittle import Whittle
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.simulation.compare.replays import limit_of
 from pollwise.simulation.loop import simulate
@@ -36,6 +43,7 @@ from pollwise.simulation.recorded.replay import Replay
 BUDGETS = ("0.01", "0.05", "0.2", "1")
 RIVALS = ("uniform", *PEERS)
 TOLD = KNOWN[0]
+BY_YEAR = "told-by-year"
 FIGURES = {"freshness": "freshness", "delay": "delay", "detection": "captured", "age": "age"}
 """The figure of a tally that an objective is about."""
 COSTS = ("delay", "age")
@@ -52,6 +60,9 @@ HISTORIES = (
     Corpus("scoop", "scoop.parquet", "package manifests, updated by a robot every few hours"),
 )
 _RESAMPLES = 1_000
+_YEAR = 365.25 * 86_400.0
+_UNSEEN_CHANGES = 0.5
+"""Changes that are added to those of a year: a page without any may change yet."""
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +91,35 @@ class Verdict:
     ahead: bool
 
 
+class WhittleByYear(Whittle):
+    """Told each page's rate of the year around now, whenever `tell` is called."""
+
+    def __init__(self, world: Replay, aim: Objective) -> None:
+        super().__init__(rates={}, objective=aim)
+        self._world = world
+        self.tell(world.begin)
+
+    def tell(self, now: float) -> None:
+        """Take the rates of the year around `now`; the queue moves to them within a sweep."""
+        changes = self._world.changes
+        begin = np.maximum(changes.born, max(now - _YEAR / 2, self._world.begin))
+        end = np.minimum(changes.died, min(now + _YEAR / 2, self._world.end))
+        counted = np.array(
+            [
+                np.searchsorted(own, high, "right") - np.searchsorted(own, low, "right")
+                for own, low, high in zip(
+                    map(changes.of_page, range(len(begin))), begin, end, strict=True
+                )
+            ]
+        )
+        lived = np.maximum(end - begin, _YEAR / 4)
+        rates = (counted + _UNSEEN_CHANGES) / lived
+        self._rates = dict(enumerate(rates.tolist()))
+        watched = all_watched(self.state.pages)
+        self.state.pages["rate"][watched] = rates[watched]
+        self.state.shared["sweep_left"] = len(self.state.pages)
+
+
 class Runs:
     """Tallies by page of all parts of the time, run once and kept in files."""
 
@@ -88,7 +128,8 @@ class Runs:
         self._worlds: dict[tuple[str, bool], Replay] = {}
 
     def _file(self, cell: Cell, policy: str) -> Path:
-        aim = cell.objective if WATCHING.choose(policy).takes("objective") else "any"
+        aims = policy == BY_YEAR or WATCHING.choose(policy).takes("objective")
+        aim = cell.objective if aims else "any"
         dated = "dated" if cell.dated else "plain"
         return self._folder / f"{cell.history}_{dated}_{cell.budget}_{aim}_{policy}.npz"
 
@@ -104,12 +145,23 @@ class Runs:
         if file.exists():
             return
         world = self._world(corpus, cell.dated)
-        budget, choice = parse_budget(f"{cell.budget}/day/page"), WATCHING.choose(policy)
-        pages = len(world.pages)
-        setting = Setting(
-            objective(cell.objective), budget=budget.total(pages), pages=pages, rates=world.rates
-        )
-        polls = simulate(choice.make(setting), world, seed=0, budget=limit_of(budget))
+        budget = parse_budget(f"{cell.budget}/day/page")
+        if policy == BY_YEAR:
+            told = WhittleByYear(world, objective(cell.objective))
+            moments = np.arange(world.begin + _YEAR / 4, world.end, _YEAR / 4).tolist()
+            polls = simulate(
+                told, world, seed=0, budget=limit_of(budget), pauses=moments, on_pause=told.tell
+            )
+        else:
+            pages = len(world.pages)
+            setting = Setting(
+                objective(cell.objective),
+                budget=budget.total(pages),
+                pages=pages,
+                rates=world.rates,
+            )
+            made = WATCHING.choose(policy).make(setting)
+            polls = simulate(made, world, seed=0, budget=limit_of(budget))
         span = world.end - world.begin
         parts = {
             name: tally(
@@ -137,7 +189,7 @@ class Runs:
 
 def verdict(runs: Runs, cell: Cell, part: str) -> Verdict:
     """What came of a cell."""
-    tallies = {name: runs.get(cell, name, part) for name in (OURS, *RIVALS, TOLD)}
+    tallies = {name: runs.get(cell, name, part) for name in (OURS, *RIVALS, TOLD, BY_YEAR)}
     figure, sign = FIGURES[cell.objective], -1.0 if cell.objective in COSTS else 1.0
     pages = len(tallies[OURS])
     generator = np.random.default_rng(0)
@@ -181,8 +233,8 @@ def document(verdicts: dict[str, list[Verdict]]) -> str:
             f" {len(below)} below one.",
             "",
             "| history | dates | budget | objective | bayes-index | uniform | best peer | told |"
-            " ahead or below |",
-            "|---|---|---|---|---|---|---|---|---|",
+            " told by year | ahead or below |",
+            "|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_row(one) for one in found]
         lines.append("")
@@ -193,7 +245,7 @@ def _row(one: Verdict) -> str:
     cell, values = one.cell, one.values
     best = (min if cell.objective in COSTS else max)(PEERS, key=values.__getitem__)
     divided = {"delay": 86_400.0, "age": 86_400.0}.get(cell.objective, 1.0)
-    shown = [f"{values[name] / divided:.4g}" for name in (OURS, "uniform", best, TOLD)]
+    shown = [f"{values[name] / divided:.4g}" for name in (OURS, "uniform", best, TOLD, BY_YEAR)]
     shown[2] += f" {best}"
     outcome = "ahead" if one.ahead else ("below " + ", ".join(one.below) if one.below else "")
     columns = (cell.history, "told" if cell.dated else "", cell.budget, cell.objective)
@@ -203,7 +255,7 @@ def _row(one: Verdict) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=Path(__file__).name)
     parser.add_argument("traces", type=Path)
-    parser.add_argument("--history", nargs="*", choices=[corpus.name for corpus in HISTORIES])
+    parser.add_argument("--history", nargs="*", default=[corpus.name for corpus in HISTORIES])
     parser.add_argument("--budget", nargs="*", default=BUDGETS)
     parser.add_argument("--objective", nargs="*", default=list(FIGURES), choices=list(FIGURES))
     parser.add_argument("--runs", type=Path, default=Path("build/worlds"))
@@ -211,10 +263,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     runs = Runs(arguments.runs, arguments.traces)
-    corpora = [one for one in HISTORIES if not arguments.history or one.name in arguments.history]
+    known = {one.name: one for one in HISTORIES}
+    corpora = [known.get(name) or Corpus(name, f"{name}.parquet", "") for name in arguments.history]
     chosen = list(cells(corpora, arguments.budget, arguments.objective))
     for corpus, cell in chosen:
-        for policy in (OURS, *RIVALS, TOLD):
+        for policy in (OURS, *RIVALS, TOLD, BY_YEAR):
             runs.run(corpus, cell, policy)
     verdicts = {part: [verdict(runs, cell, part) for _, cell in chosen] for part in PARTS}
     if arguments.json:

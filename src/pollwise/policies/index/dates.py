@@ -8,7 +8,9 @@ mixture of both cases, so a first false time does little harm.
 
 The time of a first copy may also be that of the page's birth, as if a page had a birth at a rate of
 its own beside its changes. One that lies shortly before the poll is not believed at all: nothing
-is known of the page yet, and few pages change that often. The functions are compiled.
+is known of the page yet, and few pages change that often. Where the first copies of a site tell the
+same time, it is that of a deployment: each page was quiet since then, and that is all. The
+functions are compiled.
 """
 
 import math
@@ -21,7 +23,14 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
 
-__all__ = ["BIRTHS", "FIRST_DATE_ODDS", "LATELY", "is_doubted", "learn_date"]
+__all__ = [
+    "BIRTHS",
+    "FIRST_DATE_ODDS",
+    "LATELY",
+    "is_doubted",
+    "is_of_deployment",
+    "learn_date",
+]
 
 FIRST_DATE_ODDS = -3.0
 BIRTHS = 1.0 / (365.0 * DAY)
@@ -32,6 +41,9 @@ LATELY = 900.0
 _SELDOM = 0.03
 """The share that is older, as it comes from a cache."""
 
+_SAME = 3_600.0
+"""Seconds between the times of what was deployed together."""
+
 Floats = NDArray[np.float32]
 
 
@@ -39,6 +51,16 @@ Floats = NDArray[np.float32]
 def is_doubted(own: Any) -> bool:
     """Whether the times told of a page are more likely those of its answers."""
     return own.date_odds > 0.0
+
+
+@kernel
+def is_of_deployment(sites: Any, own: Any, told: float) -> bool:
+    """Whether the time told with a first copy is that of the first copy before, on its site."""
+    if own.site < 0:
+        return False
+    site = sites[own.site]
+    before, site.first_date = site.first_date, told
+    return abs(told - before) < _SAME
 
 
 @kernel

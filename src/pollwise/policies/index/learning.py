@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts, refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
-from pollwise.policies.index.dates import BIRTHS, LATELY, is_doubted, learn_date
+from pollwise.policies.index.dates import (
+    BIRTHS,
+    LATELY,
+    is_doubted,
+    is_of_deployment,
+    learn_date,
+)
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
@@ -99,7 +105,7 @@ def _learn_change(
 
 @kernel
 def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, told: float) -> None:
-    """Take in the first copy: the page changed, or was born, at the time that was told.
+    """Take in the first copy: the page changed, was born or was deployed at the time told.
 
     A page that was added when others had been polled is young: perhaps it was born then.
     """
@@ -113,9 +119,12 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
     if dated and since >= LATELY:
         form_belief(state, page)
         changed, unchanged = common.tables[CHANGED_TABLE], common.tables[UNCHANGED_TABLE]
-        births = 1.0 / since if own.young else BIRTHS
-        no_change = learn_date(own, since, 1.0 / BIRTHS, births, changed, unchanged)
-        learn_last_change(own.likelihood, since, unchanged, no_change)
+        if is_of_deployment(state.sites, own, told):
+            learn_poll(own.likelihood, since, unchanged)
+        else:
+            births = 1.0 / since if own.young else BIRTHS
+            no_change = learn_date(own, since, 1.0 / BIRTHS, births, changed, unchanged)
+            learn_last_change(own.likelihood, since, unchanged, no_change)
         learn_tick(own, polled_at, told)
         own.spell_at = told
         common.learned += 1

@@ -134,6 +134,7 @@ INDEX_SITE = np.dtype(
         ("waited", "f8"),  # seconds before polls of its pages, older ones in part
         ("overlap", "f8"),  # changes that were seen on it meanwhile
         ("pull_odds", "f8", (PULLS,)),  # log-odds of each pull
+        ("first_date", "f8"),  # that was told with the latest first copy
         ("page", "i8"),  # one of its pages; -1: there is none
         ("signals", "f8"),  # of its pages
         ("true_signals", "f8"),

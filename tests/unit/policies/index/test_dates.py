@@ -90,3 +90,18 @@ def test_a_page_that_changed_lately_is_taken_for_faster_than_one_that_did_not():
 def test_a_first_copy_that_was_stamped_with_the_time_of_its_answer_tells_nothing():
     undated, stamped = first_copy(None), first_copy(60.0 / DAY)
     assert stamped.estimate(0, 1_001 * DAY) == undated.estimate(0, 1_001 * DAY)
+
+
+def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quiet_since():
+    policy = BayesianIndex()
+    policy.add([Page(page, site="one" if page < 3 else "two") for page in range(4)])
+    now = 1_000 * DAY
+    for page in range(4):
+        told = now - 10 * DAY + 60.0 * page
+        policy.observe([Observation(page, now, Outcome.CHANGED, told)])
+    first, *deployed, other = policy.state.pages["likelihood"][:4]
+    quiet = np.exp(-RATES * 10 * DAY)
+    for likelihood in deployed:
+        assert likelihood == pytest.approx(quiet, rel=0.06, abs=1e-6)
+    assert first == pytest.approx(other, rel=0.06, abs=1e-6)
+    assert first[0] < 0.1 * first.max()
