@@ -222,7 +222,9 @@ def cells(
 
 
 def document(verdicts: dict[str, list[Verdict]]) -> str:
-    """The tables as Markdown."""
+    """The tables as Markdown; of parts of the time, cells that are neither ahead nor below are left
+    out.
+    """
     lines = []
     for part, found in verdicts.items():
         below = [one for one in found if one.below]
@@ -236,7 +238,8 @@ def document(verdicts: dict[str, list[Verdict]]) -> str:
             " told by year | ahead or below |",
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
-        lines += [_row(one) for one in found]
+        whole = part == next(iter(PARTS))
+        lines += [_row(one) for one in found if whole or one.ahead or one.below]
         lines.append("")
     return "\n".join(lines)
 
