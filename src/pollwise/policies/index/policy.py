@@ -96,6 +96,9 @@ _AT_FIRST: dict[str, float] = {
     "date_odds": FIRST_DATE_ODDS,
 }
 """What is learned of a page before its first poll; the rest is 0."""
+_FIRST_ROUNDS = 2.0
+"""Polls of all pages after which pages that are added are later ones. The first are handed over as
+their first copies come, which is sooner."""
 _FIRST_SPELLS = 10.0
 """Pseudo-spells between changes, of any rate, that all pages begin with."""
 
@@ -149,12 +152,18 @@ class IndexPolicy(CompiledPolicy):
             for name in (*_PAGE_LEARNED, "worth"):
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
             copied_at = state.pages["seen_at"][page_ids]
-            added_at = state.shared[0]["latest"]
-            state.pages["spell_at"][page_ids] = np.where(np.isnan(copied_at), added_at, copied_at)
+            begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
+            state.pages["spell_at"][page_ids] = begun_at
             state.pages["round"][page_ids] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
+
+    def _late_since(self) -> float:
+        """Since when pages are there that are added now; NaN: they belong to the first ones."""
+        common = self._state.shared[0]
+        passed, round_time = common["latest"] - common["began"], common["pages"] * common["gap"]
+        return float(common["latest"]) if passed > _FIRST_ROUNDS * round_time else math.nan
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         remove_pages(self._state, page_ids)

@@ -119,9 +119,12 @@ def test_a_page_in_a_burst_is_expected_to_change_soon_and_ever_less_the_longer_i
 
 
 def newcomer(added_at: float, copied_at: float) -> BayesianIndex:
-    """A policy with a page from the start, and one that was added later."""
+    """A policy with a page from the start, polled daily, and one that was added later."""
     policy = BayesianIndex()
     policy.add([Page(0)])
+    for day in range(1, int(added_at / DAY)):
+        policy.select(day * DAY, 1)
+        policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED)])
     policy.select(added_at, 1)
     policy.observe([Observation(0, added_at, Outcome.CHANGED)])
     policy.add([Page(1)])
@@ -134,6 +137,16 @@ def test_a_page_that_is_added_later_is_young_since_then():
     pages = policy.state.pages
     assert pages["young"][:2].tolist() == [0, 1]
     assert pages["spell_at"][:2].tolist() == [5 * DAY, 5 * DAY]
+
+
+def test_pages_that_are_handed_over_within_the_first_rounds_are_not_young():
+    policy = newcomer(2 * DAY, 7 * DAY)
+    assert policy.state.pages["young"][:2].tolist() == [0, 0]
+
+
+def test_a_page_is_young_until_its_first_change():
+    policy = newcomer(5 * DAY, 7 * DAY)
+    pages = policy.state.pages
     policy.observe([Observation(1, 8 * DAY, Outcome.UNCHANGED)])
     assert pages["young"][1] == 1
     policy.observe([Observation(1, 9 * DAY, Outcome.CHANGED)])
@@ -144,11 +157,13 @@ def test_a_page_that_is_added_later_is_young_since_then():
 def test_how_likely_young_pages_are_to_be_in_a_burst_is_learned_from_them():
     policy = newcomer(5 * DAY, 7 * DAY)
     state = policy.state
+    state.pages["burst_odds"] = 0.0
+    common = float(state.shared["burst_odds"][0])
     for odds in (-1.0, 0.0, 2.0):
         state.shared["young_odds"] = odds
         shares = [burst_share(state, page) for page in (0, 1)]
-        assert math.log(shares[0] / (1 - shares[0])) == pytest.approx(FIRST_BURST_ODDS)
-        assert math.log(shares[1] / (1 - shares[1])) == pytest.approx(FIRST_BURST_ODDS + odds)
+        assert math.log(shares[0] / (1 - shares[0])) == pytest.approx(common)
+        assert math.log(shares[1] / (1 - shares[1])) == pytest.approx(common + odds)
     state.shared["young_odds"] = 0.0
     judge_bursts(state, 0, 1.0)  # not young
     assert state.shared["young_odds"][0] == 0.0
