@@ -56,7 +56,8 @@ def write(
 ) -> None:
     """Write the two tables; the first time of a page is its birth."""
     pages = sorted(times)
-    changes = [(page, int(time)) for page in pages for time in times[page][1:]]
+    moments = {page: sorted({int(time) for time in times[page]}) for page in pages}
+    changes = [(page, time) for page in pages for time in moments[page][1:]]
     table = pa.table(
         {
             "page": [page for page, _ in changes],
@@ -68,10 +69,10 @@ def write(
     about = {
         "page": pages,
         "site": [sites[page] for page in pages],
-        "first_seen": [int(times[page][0]) for page in pages],
+        "first_seen": [moments[page][0] for page in pages],
         "died_at": [-1] * len(pages),
         "observed_until": [int(end)] * len(pages),
-        "n_changes": [len(times[page]) - 1 for page in pages],
+        "n_changes": [len(moments[page]) - 1 for page in pages],
     }
     pq.write_table(pa.table(about), out / f"{name}.pages.parquet")
     print(f"{name}: {len(pages)} pages, {len(changes)} changes")
@@ -86,9 +87,9 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     times = {}
     for package, told in uploads(arguments.changelogs).items():
-        inside = sorted(max(time, BEGIN) for time in told if time < END)
+        inside = [max(time, BEGIN) for time in told if time < END]
         if inside:
-            times[package] = sorted(set(inside))
+            times[package] = inside
     write(arguments.out, "uploads", times, dict.fromkeys(times, "debian"), END)
     if arguments.timelapse is not None:
         seen, sites = defaultdict(list), {}

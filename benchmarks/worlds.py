@@ -258,7 +258,7 @@ def _row(one: Verdict) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=Path(__file__).name)
     parser.add_argument("traces", type=Path)
-    parser.add_argument("--history", nargs="*", default=[corpus.name for corpus in HISTORIES])
+    parser.add_argument("--history", nargs="+", default=[corpus.name for corpus in HISTORIES])
     parser.add_argument("--budget", nargs="*", default=BUDGETS)
     parser.add_argument("--objective", nargs="*", default=list(FIGURES), choices=list(FIGURES))
     parser.add_argument("--runs", type=Path, default=Path("build/worlds"))

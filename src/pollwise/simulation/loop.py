@@ -70,8 +70,8 @@ def simulate(
     It ends after `polls` polls, or with the world's history (None). `budget` may also be text, such
     as 0.2/day/page; None: one cost unit per second. Polls come as soon as it allows them, never in
     bursts. `seed` is that of the world: the same seed gives different policies the same world. At
-    each time in `pauses`, `on_pause` is called with it and may look at the policy but not change
-    it. `InputError` for what cannot be used.
+    each time in `pauses`, `on_pause` is called with it: it may look at the policy, and change what
+    the policy was told, such as rates, but not its pages. `InputError` for what cannot be used.
 
     >>> from pollwise.policies.index.bayes_index import BayesianIndex
     >>> from pollwise.simulation.worlds.zipf import Zipf

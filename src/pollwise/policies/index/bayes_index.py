@@ -28,16 +28,18 @@ from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
-from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import fast_hope, slow_hope
-from pollwise.policies.index.queue import own_price
-from pollwise.policies.index.state import SURELY, TILTS, index_of
+from pollwise.policies.index.queue import head_wins
+from pollwise.policies.index.state import NEW, SURELY, TILTS, index_of, own_price
 from pollwise.rates.lattice import RATES
 from pollwise.rates.recalibration import recalibrated_all
 
 __all__ = ["BayesianIndex", "PageEstimate"]
+
+_LOOKED_AT = 64
+"""Places at the head of the line among which `likely_next` looks for a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,14 @@ class BayesianIndex(IndexPolicy):
         """
         state, common = self.state, self.state.shared[0]
         waiting = [*common["pool"][: common["pool_size"]]]
-        if common["new_size"] > 0:
-            waiting.append(state.line[common["first_new"]])  # below 0: it has left the line
         if state.calendar[0] > 0:
             waiting.append(state.calendar[1])
+        line = (common["first_new"] + np.arange(min(common["new_size"], _LOOKED_AT))) % max(
+            len(state.line), 1
+        )
+        waiting += [page for page in state.line[line] if page >= 0][:1]  # below 0: it has left
         blocked_until, scopes = state.hosts["blocked_until"], state.pages["scope"]
-        ids = [int(page) for page in waiting if page >= 0 and blocked_until[scopes[page]] <= now]
+        ids = [int(page) for page in waiting if blocked_until[scopes[page]] <= now]
         if not ids:
             return None
         sites, kinds = (np.unique(state.pages[name][ids]) for name in ("site", "kind"))
@@ -146,11 +150,12 @@ class BayesianIndex(IndexPolicy):
             form_belief(state, page_id)
             index = float(index_of(state.pages, state.shared, page_id, now))
             bids[page_id] = index / own_price(state, page_id)
-        likely = max(ids, key=bids.__getitem__)
-        copied = [page_id for page_id in ids if not np.isnan(state.pages["seen_at"][page_id])]
-        if copied and likely not in copied:
-            rival = max(copied, key=bids.__getitem__)
-            likely = rival if copy_can_wait(state, likely, rival, now) else likely
+        head = ids[-1] if state.pages["where"][ids[-1]] == NEW else -1
+        others = [page_id for page_id in ids if page_id != head]
+        likely = max(others, key=bids.__getitem__, default=-1)
+        largest = bids.get(likely, -1.0)
+        if head >= 0 and head_wins(state, head, bids[head], likely, largest, now):
+            likely = head
         for (rows, numbers), was in zip(looked_at, before, strict=True):
             rows[numbers] = was
         return likely

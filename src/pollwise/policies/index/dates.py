@@ -6,11 +6,11 @@ kind: each time told, and the change that the poll found, moves them by how like
 and if it is not (Bayes' rule; the rate is the belief). What a time teaches of the rate is the
 mixture of both cases, so a first false time does little harm.
 
-The time of a first copy may also be that of the page's birth, as if a page had a birth at a rate of
-its own beside its changes. One that lies shortly before the poll is not believed at all: nothing
-is known of the page yet, and few pages change that often. Where the first copies of a site tell the
-same time, it is that of a deployment: each page was quiet since then, and that is all. The
-functions are compiled.
+The time of a first copy is that of a change, or else of the page's birth, as if a page had a birth
+at a rate of its own beside its changes. One that lies shortly before the poll is not believed:
+nothing is known of the page yet, and few pages change that often. Where two first copies of a site
+tell the same time, it is that of a deployment: the second page was quiet since then, and that is
+all. The functions are compiled.
 """
 
 import math
@@ -22,27 +22,32 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
+from pollwise.rates.posterior import learn_last_change
 
 __all__ = [
-    "BIRTHS",
     "FIRST_DATE_ODDS",
+    "FOUND_LATE",
     "LATELY",
     "is_doubted",
-    "is_of_deployment",
     "learn_date",
+    "learn_first_date",
+    "note_first_date",
 ]
 
 FIRST_DATE_ODDS = -3.0
-BIRTHS = 1.0 / (365.0 * DAY)
-"""Births a second, where the time of a first copy may be that of one; else there are none."""
 _MOST_ODDS = 8.0
 LATELY = 900.0
 """Seconds before the answer in which most pages that are made on demand are made."""
 _SELDOM = 0.03
 """The share that is older, as it comes from a cache."""
 
-_SAME = 3_600.0
-"""Seconds between the times of what was deployed together."""
+_SAME, _SAME_SHARE = 3_600.0, 0.05
+"""The times of what was deployed together differ by less than so many seconds, and than this share
+of the time since then."""
+_BIRTHS = 1.0 / (365.0 * DAY)
+"""Births a second. For young pages it is one in the time since then: many of them are new."""
+FOUND_LATE = 7.0 * DAY
+"""A page that changed last so long before it was added is no new one."""
 
 Floats = NDArray[np.float32]
 
@@ -54,33 +59,40 @@ def is_doubted(own: Any) -> bool:
 
 
 @kernel
-def is_of_deployment(sites: Any, own: Any, told: float) -> bool:
-    """Whether the time told with a first copy is that of the first copy before, on its site."""
-    if own.site < 0:
-        return False
-    site = sites[own.site]
-    before, site.first_date = site.first_date, told
-    return abs(told - before) < _SAME
-
-
-@kernel
 def learn_date(
-    own: Any, since: float, elapsed: float, births: float, changed: Floats, unchanged: Floats
+    own: Any, since: float, elapsed: float, changed: Floats, unchanged: Floats
 ) -> Floats:
     """Take in that a page changed in `elapsed` seconds, and `since` seconds ago, as it is told.
 
-    The result has, for each rate, how likely it is per second that this is told although no change
-    came then, over how likely it is that times are true. `births`: how many come in a second beside
-    the changes; `changed`, `unchanged`: the tables.
+    The result has, for each rate, how likely it is per second that this is told although it is not
+    so, over how likely it is that times are true. `changed`, `unchanged`: the tables.
     """
     density = (1.0 - _SELDOM) / LATELY if since < LATELY else _SELDOM / max(elapsed, LATELY)
     untrue = np.float32(density) * lattice_row(changed, time_step(elapsed))
     quiet = lattice_row(unchanged, time_step(max(since, 1e-6)))
     true_told, untrue_told = 0.0, 0.0
     for j in range(RATE_COUNT):
-        true_told += own.belief[j] * (RATES[j] + births) * quiet[j]
+        true_told += own.belief[j] * RATES[j] * quiet[j]
         untrue_told += own.belief[j] * untrue[j]
     odds = math.exp(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
     own.date_odds = min(max(own.date_odds + moved, -_MOST_ODDS), _MOST_ODDS)
-    return np.float32(odds) * untrue + np.float32(births) * quiet
+    return np.float32(odds) * untrue
+
+
+@kernel
+def note_first_date(sites: Any, own: Any, since: float, told: float) -> bool:
+    """Note the time told with a first copy; whether it is that of the one before, on its site."""
+    if own.site < 0:
+        return False
+    site = sites[own.site]
+    before, site.first_date = site.first_date, told
+    return abs(told - before) < min(_SAME, _SAME_SHARE * since)
+
+
+@kernel
+def learn_first_date(own: Any, since: float, unchanged: Floats) -> None:
+    """Take in that a page changed, or was born, `since` seconds ago."""
+    births = 1.0 / since if own.young else _BIRTHS
+    quiet = lattice_row(unchanged, time_step(since))
+    learn_last_change(own.likelihood, since, unchanged, np.float32(births) * quiet)

@@ -10,8 +10,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.prior import steady_model
-from pollwise.policies.index.queue import own_price
-from pollwise.policies.index.state import IndexState, index_of, time_to_reach
+from pollwise.policies.index.state import IndexState, index_of, own_price, time_to_reach
 from pollwise.rates.lattice import CELL, RATE_COUNT, RATES
 
 __all__ = ["ESTIMATE", "estimates_of"]

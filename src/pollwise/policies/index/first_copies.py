@@ -18,7 +18,7 @@ import math
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.prior import prior_of, steady_model
-from pollwise.policies.index.state import INDEX_TABLE, SEEN_SURGE, IndexState
+from pollwise.policies.index.state import INDEX_TABLE, SEEN_SURGE, IndexState, own_price
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, mean_over, normalise, time_step
 
 __all__ = ["copy_can_wait"]
@@ -33,20 +33,21 @@ def copy_can_wait(state: IndexState, page: int, rival: int, now: float) -> bool:
     common, own, other = state.shared[0], state.pages[page], state.pages[rival]
     if not common.learning or common.surge_kind != SEEN_SURGE or common.gap <= 0.0:
         return False
-    elapsed, passed = now - other.seen_at, now - common.began
-    if elapsed <= 0.0 or passed <= 0.0:
+    elapsed, passed = now - other.seen_at, now - common.began_at
+    if not (elapsed > 0.0 and passed > 0.0):
         return False
     rates = steady_model(state, rival)
     worth = mean_over(rates, lattice_row(common.tables[INDEX_TABLE], time_step(elapsed)))
-    price = worth * other.weight * other.worth
+    price = worth * other.weight * other.worth / own_price(state, rival)
+    weight = own.weight / own_price(state, page)
     prior = prior_of(state, page)
     normalise(prior)
     rate = 0.0
     for j in range(RATE_COUNT):
         rate += prior[j] * min(RATES[j], 1.0 / common.gap)
-    brought = passed * own.weight * rate
+    brought = passed * weight * rate
     if price <= 0.0 or price >= brought:
         return price > 0.0
     # The largest a at which the copy is worth p, and the price that belongs to it.
     a = math.log(brought / price)
-    return own.weight * (1.0 - math.exp(-a) * (1.0 + a)) < price
+    return weight * (1.0 - math.exp(-a) * (1.0 + a)) < price

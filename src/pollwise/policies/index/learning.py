@@ -10,11 +10,12 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts, refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.dates import (
-    BIRTHS,
+    FOUND_LATE,
     LATELY,
     is_doubted,
-    is_of_deployment,
     learn_date,
+    learn_first_date,
+    note_first_date,
 )
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
@@ -99,7 +100,7 @@ def _learn_change(
             learn_poll(own.likelihood, ticks * DAY, unchanged)
     else:
         since = polled_at - told
-        untrue = learn_date(own, since, elapsed, 0.0, common.tables[CHANGED_TABLE], unchanged)
+        untrue = learn_date(own, since, elapsed, common.tables[CHANGED_TABLE], unchanged)
         learn_last_change(own.likelihood, since, unchanged, untrue)
 
 
@@ -117,14 +118,13 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         own.young = 1
     since = polled_at - told
     if dated and since >= LATELY:
-        form_belief(state, page)
-        changed, unchanged = common.tables[CHANGED_TABLE], common.tables[UNCHANGED_TABLE]
-        if is_of_deployment(state.sites, own, told):
+        if told < own.spell_at - FOUND_LATE:
+            own.young = 0
+        unchanged = common.tables[UNCHANGED_TABLE]
+        if note_first_date(state.sites, own, since, told):
             learn_poll(own.likelihood, since, unchanged)
         else:
-            births = 1.0 / since if own.young else BIRTHS
-            no_change = learn_date(own, since, 1.0 / BIRTHS, births, changed, unchanged)
-            learn_last_change(own.likelihood, since, unchanged, no_change)
+            learn_first_date(own, since, unchanged)
         learn_tick(own, polled_at, told)
         own.spell_at = told
         common.learned += 1

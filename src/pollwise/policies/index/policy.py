@@ -56,7 +56,7 @@ __all__ = ["IndexPolicy"]
 _PRICE = ("price", "polls")
 _SHARED_LEARNED = (
     *_PRICE,
-    "began",
+    "began_at",
     "gap",
     "gaps",
     "learned",
@@ -162,7 +162,7 @@ class IndexPolicy(CompiledPolicy):
     def _late_since(self) -> float:
         """Since when pages are there that are added now; NaN: they belong to the first ones."""
         common = self._state.shared[0]
-        passed, round_time = common["latest"] - common["began"], common["pages"] * common["gap"]
+        passed, round_time = common["latest"] - common["began_at"], common["pages"] * common["gap"]
         return float(common["latest"]) if passed > _FIRST_ROUNDS * round_time else math.nan
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
@@ -370,7 +370,7 @@ class IndexPolicy(CompiledPolicy):
         """Make room for all scopes, sites and kinds; arrays double."""
         self._state = self._state._replace(
             hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
-            sites=_with_room(self._state.sites, len(self._sites), page=-1),
+            sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),
         )
 
@@ -408,7 +408,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         decay_table = tabulate(objective.shape)
     shared = np.zeros(1, INDEX_SHARED)
     shared["power"] = objective.power
-    shared["began"] = shared["latest"] = math.nan
+    shared["began_at"] = shared["latest"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf

@@ -180,6 +180,12 @@ def steady_model(state: IndexState, page: int) -> Floats:
 
 
 @kernel
+def _chance(odds: float) -> float:
+    """The probability with these log-odds."""
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+@kernel
 def burst_share(state: IndexState, page: int) -> float:
     """The probability that a page changes in bursts (see `belief`).
 
@@ -187,7 +193,7 @@ def burst_share(state: IndexState, page: int) -> float:
     """
     own, common = state.pages[page], state.shared[0]
     odds = common.burst_odds + own.burst_odds + (common.young_odds if own.young else 0.0)
-    return 1.0 / (1.0 + math.exp(-odds))
+    return _chance(odds)
 
 
 @kernel(fastmath=True)
@@ -222,7 +228,7 @@ def _count_page(state: IndexState, page: int) -> None:
     posterior = steady_model(state, page)
     _smooth(posterior, own.likelihood, common.base)
     _add(common.counts, posterior, common.round)
-    common.bursty += burst_share(state, page)
+    common.bursty += _chance(common.burst_odds + own.burst_odds)  # as if no page were young
     common.all += 1.0
     if own.site >= 0:
         _add(state.sites[own.site].counts, posterior, common.round)

@@ -48,6 +48,7 @@ from pollwise.policies.index.state import (
     floor_time,
     has_told,
     index_of,
+    own_price,
     time_to_reach,
 )
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
@@ -57,9 +58,9 @@ __all__ = [
     "add_pages",
     "best_of",
     "best_page",
+    "head_wins",
     "lease_page",
     "observe_page",
-    "own_price",
     "remove_pages",
     "select_page",
     "signal_page",
@@ -83,14 +84,6 @@ _HOST_PRICE_DOWN = 0.98
 _HIGHEST_HOST_PRICE = 1e6
 
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
-
-
-@kernel
-def own_price(state: IndexState, page: int) -> float:
-    """The factor on the price of a page: that of its host, and of its group."""
-    own = state.pages[page]
-    price = state.hosts[own.scope].price
-    return price * state.shared[0].group_price[own.group] if state.shared[0].groups > 0 else price
 
 
 @kernel
@@ -269,13 +262,25 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
             second, memory = largest, min(memory, _LONELY_MEMORY)
     if second < math.inf:
         common.price += (second - common.price) / memory
-    if math.isnan(common.began):
-        common.began = now
+    if math.isnan(common.began_at):
+        common.began_at = now
     if not math.isnan(common.latest):
         common.gaps += 1
         memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
         common.gap += (now - common.latest - common.gap) / min(float(common.gaps), memory)
     common.latest = now
+
+
+@kernel
+def head_wins(
+    state: IndexState, head: int, bid: float, chosen: int, largest: float, now: float
+) -> bool:
+    """Whether the head of the line is polled before the best page elsewhere (-1: there is none)."""
+    if chosen < 0:
+        return True
+    if math.isnan(state.pages[head].seen_at):
+        return not copy_can_wait(state, head, chosen, now)
+    return bid >= largest
 
 
 @kernel
@@ -300,13 +305,10 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     if new < 0:
         return chosen, largest, second
     bid = _bid(state, new, now)
-    loses = bid < largest
-    if bid == math.inf and chosen >= 0:
-        loses = copy_can_wait(state, new, chosen, now)
-    if loses:
-        return chosen, largest, max(second, bid) if bid < math.inf else second
-    # Else the next in line is worth about as much.
-    return new, bid, bid if common.new_size > 1 else largest
+    if head_wins(state, new, bid, chosen, largest, now):
+        # The next in line is worth about as much.
+        return new, bid, bid if common.new_size > 1 else largest
+    return chosen, largest, max(second, bid) if bid < math.inf else second
 
 
 @kernel

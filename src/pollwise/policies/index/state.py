@@ -59,6 +59,7 @@ __all__ = [
     "floor_time",
     "has_told",
     "index_of",
+    "own_price",
     "round_time",
     "ticks_between",
     "time_to_reach",
@@ -134,7 +135,7 @@ INDEX_SITE = np.dtype(
         ("waited", "f8"),  # seconds before polls of its pages, older ones in part
         ("overlap", "f8"),  # changes that were seen on it meanwhile
         ("pull_odds", "f8", (PULLS,)),  # log-odds of each pull
-        ("first_date", "f8"),  # that was told with the latest first copy
+        ("first_date", "f8"),  # that was told with the latest first copy; NaN: none yet
         ("page", "i8"),  # one of its pages; -1: there is none
         ("signals", "f8"),  # of its pages
         ("true_signals", "f8"),
@@ -173,7 +174,7 @@ INDEX_SHARED = np.dtype(
         ("price", "f8"),
         ("gap", "f8"),  # mean seconds between polls
         ("gaps", "i8"),  # how many were averaged
-        ("began", "f8"),  # time of the first selection of all; NaN: none yet
+        ("began_at", "f8"),  # time of the first selection of all; NaN: none yet
         ("latest", "f8"),  # time of the latest selection; NaN: none since the start
         ("pages", "i8"),
         ("polls", "i8"),  # selected
@@ -393,3 +394,11 @@ def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> floa
         else:
             low = middle
     return time_at(high) if high < TIME_COUNT else math.inf
+
+
+@kernel
+def own_price(state: IndexState, page: int) -> float:
+    """The factor on the price of a page: that of its host, and of its group."""
+    own = state.pages[page]
+    price = state.hosts[own.scope].price
+    return price * state.shared[0].group_price[own.group] if state.shared[0].groups > 0 else price

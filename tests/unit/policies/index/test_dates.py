@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.dates import BIRTHS, FIRST_DATE_ODDS, is_doubted, learn_date
+from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.rates.posterior import changed_table, unchanged_table
@@ -38,7 +38,7 @@ def test_the_odds_are_those_of_bayes():
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
     own["belief"] = np.eye(RATE_COUNT)[PLACE]
-    untrue = learn_date(own, 60.0, DAY, 0.0, changed_table(), unchanged_table())
+    untrue = learn_date(own, 60.0, DAY, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
     assert own["date_odds"] == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
@@ -73,10 +73,9 @@ def first_copy(days_ago: float | None) -> BayesianIndex:
 
 @pytest.mark.parametrize("days_ago", [1.0, 30.0, 900.0])
 def test_the_time_of_a_first_copy_is_that_of_a_change_or_of_a_birth(days_ago):
-    """The likelihood is (rate + births) e^(-rate since), but for what is doubted of it."""
+    """The likelihood is (rate + births) e^(-rate since), with a birth a year."""
     likelihood = first_copy(days_ago).state.pages["likelihood"][0]
-    told = (RATES + BIRTHS) * np.exp(-RATES * days_ago * DAY)
-    told += math.exp(FIRST_DATE_ODDS) * 0.03 * BIRTHS * -np.expm1(-RATES / BIRTHS)
+    told = (RATES + 1 / (365 * DAY)) * np.exp(-RATES * days_ago * DAY)
     # Times are rounded to half a percent.
     assert likelihood == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
 
@@ -97,11 +96,55 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     policy.add([Page(page, site="one" if page < 3 else "two") for page in range(4)])
     now = 1_000 * DAY
     for page in range(4):
-        told = now - 10 * DAY + 60.0 * page
+        told = now - 10 * DAY + 600.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, told)])
     first, *deployed, other = policy.state.pages["likelihood"][:4]
     quiet = np.exp(-RATES * 10 * DAY)
     for likelihood in deployed:
-        assert likelihood == pytest.approx(quiet, rel=0.06, abs=1e-6)
-    assert first == pytest.approx(other, rel=0.06, abs=1e-6)
+        assert likelihood == pytest.approx(quiet, rel=0.1, abs=1e-6)
+    assert first == pytest.approx(other, rel=0.1, abs=1e-6)
     assert first[0] < 0.1 * first.max()
+
+
+def test_changes_of_a_busy_site_are_no_deployment():
+    policy = BayesianIndex()
+    policy.add([Page(page, site="news") for page in range(3)])
+    for page, minutes in enumerate((20.0, 40.0, 30.0)):
+        now = 1_000 * DAY + 600.0 * page
+        policy.observe([Observation(page, now, Outcome.CHANGED, now - 60 * minutes)])
+    for likelihood in policy.state.pages["likelihood"][:3]:
+        assert likelihood[RATES < 0.1 / DAY].max() < 0.1 * likelihood.max()
+
+
+def test_a_first_time_near_0_is_no_deployment():
+    policy = BayesianIndex()
+    policy.add([Page(0, site="one")])
+    policy.observe([Observation(0, DAY, Outcome.CHANGED, 600.0)])
+    likelihood = policy.state.pages["likelihood"][0]
+    assert likelihood[0] < 0.1 * likelihood.max()
+
+
+def found_late(last_changed_at: float) -> np.void:
+    """A page that is added on day 20, and says at its first copy, on day 21, when it changed."""
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    for day in range(1, 21):
+        policy.select(day * DAY, 1)
+        policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED)])
+    policy.add([Page(1)])
+    policy.observe([Observation(1, 21 * DAY, Outcome.CHANGED, last_changed_at)])
+    return policy.state.pages[1]
+
+
+def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
+    young = found_late(18 * DAY)
+    assert young["young"] == 1
+    assert young["spell_at"] == 18 * DAY
+    told = (RATES + 1 / (3 * DAY)) * np.exp(-RATES * 3 * DAY)
+    assert young["likelihood"] == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
+
+
+def test_a_page_that_was_there_long_before_it_was_added_is_not_young():
+    old = found_late(10 * DAY)
+    assert old["young"] == 0
+    assert old["spell_at"] == 10 * DAY

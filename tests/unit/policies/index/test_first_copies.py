@@ -20,12 +20,12 @@ def profit(rate: float, price: float) -> float:
     return float(np.max((-np.expm1(-rate * times) - price) / times))
 
 
-def policy_of(passed: float) -> BayesianIndex:
+def policy_of(passed: float, objective: str = "detection") -> BayesianIndex:
     """Page 0 has a copy of two days ago, page 1 none; all pages change once in two days."""
-    policy = BayesianIndex()
-    policy.add([Page(0, seen_at=0.0), Page(1)])
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(0, "http://a/", "a", seen_at=0.0), Page(1, "http://b/", "b")])
     shared = policy.state.shared[0]
-    shared["began"], shared["gap"] = 2 * DAY - passed, 60.0
+    shared["began_at"], shared["gap"] = 2 * DAY - passed, 60.0
     shared["prior"] = np.eye(RATE_COUNT)[PLACE] + 1e-12
     return policy
 
@@ -44,30 +44,41 @@ def test_both_happen():
     assert waits == [True, False]
 
 
+def test_prices_and_weights_count():
+    policy = policy_of(0.1 * DAY)
+    assert copy_can_wait(policy.state, 1, 0, 2 * DAY)
+    policy.state.hosts["price"][policy.state.pages["scope"][0]] = 1e4
+    assert not copy_can_wait(policy.state, 1, 0, 2 * DAY)
+    policy = policy_of(0.1 * DAY)
+    policy.state.pages["weight"][1] = 1e4
+    assert not copy_can_wait(policy.state, 1, 0, 2 * DAY)
+
+
 def test_a_copy_of_now_does_not_compete():
-    assert not copy_can_wait(policy_of(0.1 * DAY).state, 1, 0, 0.0)
+    policy = policy_of(0.1 * DAY)
+    policy.state.pages["seen_at"][0] = 2 * DAY
+    assert not copy_can_wait(policy.state, 1, 0, 2 * DAY)
 
 
 @pytest.mark.parametrize("objective", ["freshness", "delay", "age"])
 def test_first_copies_come_first_where_a_page_without_one_is_stale(objective):
-    policy = BayesianIndex(objective=objective)
-    policy.add([Page(0, seen_at=0.0), Page(1)])
-    assert not copy_can_wait(policy.state, 1, 0, 2 * DAY)
+    assert not copy_can_wait(policy_of(0.1 * DAY, objective).state, 1, 0, 2 * DAY)
 
 
-def order(objective: str, last_changed: float | None) -> list[int]:
+def order(objective: str, days_ago: float | None) -> list[int]:
     """Which pages are polled, hourly, where the first of 50 was told to have changed lately."""
     policy = BayesianIndex(objective=objective)
     policy.add([Page(page) for page in range(50)])
     polled = []
     for hour in range(60):
         now = 1_000 * DAY + hour * 3_600.0
+        likely = policy.likely_next(now)
         [page] = policy.select(now, 1).page_ids.tolist()
-        likely = policy.likely_next(now + 1.0)
+        if hour < 40:  # while there are first copies
+            assert likely == page
         polled.append(page)
-        told = now - (0.1 if page == 0 else 500.0) * DAY if last_changed else None
+        told = None if days_ago is None else now - (500.0 if page else days_ago) * DAY
         policy.observe([Observation(page, now, Outcome.CHANGED, told)])
-        assert likely is None or likely < 50
     return polled
 
 
@@ -75,6 +86,7 @@ def test_a_page_that_changed_lately_gets_its_second_poll_before_others_their_fir
     assert 0 in order("detection", 0.1)[1:50]
 
 
-def test_without_dates_all_first_copies_come_first():
+def test_without_such_a_date_all_first_copies_come_first():
     assert order("detection", None)[:50] == list(range(50))
+    assert order("detection", 500.0)[:50] == list(range(50))
     assert order("freshness", 0.1)[:50] == list(range(50))

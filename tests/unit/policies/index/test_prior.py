@@ -213,6 +213,17 @@ def test_the_base_prior_excludes_nothing_and_favours_none_of_the_possible():
     assert np.ptp(base_prior(0.0)) == 0.0
 
 
+def test_how_many_pages_are_bursty_is_counted_as_if_none_were_young():
+    odds = []
+    for young_odds in (0.0, 5.0):
+        policy = taught([("a", "x")] * 64, np.ones((64, RATE_COUNT), np.float32), 1)
+        policy.state.pages["young"] = 1
+        policy.state.shared["young_odds"] = young_odds
+        count_all(policy, rounds=3)
+        odds.append(float(policy.state.shared["burst_odds"][0]))
+    assert odds[0] == odds[1]
+
+
 def test_fast_rates_are_hopeful_up_to_some_changes_in_a_round():
     rounds = RATES * 5 * DAY
     tilt = fast_hope(0.5, 5 * DAY)
