@@ -96,7 +96,7 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     policy.add([Page(page, site="one" if page < 3 else "two") for page in range(4)])
     now = 1_000 * DAY
     for page in range(4):
-        told = now - 10 * DAY + 600.0 * page
+        told = now - 10 * DAY + 60.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, told)])
     first, *deployed, other = policy.state.pages["likelihood"][:4]
     quiet = np.exp(-RATES * 10 * DAY)
