@@ -10,8 +10,8 @@ mean is over the prior of the page, of rates that the budget can follow.
 
 The price is what the best poll of a page with a copy is worth if the page has one rate for good,
 without hope. While nothing is known that is little, so first copies come first; a page that was
-dated yesterday gets its second poll before the other pages have their first. The function is
-compiled.
+dated yesterday gets its second poll before the other pages have their first. A first copy never
+waits twice in a row (`queue.head_wins`). The function is compiled.
 """
 
 import math

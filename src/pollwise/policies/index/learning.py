@@ -137,7 +137,7 @@ def learn(state: IndexState, observation: Any) -> None:
     changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
-    dated = (changed or first) and last_changed_at <= polled_at
+    dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)

@@ -267,7 +267,8 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
     if not math.isnan(common.latest):
         common.gaps += 1
         memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
-        common.gap += (now - common.latest - common.gap) / min(float(common.gaps), memory)
+        passed = max(now - common.latest, 0.0)  # clocks may go back
+        common.gap += (passed - common.gap) / min(float(common.gaps), memory)
     common.latest = now
 
 
@@ -279,7 +280,8 @@ def head_wins(
     if chosen < 0:
         return True
     if math.isnan(state.pages[head].seen_at):
-        return not copy_can_wait(state, head, chosen, now)
+        # Never twice in a row: else a page that always changes would keep all others out.
+        return state.shared[0].copy_waited == 1 or not copy_can_wait(state, head, chosen, now)
     return bid >= largest
 
 
@@ -325,6 +327,7 @@ def best_of(state: IndexState, pages: NDArray[np.int64], now: float) -> int:
 @kernel
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
+    state.shared[0].copy_waited = state.pages[page].where != NEW
     _leave(state, page)
     count_page(state.shared, state.pages[page].group, 0, -1)
     state.pages[page].where = LEASED

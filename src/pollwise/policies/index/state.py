@@ -193,6 +193,7 @@ INDEX_SHARED = np.dtype(
         ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
         ("signals", "f8"),  # of all pages
         ("true_signals", "f8"),
+        ("copy_waited", "i8"),  # 1: no first copy was made with the latest selection
         ("pool_size", "i8"),
         ("first_new", "i8"),
         ("new_size", "i8"),

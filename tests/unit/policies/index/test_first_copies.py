@@ -90,3 +90,17 @@ def test_without_such_a_date_all_first_copies_come_first():
     assert order("detection", None)[:50] == list(range(50))
     assert order("detection", 500.0)[:50] == list(range(50))
     assert order("freshness", 0.1)[:50] == list(range(50))
+
+
+def test_a_page_that_always_changes_keeps_no_first_copy_out():
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    seen = set()
+    for minute in range(400):
+        now = 60.0 * minute
+        if minute == 100:
+            policy.add([Page(page, weight=1.0 if page > 1 else 0.0) for page in range(1, 101)])
+        for page in policy.select(now, 1).page_ids.tolist():
+            seen.add(page)
+            policy.observe([Observation(page, now, Outcome.CHANGED)])
+    assert seen == set(range(101))
