@@ -57,6 +57,7 @@ _PRICE = ("price", "polls")
 _SHARED_LEARNED = (
     *_PRICE,
     "began_at",
+    "selected_at",
     "gap",
     "gaps",
     "learned",
@@ -152,18 +153,20 @@ class IndexPolicy(CompiledPolicy):
             for name in (*_PAGE_LEARNED, "worth"):
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
             copied_at = state.pages["seen_at"][page_ids]
-            begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
+            late_since = self._late_since(state.shared[0]["pages"])
+            begun_at = np.where(np.isnan(copied_at), late_since, copied_at)
             state.pages["spell_at"][page_ids] = begun_at
             state.pages["round"][page_ids] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
 
-    def _late_since(self) -> float:
-        """Since when pages are there that are added now; NaN: they belong to the first ones."""
+    def _late_since(self, pages: int) -> float:
+        """Since when pages are there that are added to these; NaN: they belong to the first."""
         common = self._state.shared[0]
-        passed, round_time = common["latest"] - common["began_at"], common["pages"] * common["gap"]
-        return float(common["latest"]) if passed > _FIRST_ROUNDS * round_time else math.nan
+        selected_at, round_time = common["selected_at"], pages * common["gap"]
+        is_late = selected_at - common["began_at"] > _FIRST_ROUNDS * round_time
+        return float(selected_at) if is_late else math.nan
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         remove_pages(self._state, page_ids)
@@ -330,8 +333,13 @@ class IndexPolicy(CompiledPolicy):
             if same or name not in _PRICE:
                 self._state.shared[name] = state[name]
         if self._learning:
+            pages = self._state.pages
             for name in _PAGE_LEARNED:
-                self._state.pages[name][ids] = state[f"page.{name}"][rows]
+                pages[name][ids] = state[f"page.{name}"][rows]
+            # Nothing was learned of the others: they have been added since.
+            added = np.setdiff1d(everyone, ids)
+            uncopied = added[np.isnan(pages["seen_at"][added])]
+            pages["spell_at"][uncopied] = self._late_since(len(ids))
             # Not loaded: `revert_worth` may have been different.
             self._state.pages["worth"][ids] = worth_after(
                 self._state.pages["reverts"][ids],
@@ -408,7 +416,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         decay_table = tabulate(objective.shape)
     shared = np.zeros(1, INDEX_SHARED)
     shared["power"] = objective.power
-    shared["began_at"] = shared["latest"] = math.nan
+    shared["began_at"] = shared["latest"] = shared["selected_at"] = math.nan
     shared["decay"] = 0.0 if decay is None else decay
     shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf

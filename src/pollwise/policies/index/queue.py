@@ -269,7 +269,7 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
         memory = max(_MEMORY, float(common.pages))  # polls come in bursts: look at a whole round
         passed = max(now - common.latest, 0.0)  # clocks may go back
         common.gap += (passed - common.gap) / min(float(common.gaps), memory)
-    common.latest = now
+    common.latest = common.selected_at = now
 
 
 @kernel

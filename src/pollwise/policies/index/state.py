@@ -176,6 +176,7 @@ INDEX_SHARED = np.dtype(
         ("gaps", "i8"),  # how many were averaged
         ("began_at", "f8"),  # time of the first selection of all; NaN: none yet
         ("latest", "f8"),  # time of the latest selection; NaN: none since the start
+        ("selected_at", "f8"),  # the same; that of an earlier start where there was none since
         ("pages", "i8"),
         ("polls", "i8"),  # selected
         ("learned", "i8"),  # polls that told something

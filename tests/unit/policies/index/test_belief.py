@@ -188,6 +188,16 @@ def test_what_is_known_of_young_pages_is_kept():
     assert burst_share(other.state, 1) == pytest.approx(burst_share(policy.state, 1))
 
 
+def test_a_page_that_is_added_between_two_starts_is_young():
+    learned = newcomer(6 * DAY, 7 * DAY).state_dict()
+    other = BayesianIndex()
+    other.add([Page(0), Page(1), Page(2), Page(3, seen_at=5 * DAY)])
+    other.load_state_dict(learned)
+    spell_at = other.state.pages["spell_at"]
+    assert spell_at[:3].tolist() == [6 * DAY, 6 * DAY, 6 * DAY]
+    assert spell_at[3] == 5 * DAY
+
+
 def births(policy: BayesianIndex, calms_down: bool) -> BayesianIndex:
     """60 pages, born a day apart and polled daily, change at a rate of 1/age or all alike."""
     rng = np.random.default_rng(4)
@@ -202,7 +212,7 @@ def births(policy: BayesianIndex, calms_down: bool) -> BayesianIndex:
             found.append(Observation(page, day * DAY, Outcome(int(changed))))
         policy.observe(found)
         if day < 60:
-            policy.state.shared["latest"] = day * DAY
+            policy.state.shared["selected_at"] = day * DAY
             policy.add([Page(day)])
     return policy
 
