@@ -28,14 +28,18 @@ from pollwise.events import (
 )
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
+from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import Discoveries, PollResult
-from pollwise.types import Outcome, Page, PageMemory, has_same_parts
+from pollwise.types import Budget, Outcome, Page, PageMemory, has_same_parts
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import Poller, PollReport
 
 __all__ = ["Progress", "Watched", "run"]
 
+_TURNS = Budget(rate=20.0, burst=10.0)
+"""Turns of the loop a second, and at once: each costs a commit and more, however few polls have
+ended in it. Only where there are many polls a second do these wait for the next turn."""
 _STAFF_PERIOD = 1.0
 """Seconds after which the staff is asked for again, though nothing has happened."""
 _OTHER_PARTS = "other parts of the page count than when it was asked for"
@@ -105,6 +109,7 @@ async def run(
     staffed: int | None = None
     awaited = [] if policy_ready is None else [policy_ready]
     remasked: set[int] = set()
+    turns = CellRate(_TURNS)
 
     def news() -> Iterator[Event]:
         """What has happened besides the polls, each heeded when it is asked for."""
@@ -130,6 +135,7 @@ async def run(
 
     try:
         while not stop.is_set():
+            turns.spend(1.0, clock())
             events: list[Event] = []
             wake_at = 0.0
             for event in news():
@@ -145,19 +151,21 @@ async def run(
             turn = Progress((), ())
             if is_over is not None and not under_way.polls and is_over(wake_at):
                 stop.set()
-            while not (stop.is_set() or under_way.have_ended() or clock() >= wake_at):
+            while not (stop.is_set() or under_way.news().done() or clock() >= wake_at):
                 if staff is not None and staff() != staffed:
                     break
                 if (awaited and awaited[0].done()) or incoming.arrived().done():
                     break
                 look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
                 waits_for: list[asyncio.Future[Any]] = [
-                    *under_way.polls,
+                    under_way.news(),
                     *awaited,
                     incoming.arrived(),
                     stopping,
                 ]
                 await clock.wait(waits_for, look_at)
+            while not stop.is_set() and clock() < turns.next_at:
+                await clock.wait([stopping], turns.next_at)
         # The scheduler takes in what arrived at the last moment before it is recorded.
         events = list(news())
         turn = _turn(await under_way.cut_short(), watched, clock())
@@ -182,6 +190,7 @@ class _UnderWay:
         """The pages as they were when their polls began."""
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
+        self._news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def obey(self, commands: Sequence[Command]) -> float:
         """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
@@ -191,6 +200,7 @@ class _UnderWay:
                 case Poll(page_id):
                     own = self._watched[page_id]
                     poll = asyncio.ensure_future(self._poller.poll(own.page, own.memory))
+                    poll.add_done_callback(self._note_end)
                     self.polls.append(poll)
                     self._asked[poll] = own.page
                 case WakeAt(time):
@@ -202,12 +212,18 @@ class _UnderWay:
         if any(page.id == change.page_id for page in self._asked.values()):
             self._remasked.setdefault(change.page_id, []).append(change)
 
-    def have_ended(self) -> bool:
-        """Whether any poll has ended."""
-        return any(poll.done() for poll in self.polls)
+    def _note_end(self, _: asyncio.Task[PollReport]) -> None:
+        if not self._news.done():
+            self._news.set_result(None)
+
+    def news(self) -> asyncio.Future[None]:
+        """What is done when a poll has ended since those that ended were taken out."""
+        return self._news
 
     def ended(self) -> tuple[PollReport, ...]:
         """Take out the polls that have ended; their reports."""
+        if self._news.done():
+            self._news = asyncio.get_running_loop().create_future()
         reports = tuple(self._report(poll) for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports

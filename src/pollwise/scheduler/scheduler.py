@@ -53,9 +53,12 @@ from pollwise.types import Budget, Observation, Outcome, Page
 __all__ = ["Scheduler"]
 
 _MOST_PASSED_OVER = 16
-"""Pages that one call passes over because they cannot be polled now."""
+"""Pages that one call passes over because they cannot be polled now, for each `_PAUSE` since the
+call before; so for the next."""
 _MOST_HELD = 256
 """Pages that one call holds back because they were polled too lately."""
+_MOST_PAUSES = 16.0
+"""So many pauses count at most."""
 _AWAITED = 3600.0
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _PAUSE = 0.01
@@ -180,6 +183,7 @@ class Scheduler:
         self._named = OverduePages()
         self._lease = lease
         self._now = -math.inf
+        self._asked_at = -math.inf
         self.saved_at = -math.inf
         """When the loaded state was saved; -inf: none was loaded."""
         self._pages: dict[int, _Terms] = {}
@@ -672,6 +676,8 @@ class Scheduler:
 
     def _start_polls(self, now: float) -> tuple[list[Poll], float]:
         """Start as many polls as the budget allows; also when to ask the policy again."""
+        pauses = min(max((now - self._asked_at) / _PAUSE, 1.0), _MOST_PAUSES)
+        self._asked_at = now
         polls, first_copy_at = self._start_first_copies(now)
         passed_over = held = 0
         while now >= self._cell_rate.next_at:
@@ -681,7 +687,7 @@ class Scheduler:
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
-                if passed_over == _MOST_PASSED_OVER or held == _MOST_HELD:
+                if passed_over >= _MOST_PASSED_OVER * pauses or held >= _MOST_HELD * pauses:
                     return polls, min(now + _PAUSE, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:

@@ -14,7 +14,7 @@ than the copy, then C would answer "not modified" for content never seen. For th
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -174,19 +174,22 @@ class PoliteFetcher:
             scope = self._scope_of(url)
         except InputError:  # that is said in the answer
             return await ask()
-        scopes = [scope]
-        if self._addresses is not None and (address := await self._addresses.of(url)) is not None:
-            scopes.append(f"address {address}")
+        address = None if self._addresses is None else await self._addresses.of(url)
         asked_at = self._clock()
         until = asked_at + patience.longest_wait
-        async with AsyncExitStack() as turns:
-            for one in scopes:
-                await turns.enter_async_context(self._taken(one, patience, until))
-            self._traffic.note_wait(self._clock() - asked_at)
-            self._traffic.requests += 1
-            result = await ask()
-            self._heed(scope, result)
-            return result
+        async with self._taken(scope, patience, until):
+            if address is None:
+                return await self._asked(scope, ask, asked_at)
+            async with self._taken(f"address {address}", patience, until):
+                return await self._asked(scope, ask, asked_at)
+
+    async def _asked(self, scope: str, ask: Ask, wanted_at: float) -> FetchResult:
+        """What an exchange gives whose turn has come."""
+        self._traffic.note_wait(self._clock() - wanted_at)
+        self._traffic.requests += 1
+        result = await ask()
+        self._heed(scope, result)
+        return result
 
     async def fetch_part(self, url: str, asking: Asking) -> FetchResult:
         """One exchange for a page that was fetched in its turn: what a browser asks for with it.

@@ -185,9 +185,11 @@ class WebPoller:
         page = _at_cost(page, result)
         with ExitStack() as place:
             place.callback(result.release)
+            seen = NOTHING
             try:
-                async with asyncio.timeout_at(ends_at):
-                    seen = await self._seen(page, memory, result)
+                if result.error is None and result.status in (200, 203):
+                    async with asyncio.timeout_at(ends_at):
+                        seen = await self._seen(page, memory, result)
             except PostponedError as error:
                 return self.postponed(page, memory, rules, str(error))
             except TimeoutError:
@@ -204,8 +206,6 @@ class WebPoller:
     async def _seen(self, page: Page, memory: PageMemory, result: FetchResult) -> Seen:
         """What the body is to the latest copy, which takes up to a second for a large one."""
         body, content_type, parts = result.body, result.content_type, Parts.of(page)
-        if result.error is not None or result.status not in (200, 203):
-            return NOTHING
         if not self._reads:
             return await self._read(body, False, see_plainly, memory, body, content_type)
         long = takes_long(body, content_type, parts)

@@ -32,13 +32,16 @@ def save_poll(
     if seen.outcome is Outcome.POSTPONED:
         connection.execute(SQL["note_postponed"], values)
         return
-    if not connection.execute(SQL["count_poll"], values).rowcount:
-        raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
-    if is_told and connection.execute(SQL["insert_change"], values).rowcount:
+    changed = seen.outcome is Outcome.CHANGED
+    # Before the row of the page tells of this poll.
+    if is_told and changed and connection.execute(SQL["insert_change"], values).rowcount:
         connection.execute(SQL["drop_changes"], {"kept": _KEPT_CHANGES})
-    connection.execute(SQL["update_polled_page"], values)
+    counted = connection.execute(SQL["update_polled_page"], values).fetchone()
+    if counted is None and not connection.execute(SQL["count_poll"], values).rowcount:
+        raise InputError(f"a poll of page {seen.page_id}, which {path} never had")
     connection.execute(SQL["insert_poll"], values)
-    connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": KEPT_POLLS})
+    if counted is None or counted[0] > KEPT_POLLS:
+        connection.execute(SQL["prune_polls"], {"page_id": seen.page_id, "kept": KEPT_POLLS})
     if poll.version is not None:
         if poll.version.page_id != seen.page_id:
             raise InputError(

@@ -87,7 +87,7 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0), COALESCE(SUM(changes), 0),
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_poll
--- Count a poll; the first copy of a page is no change. Run before update_polled_page.
+-- Count a late observation of an older poll; the first copy of a page is no change.
 UPDATE pages
 SET polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL)
 WHERE id = :page_id;
@@ -98,8 +98,10 @@ UPDATE pages SET postponed_at = :polled_at, postponed_why = COALESCE(:error, '')
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: update_polled_page
--- What the latest poll told; a late observation of an older poll leaves the row as it is.
+-- Count the latest poll and keep what it told; the first copy of a page is no change. A late
+-- observation of an older poll leaves the row as it is.
 UPDATE pages SET
+    polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL),
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
     earlier_hashes = :earlier_hashes, noise = :noise, items = :items,
     title = COALESCE(:title, title), source = COALESCE(:source, source),
@@ -113,13 +115,14 @@ UPDATE pages SET
     ),
     failures = CASE WHEN :failed THEN failures + 1 ELSE 0 END,
     gone = CASE WHEN :failed THEN gone ELSE :gone END
-WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
+WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at)
+RETURNING polls;
 
 -- name: insert_change
 -- Note the change that a poll found; the first copy of a page is none. Before update_polled_page.
 INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items)
 SELECT id, :polled_at, seen_at, :reverted, COALESCE(:title, title), :found_items
-FROM pages WHERE id = :page_id AND :changed AND seen_at < :polled_at;
+FROM pages WHERE id = :page_id AND seen_at < :polled_at;
 
 -- name: drop_changes
 -- Drop the oldest changes beyond the newest :kept ones.

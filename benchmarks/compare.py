@@ -1,0 +1,124 @@
+"""What a poll costs pollwise and Scrapy, side by side in one run: CPU, memory, polls a second.
+
+    python benchmarks/compare.py [--rate 300 1000 3000] [--hosts 3000] [--pages 4] [--seconds 20]
+        [--scrapy PYTHON] [--json]
+
+The pages are small and never change, so that every poll but the first is answered 304. They are
+served by another process from loopback addresses, a host each, to one request a second at most.
+`pollwise watch` polls at each rate and keeps everything in its database. When all pages have a copy
+and have been polled again, the CPU time of its process, all threads, is taken over --seconds and
+divided by the requests that the server answered meanwhile. PYTHON is an interpreter that has
+Scrapy: its spider asks for the same pages with their validators as fast as it can, and keeps
+nothing.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from served import Log, serving
+from watches import memory, polls_kept, watching
+
+SPIDER = Path(__file__).with_name("compare_spider.py")
+_TICKS = 100.0  # a second, of /proc
+_MOST_WARMING = 240.0
+_BEGINS = 5.0
+_SCRAPY_WARMING = 8.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What polls cost: CPU in microseconds of one core each, memory in MB."""
+
+    program: str
+    asked: str
+    polls_per_second: float
+    microseconds: float
+    memory: float
+
+
+def cpu(process: int) -> float:
+    """The CPU seconds of a process so far, all its threads, without its children."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def measured(process: int, seconds: float) -> tuple[float, float, float, float]:
+    """Begin and end of a stretch of time, the CPU seconds spent in it, and the memory after it."""
+    begun_at, begun = time.monotonic(), cpu(process)
+    time.sleep(seconds)
+    return begun_at, time.monotonic(), cpu(process) - begun, memory(process)
+
+
+def cost(program: str, asked: str, log: Log, stretch: tuple[float, float, float, float]) -> Cost:
+    begun_at, ended_at, spent, most = stretch
+    of_pages = log.page != -1
+    polls = int(np.sum(of_pages & (log.ended_at >= begun_at) & (log.ended_at < ended_at)))
+    return Cost(program, asked, polls / (ended_at - begun_at), spent / max(polls, 1) * 1e6, most)
+
+
+def of_pollwise(rate: int, hosts: int, pages: int, seconds: float) -> Cost:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        log_file = place / "log.npz"
+        words = ("--hosts", str(hosts), "--pages", str(pages), "--steady")
+        with (
+            serving(log_file, "plain", *words) as urls,
+            watching(urls, f"{rate}/second", place) as process,
+        ):
+            time.sleep(_BEGINS)
+            given_up_at = time.monotonic() + _MOST_WARMING
+            while sum(polls_kept(place).values()) < 2 * len(urls):
+                if time.monotonic() > given_up_at:
+                    sys.exit(f"{rate}/second: not all pages were polled twice in time")
+                time.sleep(3.0)
+            stretch = measured(process.pid, seconds)
+        return cost("pollwise", f"{rate}/second", Log.read(log_file), stretch)
+
+
+def of_scrapy(python: Path, hosts: int, pages: int, seconds: float) -> Cost:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        log_file, listed = place / "log.npz", place / "urls.txt"
+        words = ("--hosts", str(hosts), "--pages", str(pages), "--steady")
+        with serving(log_file, "plain", *words) as urls:
+            listed.write_text("\n".join(urls))
+            with subprocess.Popen([str(python), str(SPIDER), str(listed)]) as process:
+                time.sleep(_SCRAPY_WARMING)
+                stretch = measured(process.pid, seconds)
+                process.terminate()
+        return cost("Scrapy", "all it can", Log.read(log_file), stretch)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rate", type=int, nargs="+", default=[300, 1000, 3000])
+    parser.add_argument("--hosts", type=int, default=3000)
+    parser.add_argument("--pages", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--scrapy", type=Path)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    costs = []
+    if asked.scrapy is not None:
+        costs.append(of_scrapy(asked.scrapy, asked.hosts, asked.pages, asked.seconds))
+    costs += [of_pollwise(rate, asked.hosts, asked.pages, asked.seconds) for rate in asked.rate]
+    if asked.json:
+        json.dump([asdict(one) for one in costs], sys.stdout, indent=1)
+        return
+    print(f"{'':12}{'asked for':>14}{'polls a s':>12}{'us a poll':>12}{'MB':>8}")
+    for one in costs:
+        print(
+            f"{one.program:12}{one.asked:>14}{one.polls_per_second:12.0f}"
+            f"{one.microseconds:12.0f}{one.memory:8.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
