@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from pollwise.errors import StoreError
@@ -15,6 +16,7 @@ from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
 
+ONE_A_SECOND = Budget(1.0)
 Answer = Callable[[Page, PageMemory], PollReport | Exception | None]
 
 
@@ -64,10 +66,10 @@ class Setting:
     async def record(self, progress: Progress) -> None:
         self.recorded.append(progress)
 
-    async def serve(self, seconds: float) -> None:
+    async def serve(self, seconds: float, budget: Budget = ONE_A_SECOND) -> None:
         """Serve for so long."""
         self.clock.stop_at(self.clock() + seconds, self.stop)
-        scheduler = Scheduler(Uniform(), Budget(1.0))
+        scheduler = Scheduler(Uniform(), budget)
         scheduler.restore(self.pages, None)
         serving = run(
             scheduler,
@@ -105,6 +107,25 @@ async def test_what_is_recorded_and_in_which_order():
     )
     assert third.first_copies == frozenset()
     assert end == Progress((), ())
+
+
+async def test_many_polls_a_second_share_turns_and_none_is_lost():
+    setting = Setting()
+    setting.pages = tuple(map(Page, range(400)))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    await setting.serve(seconds=5.0, budget=Budget(400.0, burst=400.0))
+    assert len(setting.recorded) <= 5 * 20 + 10 + 2
+    assert len(setting.web.asked) == pytest.approx(5 * 400, abs=40)
+    assert sum(len(turn.reports) for turn in setting.recorded) == len(setting.web.asked)
+
+
+async def test_few_polls_a_second_are_not_held_up():
+    setting = Setting()
+    await setting.serve(seconds=5.0, budget=Budget(8.0))
+    asked = [at for at, _, _ in setting.web.asked]
+    told = {event.now for turn in setting.recorded for event in turn.events}
+    assert np.diff(asked) == pytest.approx(np.full(len(asked) - 1, 1 / 8))
+    assert set(asked[:-1]) <= told
 
 
 async def test_a_poll_that_has_its_answer_counts_though_it_goes_on_at_the_end():

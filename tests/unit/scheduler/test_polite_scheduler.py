@@ -2,8 +2,10 @@
 
 import math
 
-from pollwise.events import Added, HostBlocked, HostPaced, Removed, Tick
-from pollwise.types import Page
+from pollwise.events import Added, HostBlocked, HostPaced, Poll, Removed, Tick
+from pollwise.policies.deadline.uniform import Uniform
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.types import Budget, Page
 
 from .round_robin import (
     UNCHANGED,
@@ -155,3 +157,15 @@ class TestPoliteness:
         assert some.in_flight == 0
         assert started(some.handle(Tick(40.0))) == [1]
         assert policy_of(some).told == []
+
+
+def test_the_more_time_has_passed_the_more_pages_are_passed_over():
+    polled = []
+    for pause in (0.01, 0.06):
+        scheduler = Scheduler(Uniform(), Budget(1_000.0, burst=1_000.0))
+        busy = [Page(n, scope="busy") for n in range(100)]
+        scheduler.restore([*busy, Page(100, scope="free")], None)
+        scheduler.handle(HostBlocked(1.0, "busy", 1e6))
+        commands = scheduler.handle(Tick(1.0 + pause))
+        polled.append([command.page_id for command in commands if isinstance(command, Poll)])
+    assert polled == [[], [100]]
