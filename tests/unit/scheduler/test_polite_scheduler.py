@@ -161,11 +161,11 @@ class TestPoliteness:
 
 def test_the_more_time_has_passed_the_more_pages_are_passed_over():
     polled = []
-    for pause in (0.01, 0.06):
+    for pause in (0.01, 0.1):
         scheduler = Scheduler(Uniform(), Budget(1_000.0, burst=1_000.0))
-        busy = [Page(n, scope="busy") for n in range(100)]
-        scheduler.restore([*busy, Page(100, scope="free")], None)
+        busy = [Page(n, scope="busy") for n in range(400)]
+        scheduler.restore([*busy, Page(400, scope="free")], None)
         scheduler.handle(HostBlocked(1.0, "busy", 1e6))
         commands = scheduler.handle(Tick(1.0 + pause))
         polled.append([command.page_id for command in commands if isinstance(command, Poll)])
-    assert polled == [[], [100]]
+    assert polled == [[], [400]]
