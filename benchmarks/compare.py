@@ -1,10 +1,11 @@
 """What a poll costs pollwise and Scrapy, side by side in one run: CPU, memory, polls a second.
 
-    python benchmarks/compare.py [--rate 300 1000 3000] [--hosts 3000] [--pages 4] [--seconds 20]
+    python benchmarks/compare.py [--rate 300 700 3000] [--pages 12000] [--seconds 20]
         [--scrapy PYTHON] [--json]
 
 The pages are small and never change, so that every poll but the first is answered 304. They are
-served by another process from loopback addresses, a host each, to one request a second at most.
+served by another process from loopback addresses: 1,000 hosts, or as many as the rate needs with a
+request a second to each.
 `pollwise watch` polls at each rate and keeps everything in its database. When all pages have a copy
 and have been polled again, the CPU time of its process, all threads, is taken over --seconds and
 divided by the requests that the server answered meanwhile. PYTHON is an interpreter that has
@@ -27,6 +28,8 @@ from watches import memory, polls_kept, watching
 
 SPIDER = Path(__file__).with_name("compare_spider.py")
 _TICKS = 100.0  # a second, of /proc
+_HOSTS = 1_000
+_HOSTS_PER_RATE = 1.3
 _MOST_WARMING = 240.0
 _BEGINS = 5.0
 _SCRAPY_WARMING = 8.0
@@ -63,13 +66,18 @@ def cost(program: str, asked: str, log: Log, stretch: tuple[float, float, float,
     return Cost(program, asked, polls / (ended_at - begun_at), spent / max(polls, 1) * 1e6, most)
 
 
-def of_pollwise(rate: int, hosts: int, pages: int, seconds: float) -> Cost:
+def served_words(pages: int, hosts: int) -> list[str]:
+    """So many pages that never change, of so many hosts."""
+    return ["plain", "--hosts", str(hosts), "--pages", str(round(pages / hosts)), "--steady"]
+
+
+def of_pollwise(rate: int, pages: int, seconds: float) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         log_file = place / "log.npz"
-        words = ("--hosts", str(hosts), "--pages", str(pages), "--steady")
+        hosts = max(_HOSTS, round(_HOSTS_PER_RATE * rate))
         with (
-            serving(log_file, "plain", *words) as urls,
+            serving(log_file, *served_words(pages, hosts)) as urls,
             watching(urls, f"{rate}/second", place) as process,
         ):
             time.sleep(_BEGINS)
@@ -82,12 +90,11 @@ def of_pollwise(rate: int, hosts: int, pages: int, seconds: float) -> Cost:
         return cost("pollwise", f"{rate}/second", Log.read(log_file), stretch)
 
 
-def of_scrapy(python: Path, hosts: int, pages: int, seconds: float) -> Cost:
+def of_scrapy(python: Path, pages: int, seconds: float) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         log_file, listed = place / "log.npz", place / "urls.txt"
-        words = ("--hosts", str(hosts), "--pages", str(pages), "--steady")
-        with serving(log_file, "plain", *words) as urls:
+        with serving(log_file, *served_words(pages, _HOSTS)) as urls:
             listed.write_text("\n".join(urls))
             with subprocess.Popen([str(python), str(SPIDER), str(listed)]) as process:
                 time.sleep(_SCRAPY_WARMING)
@@ -98,17 +105,16 @@ def of_scrapy(python: Path, hosts: int, pages: int, seconds: float) -> Cost:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rate", type=int, nargs="+", default=[300, 1000, 3000])
-    parser.add_argument("--hosts", type=int, default=3000)
-    parser.add_argument("--pages", type=int, default=4)
+    parser.add_argument("--rate", type=int, nargs="+", default=[300, 700, 3000])
+    parser.add_argument("--pages", type=int, default=12_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--scrapy", type=Path)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     costs = []
     if asked.scrapy is not None:
-        costs.append(of_scrapy(asked.scrapy, asked.hosts, asked.pages, asked.seconds))
-    costs += [of_pollwise(rate, asked.hosts, asked.pages, asked.seconds) for rate in asked.rate]
+        costs.append(of_scrapy(asked.scrapy, asked.pages, asked.seconds))
+    costs += [of_pollwise(rate, asked.pages, asked.seconds) for rate in asked.rate]
     if asked.json:
         json.dump([asdict(one) for one in costs], sys.stdout, indent=1)
         return

@@ -39,8 +39,7 @@ alone puts it ahead.
 
 The constants of `{ours}` were set by trial on the whole of policies, opendata, awspolicies,
 peps and curlwww, and in simulated worlds of 500 pages ([theory](theory.md)); those of the other
-policies by their authors. phpdoc, opendataall, outages and topnews were not looked at until the run
-that made this page.
+policies by their authors. None was set on phpdoc, opendataall, outages and topnews.
 """
 
 

@@ -17,7 +17,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from pollwise.web.addresses import require_public
 
-__all__ = ["Connector", "is_our_shortage", "once_only"]
+__all__ = ["Connector", "Room", "is_our_shortage", "once_only"]
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -62,14 +62,27 @@ def once_only(session: aiohttp.ClientSession) -> aiohttp.ClientSession:
     return session
 
 
+class Room:
+    """Room for connections to so many hosts, shared by connectors."""
+
+    def __init__(self, hosts: int) -> None:
+        self._hosts = hosts
+        self.connectors: list[Connector] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no connection to another host is to be kept."""
+        return sum(connector.kept for connector in self.connectors) >= self._hosts
+
+
 class Connector(aiohttp.TCPConnector):
     """Connects to public addresses only, or to any with `any_address`.
 
-    Connections are kept for 15 seconds after their use, but to no more than `most_kept` hosts at a
-    time. There is no bound on those in use: time in a queue here would count as time to connect.
+    Connections are kept for 15 seconds after their use, if there is `room` for those to another
+    host. There is no bound on those in use: time in a queue here would count as time to connect.
     """
 
-    def __init__(self, *, any_address: bool, most_kept: int) -> None:
+    def __init__(self, *, any_address: bool, room: "Room") -> None:
         super().__init__(
             limit=0,
             keepalive_timeout=_KEPT_FOR,
@@ -78,13 +91,18 @@ class Connector(aiohttp.TCPConnector):
         _require(self, "_conns", "_factory")
         _require(super(), "_release")
         _require(ResponseHandler, "feed_data")
-        self._most_kept = most_kept
+        self._room = room
+        room.connectors.append(self)
         answers: type[ResponseHandler] = _Answers
         self._factory = functools.partial(answers, loop=asyncio.get_running_loop())
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
-        kept = len(self._conns)
-        super()._release(key, protocol, should_close=should_close or kept >= self._most_kept)
+        super()._release(key, protocol, should_close=should_close or self._room.is_full)
+
+    @property
+    def kept(self) -> int:
+        """The hosts to which connections are kept open."""
+        return len(self._conns)
 
 
 class _Socket(socket.socket):

@@ -18,7 +18,7 @@ from pollwise.texts import one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
-from pollwise.web.connections import Connector, is_our_shortage, once_only
+from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader
 from pollwise.web.headers import (
     hub_links,
@@ -210,8 +210,9 @@ class HttpFetcher:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             # Apart, so that no connection to a private address is used for another host.
-            self._public = await stack.enter_async_context(self._session(any_address=False))
-            self._any = await stack.enter_async_context(self._session(any_address=True))
+            room = Room(self._most_kept)
+            self._public = await stack.enter_async_context(self._session(room, any_address=False))
+            self._any = await stack.enter_async_context(self._session(room, any_address=True))
             self._sessions = stack.pop_all()
         return self
 
@@ -220,13 +221,10 @@ class HttpFetcher:
             await self._sessions.aclose()
             self._sessions = None
 
-    def _session(self, *, any_address: bool) -> aiohttp.ClientSession:
+    def _session(self, room: Room, *, any_address: bool) -> aiohttp.ClientSession:
         return once_only(
             aiohttp.ClientSession(
-                connector=Connector(
-                    any_address=any_address or self._proxy is not None,
-                    most_kept=self._most_kept // 2,
-                ),
+                connector=Connector(any_address=any_address or self._proxy is not None, room=room),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),

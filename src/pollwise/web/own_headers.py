@@ -66,6 +66,8 @@ class OwnHeaders:
         `by_proxy`: it is made by a proxy, so that nothing stays on this machine. `may_be_plain`:
         the user gave URLs of this host that begin with http.
         """
+        if not (self._lines or self._cookies or self._logins):
+            return {}
         parsed = URL(url)
         headers: CIMultiDict[str] = CIMultiDict()
         is_private = parsed.protocol == "https:" or (

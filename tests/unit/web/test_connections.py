@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from aiohttp.streams import DataQueue
 
-from pollwise.web.connections import Connector, is_our_shortage
+from pollwise.web.connections import Connector, Room, is_our_shortage
 
 
 def not_connected(error):
@@ -31,7 +31,9 @@ def portless(monkeypatch):
 )
 async def test_a_want_of_ports_is_told_from_addresses_out_of_reach(portless, host, port, ours):
     """Once, an address that cannot be reached from here was our shortage, for ever."""
-    async with aiohttp.ClientSession(connector=Connector(any_address=True, most_kept=9)) as session:
+    async with aiohttp.ClientSession(
+        connector=Connector(any_address=True, room=Room(9))
+    ) as session:
         shown = f"[{host}]" if ":" in host else host
         with pytest.raises(aiohttp.ClientConnectorError) as raised:
             await session.get(f"http://{shown}:{port}/")
@@ -39,7 +41,9 @@ async def test_a_want_of_ports_is_told_from_addresses_out_of_reach(portless, hos
 
 
 async def test_a_want_of_ports_is_found_among_failures_of_several_addresses(portless):
-    async with aiohttp.ClientSession(connector=Connector(any_address=True, most_kept=9)) as session:
+    async with aiohttp.ClientSession(
+        connector=Connector(any_address=True, room=Room(9))
+    ) as session:
         with pytest.raises(aiohttp.ClientConnectorError) as raised:
             await session.get("http://127.0.0.1:80/")
     several = OSError(f"Multiple exceptions: {raised.value.os_error}, [Errno 101] unreachable")
@@ -79,4 +83,4 @@ async def test_an_aiohttp_without_what_is_built_upon_is_told_of(monkeypatch, own
     """Once, the bounds were silently gone."""
     monkeypatch.delattr(owner, part)
     with pytest.raises(RuntimeError, match=rf"^aiohttp .* lacks {part},"):
-        Connector(any_address=True, most_kept=9)
+        Connector(any_address=True, room=Room(9))

@@ -48,12 +48,15 @@ def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
     """Write, within a transaction, what was learned of some pages and what all pages share."""
     layout, rows = pack_rows(state)
     connection.execute(SQL["insert_layout"], {"layout": _MARK + layout})
-    connection.executemany(
-        SQL["save_learned_page"],
-        [
-            {"page_id": page_id, "layout": _MARK + layout, "data": _with_checksum(data)}
-            for page_id, data in rows
-        ],
+    packed = [_with_checksum(data) for _, data in rows]
+    connection.execute(
+        SQL["save_learned_pages"],
+        {
+            "page_ids": json.dumps([page_id for page_id, _ in rows]),
+            "layout": _MARK + layout,
+            "size": len(packed[0]) if packed else 0,
+            "data": b"".join(packed),
+        },
     )
     connection.execute(SQL["clear_learned_shared"])
     connection.executemany(

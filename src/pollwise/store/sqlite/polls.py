@@ -1,19 +1,30 @@
 """Writing polls: what they told of their pages, and the versions that they brought."""
 
+import json
 import sqlite3
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.store.records import PollResult
 from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.sqlite.bodies import pack_body, pack_head
+from pollwise.store.sqlite.collection import settle
 from pollwise.store.sqlite.noise import pack_noise
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.rows import poll_values, storable
 from pollwise.types import Outcome, PageMemory, Version
 
-__all__ = ["save_masks", "save_poll"]
+__all__ = ["save_masks", "save_poll", "save_polls"]
 
+_UNIT = float(2**22)
+"""Parts of a second: between 2004 and 2038 every float is a whole number of them."""
+_LARGEST = 2.0**53
+_REMEMBERED = (
+    "etag", "last_modified", "body_hash", "text_hash", "earlier_hashes", "noise", "items", "title",
+    "source",
+)  # fmt: skip
 _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
 
@@ -48,6 +59,55 @@ def save_poll(
                 f"a version of page {poll.version.page_id} in a poll of page {seen.page_id}"
             )
         _save_version(connection, poll.version)
+
+
+def save_polls(connection: sqlite3.Connection, path: Path, polls: Sequence[PollResult]) -> None:
+    """Write polls, within a transaction, and bring the full-text index up to date.
+
+    Most found nothing new: these are written together. Each statement lets other threads go on
+    meanwhile, and then has to wait for them. Errors as for `save_poll`.
+    """
+    times = Counter(poll.observation.page_id for poll in polls)
+    rows = [_unchanged_row(poll) if times[poll.observation.page_id] == 1 else "" for poll in polls]
+    told = {"polls": f"[{','.join(filter(None, rows))}]", "unit": _UNIT}
+    newer = connection.execute(SQL["count_newer_polls"], told).fetchone()[0]
+    are_together = newer == len(rows) - rows.count("")
+    for poll, row in zip(polls, rows, strict=True):
+        if not (row and are_together):
+            save_poll(connection, path, poll)
+    if are_together and newer:
+        connection.execute(SQL["update_unchanged_pages"], told)
+        connection.execute(SQL["insert_unchanged_polls"], told)
+        kept = {"polls": told["polls"], "kept": KEPT_POLLS}
+        connection.execute(SQL["prune_polls_of_pages"], kept)
+    page_ids = json.dumps(sorted(times))
+    for (page_id,) in connection.execute(SQL["unsettled"], {"page_ids": page_ids}).fetchall():
+        settle(connection, path, page_id)
+
+
+def _unchanged_row(poll: PollResult) -> str:
+    """A poll that found its page unchanged, as JSON for the statements; empty: not that simple.
+
+    SQLite reads decimal fractions a little differently from Python, so times and costs are counted
+    in units of a power of two. Those that are no whole number of them are not that simple.
+    """
+    seen = poll.observation
+    if seen.outcome is not Outcome.UNCHANGED or poll.version is not None or poll.error is not None:
+        return ""
+    changed_at = seen.last_changed_at
+    floats = (seen.polled_at, seen.cost, 0.0 if changed_at is None else changed_at)
+    counted = [number * _UNIT for number in floats]
+    if not all(number.is_integer() and abs(number) < _LARGEST for number in counted):
+        return ""
+    at, cost, changed = map(int, counted)
+    values = poll_values(poll)
+    row = [values["page_id"], at, values["outcome"], None if changed_at is None else changed]
+    row += [values["n_items"], cost, int(seen.reverted), *(values[name] for name in _REMEMBERED)]
+    try:
+        text = json.dumps(row, ensure_ascii=False)
+    except TypeError:  # bytes: text that is not UTF-8
+        return ""
+    return "" if "\\u0000" in text else text
 
 
 def save_masks(connection: sqlite3.Connection, page_id: int, memory: PageMemory) -> None:

@@ -118,6 +118,56 @@ UPDATE pages SET
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at)
 RETURNING polls;
 
+-- name: count_newer_polls
+-- How many of these polls, each of another page, are newer than what their pages tell.
+SELECT COUNT(*) FROM json_each(:polls) AS told JOIN pages ON pages.id = told.value ->> 0
+WHERE pages.polled_at IS NULL OR pages.polled_at < (told.value ->> 1) / :unit;
+
+-- name: update_unchanged_pages
+-- The same as update_polled_page for many polls, each of another page, that found it unchanged.
+UPDATE pages SET
+    polls = polls + 1, etag = told_etag, last_modified = told_last_modified,
+    body_hash = told_body_hash, text_hash = told_text_hash,
+    earlier_hashes = told_earlier_hashes, noise = told_noise, items = told_items,
+    title = COALESCE(told_title, title), source = COALESCE(told_source, source),
+    seen_at = told_at, polled_at = told_at, outcome = told_outcome, error = NULL,
+    last_cost = told_cost, postponed_at = NULL, postponed_why = NULL,
+    last_changed_at = COALESCE(told_changed_at, last_changed_at), failures = 0, gone = FALSE
+FROM (
+    SELECT value ->> 0 AS told_id, (value ->> 1) / :unit AS told_at, value ->> 2 AS told_outcome,
+        (value ->> 3) / :unit AS told_changed_at, (value ->> 5) / :unit AS told_cost,
+        value ->> 7 AS told_etag, value ->> 8 AS told_last_modified,
+        value ->> 9 AS told_body_hash, value ->> 10 AS told_text_hash,
+        value ->> 11 AS told_earlier_hashes, value ->> 12 AS told_noise,
+        value ->> 13 AS told_items, value ->> 14 AS told_title, value ->> 15 AS told_source
+    FROM json_each(:polls)
+)
+WHERE id = told_id;
+
+-- name: insert_unchanged_polls
+-- The same as insert_poll for these.
+INSERT INTO polls
+    (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted, identical)
+SELECT value ->> 0, (value ->> 1) / :unit, value ->> 2, (value ->> 3) / :unit, value ->> 4,
+    (value ->> 5) / :unit, value ->> 6, COALESCE((value ->> 9) = (
+        SELECT body_hash FROM versions
+        WHERE page_id = value ->> 0 AND seen_at <= (value ->> 1) / :unit
+        ORDER BY seen_at DESC LIMIT 1
+    ), 0)
+FROM json_each(:polls)
+WHERE TRUE
+ON CONFLICT DO NOTHING;
+
+-- name: prune_polls_of_pages
+-- The same as prune_polls for these, of each of which one poll was added.
+DELETE FROM polls WHERE (page_id, polled_at) IN (
+    SELECT value ->> 0, (
+        SELECT polled_at FROM polls WHERE page_id = value ->> 0
+        ORDER BY polled_at DESC LIMIT 1 OFFSET :kept
+    )
+    FROM json_each(:polls)
+);
+
 -- name: insert_change
 -- Note the change that a poll found; the first copy of a page is none. Before update_polled_page.
 INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items)
@@ -237,11 +287,13 @@ ORDER BY page_id, polled_at;
 -- Name the columns of learned rows, once.
 INSERT INTO learned_layouts (layout) VALUES (:layout) ON CONFLICT DO NOTHING;
 
--- name: save_learned_page
--- What was learned of a page, unless the page was removed while it was polled.
+-- name: save_learned_pages
+-- What was learned of pages, :size bytes each, but for those removed while they were polled.
 INSERT INTO learned_pages (page_id, layout_id, data)
-SELECT :page_id, (SELECT id FROM learned_layouts WHERE layout = :layout), :data
-WHERE EXISTS (SELECT 1 FROM pages WHERE id = :page_id AND removed_at IS NULL)
+SELECT value, (SELECT id FROM learned_layouts WHERE layout = :layout),
+    substr(:data, 1 + key * :size, :size)
+FROM json_each(:page_ids)
+WHERE EXISTS (SELECT 1 FROM pages WHERE id = value AND removed_at IS NULL)
 ON CONFLICT (page_id) DO UPDATE SET layout_id = excluded.layout_id, data = excluded.data;
 
 -- name: save_learned_shared
@@ -444,6 +496,13 @@ ON CONFLICT (page_id) DO UPDATE SET indexed = excluded.indexed,
 SELECT d.searchable,
        d.indexed AND p.duplicate_of IS NULL AND p.removed_at IS NULL AND NOT p.gone
 FROM documents AS d JOIN pages AS p ON p.id = d.page_id WHERE d.page_id = :page_id;
+
+-- name: unsettled
+-- Those of these pages that the full-text index should have, and has not, or the other way round.
+SELECT d.page_id FROM json_each(:page_ids) JOIN documents AS d ON d.page_id = value
+    JOIN pages AS p ON p.id = d.page_id
+WHERE d.searchable
+    <> (d.indexed AND p.duplicate_of IS NULL AND p.removed_at IS NULL AND NOT p.gone);
 
 -- name: document
 -- The texts of a page by which it is found, and whether it is.

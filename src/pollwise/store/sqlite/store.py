@@ -37,7 +37,7 @@ from pollwise.store.sqlite.database import (
 from pollwise.store.sqlite.failures import undamaged_database
 from pollwise.store.sqlite.learned import save_learned
 from pollwise.store.sqlite.lock import FileUse, no_older_writer
-from pollwise.store.sqlite.polls import save_masks, save_poll
+from pollwise.store.sqlite.polls import save_masks, save_poll, save_polls
 from pollwise.store.sqlite.pruning import drop_runs_before, drop_versions, log_events
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import CHANGED_SETTINGS, SqliteReader
@@ -197,9 +197,7 @@ class Store(SqliteReader, SqliteRequests):
         with self._connection.transaction() as connection:
             note_time(connection, _latest_time(batch))
             save_new_pages(connection, [new for d in batch.discovered for new in d.new_pages])
-            for poll in batch.polls:
-                save_poll(connection, self.path, poll)
-                settle(connection, self.path, poll.observation.page_id)
+            save_polls(connection, self.path, batch.polls)
             for page_id, memory in batch.remembered.items():
                 save_masks(connection, page_id, memory)
             for discoveries in batch.discovered:

@@ -1,0 +1,122 @@
+"""Polls that are written together, against the same polls written one by one."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pollwise.errors import InputError
+from pollwise.store import Store
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.sqlite import polls
+from pollwise.store.sqlite.polls import _unchanged_row
+from pollwise.store.sqlite.queries import SQL
+from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
+
+NOW = 1.7e9
+PAGES = 4
+
+times = st.floats(NOW, NOW + 100.0)
+texts = st.none() | st.sampled_from(["", "a", 'W/"é"', "\udcff", "nul \0", "\\u0000", "1", "1e3"])
+
+
+@st.composite
+def results(draw: st.DrawFn) -> PollResult:
+    outcome = draw(st.sampled_from([Outcome.UNCHANGED] * 6 + list(Outcome)))
+    page_id = draw(st.integers(0, PAGES - 1))
+    at = draw(times | st.sampled_from([NOW + 1.0, NOW + 2.0]))
+    seen = Observation(
+        page_id,
+        at,
+        outcome,
+        last_changed_at=draw(st.none() | st.floats(0.0, NOW)),
+        n_items=draw(st.none() | st.integers(0, 9)),
+        cost=draw(st.sampled_from([1.0, 0.25, 0.1])),
+        reverted=outcome is Outcome.CHANGED and draw(st.booleans()),
+    )
+    memory = PageMemory(
+        etag=draw(texts),
+        last_modified=draw(texts),
+        body_hash=draw(st.sampled_from(["one", "two"])),
+        text_hash=draw(st.none() | st.just("text")),
+        noise=draw(st.sampled_from([Noise(), Noise(changes_in_a_row=2)])),
+        items=draw(st.sampled_from([(), ("i", "j")])),
+    )
+    version = None
+    if outcome is Outcome.CHANGED:
+        version = Version(page_id, at, "text/html", b"<p>", memory.body_hash or "")
+    return PollResult(seen, memory, version, error=draw(texts), title=draw(texts))
+
+
+def rows_after(path: Path, batches: list[tuple[PollResult, ...]]) -> list[list[tuple[object, ...]]]:
+    """All rows that tell of polls, once these are written."""
+    with Store.open(path) as store:
+        store.add_pages([NewPage(f"https://{n}.example/") for n in range(PAGES)], now=NOW - 1.0)
+        for batch in batches:
+            store.commit(Batch(polls=batch))
+    with closing(sqlite3.connect(path)) as connection:
+        tables = {
+            "pages": "id",
+            "polls": "page_id, polled_at",
+            "changes": "seq",
+            "versions": "page_id, seen_at",
+        }
+        return [
+            connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
+            for table, order in tables.items()
+        ]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(results(), max_size=6).map(tuple), max_size=4))
+def test_polls_written_together_leave_the_same_rows(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[PollResult, ...]]
+) -> None:
+    folder = tmp_path_factory.mktemp("polls")
+    together = rows_after(folder / "together.db", batches)
+    with mock.patch.object(polls, "_unchanged_row", return_value=""):
+        assert together == rows_after(folder / "alone.db", batches)
+
+
+def unchanged(page_id: int, at: float, **memory: str) -> PollResult:
+    return PollResult(Observation(page_id, at, Outcome.UNCHANGED), PageMemory(**memory))
+
+
+def test_only_what_sqlite_reads_as_it_is_written_is_written_together() -> None:
+    assert _unchanged_row(unchanged(3, NOW + 0.1)).startswith(f"[3, {int((NOW + 0.1) * 2**22)}, ")
+    assert _unchanged_row(unchanged(3, 0.1)) == ""
+    assert _unchanged_row(unchanged(3, NOW, etag="nul \0")) == ""
+    assert _unchanged_row(unchanged(3, NOW, etag="\udcff")) == ""
+
+
+def test_a_page_keeps_as_many_polls_whether_they_are_written_together(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([NewPage(f"https://{n}.example/") for n in range(2)], now=NOW - 1.0)
+        for n in range(60):
+            store.commit(Batch(polls=(unchanged(0, NOW + n), unchanged(1, NOW + n))))
+        kept = [poll.polled_at for poll in store.recent_outcomes(1, 100)]
+        assert kept == [NOW + n for n in range(59, 9, -1)]
+
+
+def test_a_page_that_never_was_is_refused(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([NewPage("https://a.example/")], now=NOW - 1.0)
+        with pytest.raises(InputError, match="a poll of page 7, which"):
+            store.commit(Batch(polls=(unchanged(0, NOW), unchanged(7, NOW))))
+        assert store.pages()[0].polls == 0
+
+
+def test_pages_are_found_by_their_ids(tmp_path: Path) -> None:
+    Store.open(tmp_path / "pollwise.db").close()
+    with closing(sqlite3.connect(tmp_path / "pollwise.db")) as connection:
+        for name in ("update_unchanged_pages", "count_newer_polls", "prune_polls_of_pages"):
+            plan = connection.execute(
+                f"EXPLAIN QUERY PLAN {SQL[name]}", {"polls": "[]", "unit": 1.0, "kept": 1}
+            ).fetchall()
+            told = " ".join(step[3] for step in plan)
+            assert "SCAN pages" not in told
+            assert "SCAN polls" not in told
