@@ -133,7 +133,7 @@ class PoliteFetcher:
         for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
             if target is None or may_follow is follow_none:
-                return replace(result, url=url)
+                return result if result.url == url else replace(result, url=url)
             asked.add(self._scope_of(result.final_url))
             patience, scope = _REDIRECTED, self._scope_of(target)
             if scope in asked or again:
