@@ -27,6 +27,8 @@ class Again(scrapy.Spider):
 
 process = CrawlerProcess(
     {
+        # First in, first out: by default the latest request of each host comes first.
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
         "CONCURRENT_REQUESTS": 200,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
         "DOWNLOAD_DELAY": 0,

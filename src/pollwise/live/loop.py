@@ -38,8 +38,11 @@ from pollwise.web.poller import Poller, PollReport
 __all__ = ["Progress", "Watched", "run"]
 
 _TURNS = Budget(rate=20.0, burst=10.0)
-"""Turns of the loop a second, and at once: each costs a commit and more, however few polls have
-ended in it. Only where there are many polls a second do these wait for the next turn."""
+"""Turns of the loop a second, and at once, that need not wait: each costs a commit and more,
+however few polls have ended in it. Others wait for their time where nothing hangs on it: if the
+budget is spent, or most polls are still under way."""
+_MANY = 8
+"""A turn is not put off once one in so many of the polls under way has ended."""
 _STAFF_PERIOD = 1.0
 """Seconds after which the staff is asked for again, though nothing has happened."""
 _OTHER_PARTS = "other parts of the page count than when it was asked for"
@@ -146,6 +149,7 @@ async def run(
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
+            is_spent = scheduler.budget_free_at > clock()
             await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
@@ -164,8 +168,10 @@ async def run(
                     stopping,
                 ]
                 await clock.wait(waits_for, look_at)
-            while not stop.is_set() and clock() < turns.next_at:
-                await clock.wait([stopping], turns.next_at)
+            # Else a host, or somebody of the staff, would wait for the next turn.
+            hurries = [] if is_spent else [under_way.many()]
+            while not (stop.is_set() or clock() >= turns.next_at or any(x.done() for x in hurries)):
+                await clock.wait([*hurries, stopping], turns.next_at)
         # The scheduler takes in what arrived at the last moment before it is recorded.
         events = list(news())
         turn = _turn(await under_way.cut_short(), watched, clock())
@@ -190,7 +196,10 @@ class _UnderWay:
         """The pages as they were when their polls began."""
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
-        self._news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ended = 0
+        self._news: asyncio.Future[None]
+        self._many: asyncio.Future[None]
+        self._look_anew()
 
     def obey(self, commands: Sequence[Command]) -> float:
         """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
@@ -212,18 +221,30 @@ class _UnderWay:
         if any(page.id == change.page_id for page in self._asked.values()):
             self._remasked.setdefault(change.page_id, []).append(change)
 
-    def _note_end(self, _: asyncio.Task[PollReport]) -> None:
+    def _look_anew(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._ended, self._news, self._many = 0, loop.create_future(), loop.create_future()
+
+    def _note_end(self, poll: asyncio.Task[PollReport]) -> None:
+        if poll not in self._asked:  # it was taken out already
+            return
+        self._ended += 1
         if not self._news.done():
             self._news.set_result(None)
+        if self._ended * _MANY >= len(self.polls) and not self._many.done():
+            self._many.set_result(None)
 
     def news(self) -> asyncio.Future[None]:
         """What is done when a poll has ended since those that ended were taken out."""
         return self._news
 
+    def many(self) -> asyncio.Future[None]:
+        """What is done when many have."""
+        return self._many
+
     def ended(self) -> tuple[PollReport, ...]:
         """Take out the polls that have ended; their reports."""
-        if self._news.done():
-            self._news = asyncio.get_running_loop().create_future()
+        self._look_anew()
         reports = tuple(self._report(poll) for poll in self.polls if poll.done())
         self.polls = [poll for poll in self.polls if not poll.done()]
         return reports

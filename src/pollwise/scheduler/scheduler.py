@@ -53,12 +53,12 @@ from pollwise.types import Budget, Observation, Outcome, Page
 __all__ = ["Scheduler"]
 
 _MOST_PASSED_OVER = 16
-"""Pages that one call passes over because they cannot be polled now, for each `_PAUSE` since the
-call before; so for the next."""
+"""Pages that a call passes over, because they cannot be polled now, for each `_PAUSE` that has
+passed since the call before."""
 _MOST_HELD = 256
 """Pages that one call holds back because they were polled too lately."""
 _MOST_PAUSES = 16.0
-"""So many pauses count at most."""
+"""Pauses that count at most; one counts always."""
 _AWAITED = 3600.0
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _PAUSE = 0.01
@@ -687,7 +687,7 @@ class Scheduler:
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
-                if passed_over >= _MOST_PASSED_OVER * pauses or held >= _MOST_HELD * pauses:
+                if passed_over >= _MOST_PASSED_OVER * pauses or held == _MOST_HELD:
                     return polls, min(now + _PAUSE, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:

@@ -82,7 +82,7 @@ class Connector(aiohttp.TCPConnector):
     host. There is no bound on those in use: time in a queue here would count as time to connect.
     """
 
-    def __init__(self, *, any_address: bool, room: "Room") -> None:
+    def __init__(self, *, any_address: bool, room: Room) -> None:
         super().__init__(
             limit=0,
             keepalive_timeout=_KEPT_FOR,

@@ -18,7 +18,7 @@ __all__ = [
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _REMEMBERED = 1024
-"""URLs: those of the pages being polled are asked for again and again."""
+"""URLs: hosts and origins of the pages being polled are asked for again and again."""
 
 
 def canonical(url: str) -> str:
@@ -31,7 +31,7 @@ def canonical(url: str) -> str:
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
     """
-    return _spelt(url)[0]
+    return _parse(url).href
 
 
 def joined(base: str, reference: str) -> str:
@@ -53,7 +53,7 @@ def scope_of(url: str) -> str:
     >>> scope_of("https://Example.org:8443/news")
     'example.org:8443'
     """
-    return _spelt(url)[1]
+    return _host_and_origin(url)[0]
 
 
 def plain_scopes(urls: Iterable[str]) -> frozenset[str]:
@@ -69,14 +69,13 @@ def origin_of(url: str) -> str:
     >>> origin_of("https://example.org:443/news")
     'https://example.org'
     """
-    return _spelt(url)[2]
+    return _host_and_origin(url)[1]
 
 
 @lru_cache(_REMEMBERED)
-def _spelt(url: str) -> tuple[str, str, str]:
-    """The canonical spelling of a URL, its host and its origin."""
+def _host_and_origin(url: str) -> tuple[str, str]:
     parsed = _parse(url)
-    return parsed.href, parsed.host, parsed.origin
+    return parsed.host, parsed.origin
 
 
 def _parse(url: str, base: str | None = None) -> URL:

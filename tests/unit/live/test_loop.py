@@ -66,10 +66,12 @@ class Setting:
     async def record(self, progress: Progress) -> None:
         self.recorded.append(progress)
 
-    async def serve(self, seconds: float, budget: Budget = ONE_A_SECOND) -> None:
+    async def serve(
+        self, seconds: float, budget: Budget = ONE_A_SECOND, crawl_delay: float = 1.0
+    ) -> None:
         """Serve for so long."""
         self.clock.stop_at(self.clock() + seconds, self.stop)
-        scheduler = Scheduler(Uniform(), budget)
+        scheduler = Scheduler(Uniform(), budget, crawl_delay=crawl_delay)
         scheduler.restore(self.pages, None)
         serving = run(
             scheduler,
@@ -117,6 +119,17 @@ async def test_many_polls_a_second_share_turns_and_none_is_lost():
     assert len(setting.recorded) <= 5 * 20 + 10 + 2
     assert len(setting.web.asked) == pytest.approx(5 * 400, abs=40)
     assert sum(len(turn.reports) for turn in setting.recorded) == len(setting.web.asked)
+
+
+@pytest.mark.parametrize("scope", ["", "a.example"])
+async def test_polls_that_wait_for_each_other_do_not_wait_for_turns(scope: str):
+    """A poll at a time, as there is one host, or a staff of one."""
+    setting = Setting()
+    setting.pages = tuple(Page(n, scope=scope) for n in range(40))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    setting.staff = None if scope else lambda: 1
+    await setting.serve(seconds=5.0, budget=Budget(1_000.0, burst=1_000.0), crawl_delay=0.0)
+    assert len(setting.web.asked) > 400
 
 
 async def test_few_polls_a_second_are_not_held_up():

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 from aiohttp.streams import DataQueue
 
+from pollwise.testing.webserver import MisbehavingServer
 from pollwise.web.connections import Connector, Room, is_our_shortage
 
 
@@ -84,3 +85,17 @@ async def test_an_aiohttp_without_what_is_built_upon_is_told_of(monkeypatch, own
     monkeypatch.delattr(owner, part)
     with pytest.raises(RuntimeError, match=rf"^aiohttp .* lacks {part},"):
         Connector(any_address=True, room=Room(9))
+
+
+async def test_connectors_share_the_room_for_kept_connections() -> None:
+    room = Room(2)
+    async with (
+        MisbehavingServer() as server,
+        aiohttp.ClientSession(connector=Connector(any_address=True, room=room)) as one,
+        aiohttp.ClientSession(connector=Connector(any_address=True, room=room)) as other,
+    ):
+        for expected, session in ((1, one), (2, other)):
+            async with session.get(server.url("/status/204")) as response:
+                await response.read()
+            assert sum(connector.kept for connector in room.connectors) == expected
+            assert room.is_full == (expected == 2)

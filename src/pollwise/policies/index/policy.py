@@ -153,18 +153,17 @@ class IndexPolicy(CompiledPolicy):
             for name in (*_PAGE_LEARNED, "worth"):
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
             copied_at = state.pages["seen_at"][page_ids]
-            late_since = self._late_since(state.shared[0]["pages"])
-            begun_at = np.where(np.isnan(copied_at), late_since, copied_at)
+            begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
             state.pages["spell_at"][page_ids] = begun_at
             state.pages["round"][page_ids] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
 
-    def _late_since(self, pages: int) -> float:
-        """Since when pages are there that are added to these; NaN: they belong to the first."""
+    def _late_since(self) -> float:
+        """Since when pages are there that are added now; NaN: they belong to the first ones."""
         common = self._state.shared[0]
-        selected_at, round_time = common["selected_at"], pages * common["gap"]
+        selected_at, round_time = common["selected_at"], common["pages"] * common["gap"]
         is_late = selected_at - common["began_at"] > _FIRST_ROUNDS * round_time
         return float(selected_at) if is_late else math.nan
 
@@ -333,13 +332,8 @@ class IndexPolicy(CompiledPolicy):
             if same or name not in _PRICE:
                 self._state.shared[name] = state[name]
         if self._learning:
-            pages = self._state.pages
             for name in _PAGE_LEARNED:
-                pages[name][ids] = state[f"page.{name}"][rows]
-            # Nothing was learned of the others: they have been added since.
-            added = np.setdiff1d(everyone, ids)
-            uncopied = added[np.isnan(pages["seen_at"][added])]
-            pages["spell_at"][uncopied] = self._late_since(len(ids))
+                self._state.pages[name][ids] = state[f"page.{name}"][rows]
             # Not loaded: `revert_worth` may have been different.
             self._state.pages["worth"][ids] = worth_after(
                 self._state.pages["reverts"][ids],

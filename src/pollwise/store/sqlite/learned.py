@@ -40,6 +40,8 @@ _PAGE_IDS = "page_ids"
 _PREFIX = "page."
 _MARK = "crc32 "
 _CHECKSUM = 4
+_AT_ONCE = 10_000
+"""Rows that one statement writes: they are in memory twice meanwhile."""
 # Kinds of dtype whose `str` describes them fully: no objects, no records.
 _KINDS = "biufcmMSU"
 
@@ -48,16 +50,18 @@ def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
     """Write, within a transaction, what was learned of some pages and what all pages share."""
     layout, rows = pack_rows(state)
     connection.execute(SQL["insert_layout"], {"layout": _MARK + layout})
-    packed = [_with_checksum(data) for _, data in rows]
-    connection.execute(
-        SQL["save_learned_pages"],
-        {
-            "page_ids": json.dumps([page_id for page_id, _ in rows]),
-            "layout": _MARK + layout,
-            "size": len(packed[0]) if packed else 0,
-            "data": b"".join(packed),
-        },
-    )
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = rows[begin : begin + _AT_ONCE]
+        packed = [_with_checksum(data) for _, data in some]
+        connection.execute(
+            SQL["save_learned_pages"],
+            {
+                "page_ids": json.dumps([page_id for page_id, _ in some]),
+                "layout": _MARK + layout,
+                "size": len(packed[0]),  # of each: they have one layout
+                "data": b"".join(packed),
+            },
+        )
     connection.execute(SQL["clear_learned_shared"])
     connection.executemany(
         SQL["save_learned_shared"],

@@ -159,13 +159,14 @@ WHERE TRUE
 ON CONFLICT DO NOTHING;
 
 -- name: prune_polls_of_pages
--- The same as prune_polls for these, of each of which one poll was added.
+-- The same as prune_polls for the pages of these.
 DELETE FROM polls WHERE (page_id, polled_at) IN (
-    SELECT value ->> 0, (
-        SELECT polled_at FROM polls WHERE page_id = value ->> 0
+    SELECT old.page_id, old.polled_at
+    FROM json_each(:polls) AS told JOIN polls AS old ON old.page_id = told.value ->> 0
+    WHERE old.polled_at <= (
+        SELECT polled_at FROM polls WHERE page_id = told.value ->> 0
         ORDER BY polled_at DESC LIMIT 1 OFFSET :kept
     )
-    FROM json_each(:polls)
 );
 
 -- name: insert_change

@@ -188,14 +188,16 @@ def test_what_is_known_of_young_pages_is_kept():
     assert burst_share(other.state, 1) == pytest.approx(burst_share(policy.state, 1))
 
 
-def test_a_page_that_is_added_between_two_starts_is_young():
-    learned = newcomer(6 * DAY, 7 * DAY).state_dict()
+def test_a_page_that_is_added_after_a_restart_is_young():
+    """Not one that was there: pages never polled have no learned state, however old they are."""
+    learned = newcomer(9 * DAY, 9.5 * DAY).state_dict()
     other = BayesianIndex()
-    other.add([Page(0), Page(1), Page(2), Page(3, seen_at=5 * DAY)])
+    other.add([Page(0), Page(1), Page(2)])
     other.load_state_dict(learned)
+    other.add([Page(3)])
     spell_at = other.state.pages["spell_at"]
-    assert spell_at[:3].tolist() == [6 * DAY, 6 * DAY, 6 * DAY]
-    assert spell_at[3] == 5 * DAY
+    assert math.isnan(spell_at[2])
+    assert spell_at[3] == 9 * DAY
 
 
 def births(policy: BayesianIndex, calms_down: bool) -> BayesianIndex:

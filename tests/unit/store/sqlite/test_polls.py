@@ -19,6 +19,14 @@ from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
 
 NOW = 1.7e9
 PAGES = 4
+TOGETHER = (
+    "count_newer_polls",
+    "update_unchanged_pages",
+    "insert_unchanged_polls",
+    "prune_polls_of_pages",
+    "unsettled",
+    "save_learned_pages",
+)
 
 times = st.floats(NOW, NOW + 100.0)
 texts = st.none() | st.sampled_from(["", "a", 'W/"é"', "\udcff", "nul \0", "\\u0000", "1", "1e3"])
@@ -45,11 +53,19 @@ def results(draw: st.DrawFn) -> PollResult:
         text_hash=draw(st.none() | st.just("text")),
         noise=draw(st.sampled_from([Noise(), Noise(changes_in_a_row=2)])),
         items=draw(st.sampled_from([(), ("i", "j")])),
+        earlier_hashes=draw(st.sampled_from([(), ("three", "four")])),
     )
     version = None
     if outcome is Outcome.CHANGED:
         version = Version(page_id, at, "text/html", b"<p>", memory.body_hash or "")
-    return PollResult(seen, memory, version, error=draw(texts), title=draw(texts))
+    return PollResult(
+        seen,
+        memory,
+        version,
+        error=draw(st.none() | texts),
+        title=draw(texts),
+        source=draw(st.none() | st.just("feed")),
+    )
 
 
 def rows_after(path: Path, batches: list[tuple[PollResult, ...]]) -> list[list[tuple[object, ...]]]:
@@ -113,10 +129,10 @@ def test_a_page_that_never_was_is_refused(tmp_path: Path) -> None:
 def test_pages_are_found_by_their_ids(tmp_path: Path) -> None:
     Store.open(tmp_path / "pollwise.db").close()
     with closing(sqlite3.connect(tmp_path / "pollwise.db")) as connection:
-        for name in ("update_unchanged_pages", "count_newer_polls", "prune_polls_of_pages"):
-            plan = connection.execute(
-                f"EXPLAIN QUERY PLAN {SQL[name]}", {"polls": "[]", "unit": 1.0, "kept": 1}
-            ).fetchall()
+        values = {"polls": "[]", "page_ids": "[]", "unit": 1.0, "kept": 1, "size": 1}
+        values |= {"layout": "", "data": b""}
+        for name in TOGETHER:
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", values).fetchall()
             told = " ".join(step[3] for step in plan)
             assert "SCAN pages" not in told
             assert "SCAN polls" not in told
