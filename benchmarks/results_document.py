@@ -40,7 +40,8 @@ alone puts it ahead.
 The constants of `{ours}` were set by trial on the whole of policies, opendata, awspolicies,
 peps and curlwww, some on endoflife and scoop
 ([figures](figures.md#worlds-it-was-not-made-for)), and in simulated worlds of 500 pages
-([theory](theory.md)); those of the other policies by their authors. None was set on phpdoc, opendataall, outages and topnews.
+([theory](theory.md)); those of the other policies by their authors. None was set on phpdoc,
+opendataall, outages and topnews.
 """
 
 
