@@ -366,7 +366,7 @@ async def test_our_own_lack_of_descriptors_is_no_failure_of_the_host(site, fetch
 
 
 async def test_few_connections_are_kept_open(site, other_site, clock):
-    async with HttpFetcher(clock=clock, allow_private=True, most_kept=2) as fetcher:
+    async with HttpFetcher(clock=clock, allow_private=True, most_kept=1) as fetcher:
         ports = []
 
         async def answer(request):

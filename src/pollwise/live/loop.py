@@ -162,7 +162,7 @@ async def run(
                     break
                 look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
                 waits_for: list[asyncio.Future[Any]] = [
-                    under_way.news(),
+                    *([under_way.news()] if under_way.polls else []),
                     *awaited,
                     incoming.arrived(),
                     stopping,

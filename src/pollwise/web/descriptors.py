@@ -4,7 +4,7 @@ import resource
 
 __all__ = ["make_room", "most_polls"]
 
-_MOST_FILES = 16_384
+_MOST_FILES = 8192
 _OTHER_FILES = 128
 """For the database, processes, the dashboard, look-ups of names."""
 _EACH = 3
