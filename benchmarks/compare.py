@@ -1,7 +1,7 @@
 """What a poll costs pollwise and Scrapy, side by side in one run: CPU, memory, polls a second.
 
     python benchmarks/compare.py [--rate 300 1500] [--pages 12000] [--seconds 20]
-        [--scrapy PYTHON] [--json | --out ../docs/performance.md]
+        [--scrapy PYTHON] [--json | --out docs/performance.md]
 
 The pages are small and never change, so that every poll but the first is answered 304. They are
 served by another process from loopback addresses: 1,000 hosts, or as many as the rate needs with a

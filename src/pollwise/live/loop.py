@@ -169,9 +169,11 @@ async def run(
                 ]
                 await clock.wait(waits_for, look_at)
             # Else a host, or somebody of the staff, would wait for the next turn.
-            hurries = [] if is_spent else [under_way.many()]
-            while not (stop.is_set() or clock() >= turns.next_at or any(x.done() for x in hurries)):
-                await clock.wait([*hurries, stopping], turns.next_at)
+            ends_early: list[asyncio.Future[Any]] = [stopping]
+            if not is_spent:
+                ends_early.append(under_way.many())
+            while clock() < turns.next_at and not any(one.done() for one in ends_early):
+                await clock.wait(ends_early, turns.next_at)
         # The scheduler takes in what arrived at the last moment before it is recorded.
         events = list(news())
         turn = _turn(await under_way.cut_short(), watched, clock())

@@ -21,10 +21,6 @@ __all__ = ["save_masks", "save_poll", "save_polls"]
 _UNIT = float(2**22)
 """Parts of a second: between 2004 and 2038 every float is a whole number of them."""
 _LARGEST = 2.0**53
-_REMEMBERED = (
-    "etag", "last_modified", "body_hash", "text_hash", "earlier_hashes", "noise", "items", "title",
-    "source",
-)  # fmt: skip
 _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
 
@@ -94,17 +90,17 @@ def _unchanged_row(poll: PollResult) -> str:
     seen = poll.observation
     if seen.outcome is not Outcome.UNCHANGED or poll.version is not None or poll.error is not None:
         return ""
-    changed_at = seen.last_changed_at
-    floats = (seen.polled_at, seen.cost, 0.0 if changed_at is None else changed_at)
-    counted = [number * _UNIT for number in floats]
-    if not all(number.is_integer() and abs(number) < _LARGEST for number in counted):
-        return ""
-    at, cost, changed = map(int, counted)
     values = poll_values(poll)
-    row = [values["page_id"], at, values["outcome"], None if changed_at is None else changed]
-    row += [values["n_items"], cost, int(seen.reverted), *(values[name] for name in _REMEMBERED)]
+    for name in ("polled_at", "last_changed_at", "cost"):
+        number = getattr(seen, name)
+        if number is None:
+            continue
+        counted = number * _UNIT
+        if not (counted.is_integer() and abs(counted) < _LARGEST):
+            return ""
+        values[name] = int(counted)
     try:
-        text = json.dumps(row, ensure_ascii=False)
+        text = json.dumps(values, ensure_ascii=False)
     except TypeError:  # bytes: text that is not UTF-8
         return ""
     return "" if "\\u0000" in text else text

@@ -120,8 +120,9 @@ RETURNING polls;
 
 -- name: count_newer_polls
 -- How many of these polls, each of another page, are newer than what their pages tell.
-SELECT COUNT(*) FROM json_each(:polls) AS told JOIN pages ON pages.id = told.value ->> 0
-WHERE pages.polled_at IS NULL OR pages.polled_at < (told.value ->> 1) / :unit;
+SELECT COUNT(*)
+FROM json_each(:polls) AS told JOIN pages ON pages.id = json_extract(told.value, '$.page_id')
+WHERE pages.polled_at IS NULL OR pages.polled_at < json_extract(told.value, '$.polled_at') / :unit;
 
 -- name: update_unchanged_pages
 -- The same as update_polled_page for many polls, each of another page, that found it unchanged.
@@ -134,12 +135,21 @@ UPDATE pages SET
     last_cost = told_cost, postponed_at = NULL, postponed_why = NULL,
     last_changed_at = COALESCE(told_changed_at, last_changed_at), failures = 0, gone = FALSE
 FROM (
-    SELECT value ->> 0 AS told_id, (value ->> 1) / :unit AS told_at, value ->> 2 AS told_outcome,
-        (value ->> 3) / :unit AS told_changed_at, (value ->> 5) / :unit AS told_cost,
-        value ->> 7 AS told_etag, value ->> 8 AS told_last_modified,
-        value ->> 9 AS told_body_hash, value ->> 10 AS told_text_hash,
-        value ->> 11 AS told_earlier_hashes, value ->> 12 AS told_noise,
-        value ->> 13 AS told_items, value ->> 14 AS told_title, value ->> 15 AS told_source
+    SELECT
+        json_extract(value, '$.page_id') AS told_id,
+        json_extract(value, '$.polled_at') / :unit AS told_at,
+        json_extract(value, '$.outcome') AS told_outcome,
+        json_extract(value, '$.last_changed_at') / :unit AS told_changed_at,
+        json_extract(value, '$.cost') / :unit AS told_cost,
+        json_extract(value, '$.etag') AS told_etag,
+        json_extract(value, '$.last_modified') AS told_last_modified,
+        json_extract(value, '$.body_hash') AS told_body_hash,
+        json_extract(value, '$.text_hash') AS told_text_hash,
+        json_extract(value, '$.earlier_hashes') AS told_earlier_hashes,
+        json_extract(value, '$.noise') AS told_noise,
+        json_extract(value, '$.items') AS told_items,
+        json_extract(value, '$.title') AS told_title,
+        json_extract(value, '$.source') AS told_source
     FROM json_each(:polls)
 )
 WHERE id = told_id;
@@ -148,10 +158,17 @@ WHERE id = told_id;
 -- The same as insert_poll for these.
 INSERT INTO polls
     (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted, identical)
-SELECT value ->> 0, (value ->> 1) / :unit, value ->> 2, (value ->> 3) / :unit, value ->> 4,
-    (value ->> 5) / :unit, value ->> 6, COALESCE((value ->> 9) = (
+SELECT
+    json_extract(value, '$.page_id'),
+    json_extract(value, '$.polled_at') / :unit,
+    json_extract(value, '$.outcome'),
+    json_extract(value, '$.last_changed_at') / :unit,
+    json_extract(value, '$.n_items'),
+    json_extract(value, '$.cost') / :unit,
+    json_extract(value, '$.reverted'), COALESCE(json_extract(value, '$.body_hash') = (
         SELECT body_hash FROM versions
-        WHERE page_id = value ->> 0 AND seen_at <= (value ->> 1) / :unit
+        WHERE page_id = json_extract(value, '$.page_id')
+            AND seen_at <= json_extract(value, '$.polled_at') / :unit
         ORDER BY seen_at DESC LIMIT 1
     ), 0)
 FROM json_each(:polls)
@@ -162,9 +179,10 @@ ON CONFLICT DO NOTHING;
 -- The same as prune_polls for the pages of these.
 DELETE FROM polls WHERE (page_id, polled_at) IN (
     SELECT old.page_id, old.polled_at
-    FROM json_each(:polls) AS told JOIN polls AS old ON old.page_id = told.value ->> 0
+    FROM json_each(:polls) AS told
+        JOIN polls AS old ON old.page_id = json_extract(told.value, '$.page_id')
     WHERE old.polled_at <= (
-        SELECT polled_at FROM polls WHERE page_id = told.value ->> 0
+        SELECT polled_at FROM polls WHERE page_id = json_extract(told.value, '$.page_id')
         ORDER BY polled_at DESC LIMIT 1 OFFSET :kept
     )
 );

@@ -103,7 +103,7 @@ def unchanged(page_id: int, at: float, **memory: str) -> PollResult:
 
 
 def test_only_what_sqlite_reads_as_it_is_written_is_written_together() -> None:
-    assert _unchanged_row(unchanged(3, NOW + 0.1)).startswith(f"[3, {int((NOW + 0.1) * 2**22)}, ")
+    assert f'"polled_at": {int((NOW + 0.1) * 2**22)},' in _unchanged_row(unchanged(3, NOW + 0.1))
     assert _unchanged_row(unchanged(3, 0.1)) == ""
     assert _unchanged_row(unchanged(3, NOW, etag="nul \0")) == ""
     assert _unchanged_row(unchanged(3, NOW, etag="\udcff")) == ""
