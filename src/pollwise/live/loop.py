@@ -168,9 +168,8 @@ async def run(
                     stopping,
                 ]
                 await clock.wait(waits_for, look_at)
-            # Else a host, or somebody of the staff, would wait for the next turn.
             ends_early: list[asyncio.Future[Any]] = [stopping]
-            if not is_spent:
+            if not is_spent:  # else a free host, or a free place on the staff, waits for the turn
                 ends_early.append(under_way.many())
             while clock() < turns.next_at and not any(one.done() for one in ends_early):
                 await clock.wait(ends_early, turns.next_at)
