@@ -11,6 +11,8 @@ from aiohttp.test_utils import TestServer
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 
+from .warming import WARMING, WarmFetcher
+
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -61,10 +63,18 @@ class Site:
         self.answers[path] = answer
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.path == WARMING:
+            return web.Response()
         self.asked.append(request)
         if request.path not in self.answers:
             raise web.HTTPNotFound
         return await self.answers[request.path](request)
+
+
+@pytest.fixture(params=[HttpFetcher, WarmFetcher], ids=["new", "kept"])
+def fetching(request) -> type[HttpFetcher]:
+    """What fetches over new connections, and what does over those that were kept."""
+    return request.param
 
 
 @pytest.fixture

@@ -20,12 +20,14 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
+from .warming import read_request
+
 NOTHING = PageMemory()
 
 
 @pytest.fixture
-async def fetcher(clock) -> AsyncIterator[HttpFetcher]:
-    async with HttpFetcher(
+async def fetcher(fetching, clock) -> AsyncIterator[HttpFetcher]:
+    async with fetching(
         clock=clock, allow_private=True, user_agent="tester/1 (+https://t.example)"
     ) as fetcher:
         yield fetcher
@@ -37,8 +39,8 @@ def follower(fetcher, following) -> PoliteFetcher:
 
 
 @pytest.fixture
-async def frugal(clock) -> AsyncIterator[HttpFetcher]:
-    async with HttpFetcher(clock=clock, allow_private=True, max_bytes=1000) as fetcher:
+async def frugal(fetching, clock) -> AsyncIterator[HttpFetcher]:
+    async with fetching(clock=clock, allow_private=True, max_bytes=1000) as fetcher:
         yield fetcher
 
 
@@ -176,7 +178,7 @@ async def test_an_endless_body_is_left_at_the_limit(site, frugal):
     assert "larger than 1000 bytes" in result.error
 
 
-async def test_a_server_that_never_answers(site, clock):
+async def test_a_server_that_never_answers(site, fetching, clock):
     never = asyncio.Event()
 
     async def hang(request: web.Request) -> web.StreamResponse:
@@ -184,7 +186,7 @@ async def test_a_server_that_never_answers(site, clock):
         raise web.HTTPNotFound
 
     site.answers["/a"] = hang
-    async with HttpFetcher(clock=clock, allow_private=True, timeout=0.1) as impatient:
+    async with fetching(clock=clock, allow_private=True, timeout=0.1) as impatient:
         result = await impatient.fetch(site.url("/a"), NOTHING)
     never.set()
     assert result.error == "no complete answer within 0.1 s"
@@ -297,7 +299,7 @@ async def raw() -> AsyncIterator[Bytes]:
 
     async def serve(answer: bytes) -> str:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
+            await read_request(reader, writer)
             writer.write(answer)
             writer.close()
 
@@ -381,11 +383,11 @@ async def test_few_connections_are_kept_open(site, other_site, clock):
 
 
 @pytest.fixture
-async def roomless(clock, monkeypatch) -> AsyncIterator[HttpFetcher]:
+async def roomless(fetching, clock, monkeypatch) -> AsyncIterator[HttpFetcher]:
     """A fetcher with room for one large body."""
     monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 1)
     monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
-    async with HttpFetcher(clock=clock, allow_private=True, timeout=10.0) as fetcher:
+    async with fetching(clock=clock, allow_private=True, timeout=10.0) as fetcher:
         yield fetcher
 
 
@@ -434,7 +436,7 @@ async def test_a_fetch_that_ends_without_a_body_leaves_its_place(site, roomless)
     never.set()
 
 
-async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypatch):
+async def test_bodies_that_wait_for_room_are_not_inflated(site, fetching, clock, monkeypatch):
     """Once, forty small answers held ten megabytes each before one of them had a place."""
     monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 0)
     monkeypatch.setattr("pollwise.web.fetcher._LONGEST_WAIT", 0.3)
@@ -447,18 +449,18 @@ async def test_bodies_that_wait_for_room_are_not_inflated(site, clock, monkeypat
 
     monkeypatch.setattr(BodyReader, "feed", noted)
     site.says("/a", gzip.compress(bytes(9_000_000)), Content_Encoding="gzip")
-    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+    async with fetching(clock=clock, allow_private=True) as fetcher:
         asking = [fetcher.fetch(site.url("/a"), NOTHING) for _ in range(10)]
         results = await asyncio.gather(*asking, return_exceptions=True)
     assert all(isinstance(result, PostponedError) for result in results)
     assert max(held) <= 256 * 1024 + 1
 
 
-async def test_waiting_for_room_is_not_the_time_of_the_host(site, clock, monkeypatch):
+async def test_waiting_for_room_is_not_the_time_of_the_host(site, fetching, clock, monkeypatch):
     monkeypatch.setattr("pollwise.web.fetcher._MAX_LARGE", 1)
     site.says("/large", b"x" * 300_000)
     url = site.url("/large")
-    async with HttpFetcher(clock=clock, allow_private=True, timeout=0.5) as fetcher:
+    async with fetching(clock=clock, allow_private=True, timeout=0.5) as fetcher:
         first = await fetcher.fetch(url, NOTHING)
         second = asyncio.ensure_future(fetcher.fetch(url, NOTHING))
         await asyncio.sleep(0.8)

@@ -8,6 +8,8 @@ import pytest
 from pollwise.types import PageMemory
 from pollwise.web.fetcher import HttpFetcher
 
+from .warming import read_request
+
 NOTHING = PageMemory()
 CONTINUE = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -21,7 +23,7 @@ async def serve():
     async def serving(repeated: bytes, times: float, last: bytes = b"", pause: float = 0.0) -> str:
         async def answer(reader, writer):
             try:
-                await reader.readuntil(b"\r\n\r\n")
+                await read_request(reader, writer)
                 count = 0
                 while count < times:
                     writer.write(repeated)
@@ -44,17 +46,19 @@ async def serve():
         server.close()
 
 
-async def test_a_few_are_passed_over(serve, clock):
+async def test_a_few_are_passed_over(serve, fetching, clock):
     url = await serve(CONTINUE, 10, ANSWER)
-    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+    async with fetching(clock=clock, allow_private=True) as fetcher:
         assert (await fetcher.fetch(url, NOTHING)).body == b"ok"
 
 
 @pytest.mark.parametrize(("size", "pause"), [(1, 0.0), (3000, 0.0), (1, 0.01)])
-async def test_a_flood_ends_the_exchange_and_holds_up_nobody(serve, site, clock, size, pause):
+async def test_a_flood_ends_the_exchange_and_holds_up_nobody(
+    serve, site, fetching, clock, size, pause
+):
     url = await serve(CONTINUE * size, float("inf"), pause=pause)
     site.says("/a", "good")
-    async with HttpFetcher(clock=clock, allow_private=True, timeout=10) as fetcher:
+    async with fetching(clock=clock, allow_private=True, timeout=10) as fetcher:
         begun_at = time.monotonic()
         floods = [asyncio.ensure_future(fetcher.fetch(url, NOTHING)) for _ in range(5)]
         good = [await fetcher.fetch(site.url("/a"), NOTHING) for _ in range(5)]

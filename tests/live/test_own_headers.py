@@ -6,7 +6,6 @@ import aiohttp
 
 from pollwise.fetch_settings import FetchSettings
 from pollwise.types import PageMemory
-from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.own_headers import OwnHeaders
 
 NOTHING = PageMemory()
@@ -22,10 +21,10 @@ def own_headers(tmp_path, site) -> OwnHeaders:
     return OwnHeaders(lines, jar, {"127.0.0.1": ("me", "geheim")})
 
 
-async def test_they_are_sent_along(site, clock, tmp_path):
+async def test_they_are_sent_along(site, fetching, clock, tmp_path):
     site.says("/a", "a")
     own = own_headers(tmp_path, site)
-    async with HttpFetcher(clock=clock, given={site.host}, own_headers=own) as fetcher:
+    async with fetching(clock=clock, given={site.host}, own_headers=own) as fetcher:
         assert (await fetcher.fetch(site.url("/a"), PageMemory(etag='"1"'))).body == b"a"
     (asked,) = site.asked
     assert asked.headers["X-All"] == "all"
@@ -37,12 +36,12 @@ async def test_they_are_sent_along(site, clock, tmp_path):
 
 
 async def test_a_redirect_takes_none_to_a_host_that_was_not_given(
-    site, other_site, clock, following, tmp_path
+    site, other_site, fetching, clock, following, tmp_path
 ):
     other_site.says("/b", "b", Set_Cookie="theirs=1")
     site.says("/a", status=302, Location=other_site.url("/b"), Set_Cookie="theirs=1")
     own = own_headers(tmp_path, site)
-    async with HttpFetcher(
+    async with fetching(
         clock=clock, given={site.host}, allow_private=True, own_headers=own
     ) as fetcher:
         for _ in range(2):
@@ -53,13 +52,13 @@ async def test_a_redirect_takes_none_to_a_host_that_was_not_given(
 
 
 async def test_a_header_of_one_host_does_not_go_to_another_that_was_given(
-    site, other_site, clock, following, tmp_path
+    site, other_site, fetching, clock, following, tmp_path
 ):
     other_site.says("/b", "b")
     site.says("/a", status=302, Location=other_site.url("/b"))
     own = own_headers(tmp_path, site)
     given = {site.host, other_site.host}
-    async with HttpFetcher(clock=clock, given=given, own_headers=own) as fetcher:
+    async with fetching(clock=clock, given=given, own_headers=own) as fetcher:
         await following(fetcher).fetch(site.url("/a"), NOTHING)
     (asked,) = other_site.asked
     assert asked.headers["X-All"] == "all"

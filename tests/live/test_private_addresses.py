@@ -3,7 +3,6 @@
 import pytest
 
 from pollwise.types import PageMemory
-from pollwise.web.fetcher import HttpFetcher
 
 NOTHING = PageMemory()
 
@@ -21,11 +20,13 @@ NOTHING = PageMemory()
         "[::ffff:127.0.0.1]",
     ],
 )
-async def test_a_redirect_to_this_machine_is_refused(site, other_site, clock, following, host):
+async def test_a_redirect_to_this_machine_is_refused(
+    site, other_site, fetching, clock, following, host
+):
     other_site.says("/secret", "secret")
     port = other_site.server.port
     site.says("/a", status=302, Location=f"http://{host}:{port}/secret")
-    async with HttpFetcher(clock=clock, given={site.host}) as fetcher:
+    async with fetching(clock=clock, given={site.host}) as fetcher:
         result = await following(fetcher).fetch(site.url("/a"), NOTHING)
     assert "no public address" in result.error
     assert "--allow-private" in result.error
@@ -34,30 +35,30 @@ async def test_a_redirect_to_this_machine_is_refused(site, other_site, clock, fo
 
 
 async def test_a_redirect_to_another_host_that_was_given_is_followed(
-    site, other_site, clock, following
+    site, other_site, fetching, clock, following
 ):
     other_site.says("/b", "b")
     site.says("/a", status=302, Location=other_site.url("/b"))
-    async with HttpFetcher(clock=clock, given={site.host, other_site.host}) as fetcher:
+    async with fetching(clock=clock, given={site.host, other_site.host}) as fetcher:
         assert (await following(fetcher).fetch(site.url("/a"), NOTHING)).body == b"b"
 
 
-async def test_a_host_that_was_not_given_is_refused_unless_all_are_allowed(site, clock):
+async def test_a_host_that_was_not_given_is_refused_unless_all_are_allowed(site, fetching, clock):
     site.says("/a", "a")
-    async with HttpFetcher(clock=clock) as fetcher:
+    async with fetching(clock=clock) as fetcher:
         result = await fetcher.fetch(site.url("/a"), NOTHING)
     assert result.error.startswith("127.0.0.1 is no public address: ")
     assert site.asked == []
-    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+    async with fetching(clock=clock, allow_private=True) as fetcher:
         assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
 
 
-async def test_a_connection_to_a_host_that_was_given_serves_no_other(site, clock):
+async def test_a_connection_to_a_host_that_was_given_serves_no_other(site, fetching, clock):
     """Were there one pool, the name would be refused once and then reached."""
     site.says("/a", "a")
     port = site.server.port
     given = [f"127.0.0.1:{port}"]
-    async with HttpFetcher(clock=clock, given=given) as fetcher:
+    async with fetching(clock=clock, given=given) as fetcher:
         assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
         given.clear()
         assert "no public" in (await fetcher.fetch(site.url("/a"), NOTHING)).error

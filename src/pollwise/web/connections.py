@@ -1,7 +1,8 @@
 """The connections of the fetcher: to whom, how many stay open, what may come before an answer.
 
-aiohttp has no option for the last two, so its connector and its protocol are refined here. Not all
-of what that builds upon is public, so pollwise asks for the versions of aiohttp that have it.
+aiohttp has no option for the last two, so its connector and its protocol are refined here. Nor has
+it a way to use a connection without a session. Not all of what this builds upon is public, so
+pollwise asks for the versions of aiohttp that have it.
 """
 
 import asyncio
@@ -11,13 +12,17 @@ import socket
 from typing import Any, Self
 
 import aiohttp
-from aiohttp import AddrInfoType
+from aiohttp import AddrInfoType, http_writer
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ConnectionKey
+from aiohttp.connector import Connection
+from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict
 
 from pollwise.web.addresses import require_public
 
-__all__ = ["Connector", "Room", "is_our_shortage", "once_only"]
+__all__ = ["Connector", "Room", "exchanged", "is_our_shortage", "once_only"]
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -88,9 +93,10 @@ class Connector(aiohttp.TCPConnector):
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
-        _require(self, "_conns", "_factory")
+        _require(self, "_conns", "_factory", "_get")
         _require(super(), "_release")
         _require(ResponseHandler, "feed_data")
+        _require(http_writer, "_serialize_headers")
         self._room = room
         room.connectors.append(self)
         answers: type[ResponseHandler] = _Answers
@@ -99,10 +105,42 @@ class Connector(aiohttp.TCPConnector):
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
 
+    async def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
+        """A connection that was kept to this host, to be released after use; None: there is none.
+
+        `host` is an address, without brackets, or a name in lower case and Punycode.
+        """
+        key = ConnectionKey(host, port, is_tls, True, None, None, None)
+        return await self._get(key, [])
+
     @property
     def kept(self) -> int:
         """The hosts to which connections are kept open."""
         return len(self._conns)
+
+
+async def exchanged(
+    kept: Connection, request: str, headers: CIMultiDict[str]
+) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+    """The head of an answer, and its body as it arrives, by a connection that was kept.
+
+    `request` is the first line of the request. Release the connection when the body was read; it is
+    closed if there is an error, which is that of aiohttp.
+    """
+    protocol = kept.protocol
+    assert protocol is not None, "it was released"
+    try:
+        if protocol.transport is None:
+            raise aiohttp.ServerDisconnectedError
+        protocol.set_response_params(read_until_eof=True, auto_decompress=False)
+        protocol.transport.write(http_writer._serialize_headers(request, headers))
+        while True:
+            message, body = await protocol.read()
+            if message.code >= 200 or message.code == 101:  # else it is an interim answer
+                return message, body
+    except BaseException:
+        kept.close()
+        raise
 
 
 class _Socket(socket.socket):

@@ -2,13 +2,12 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Container, Mapping
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import aiohttp
-import yarl
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
 
@@ -18,6 +17,7 @@ from pollwise.texts import one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
+from pollwise.web.answers import Answer, answered
 from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader
 from pollwise.web.headers import (
@@ -30,7 +30,7 @@ from pollwise.web.headers import (
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import canonical, joined, scope_of
+from pollwise.web.urls import joined, scope_of, spelled
 
 __all__ = [
     "MAX_BYTES",
@@ -250,11 +250,11 @@ class HttpFetcher:
         """
 
         async def posted(limit: asyncio.Timeout, place: ExitStack) -> FetchResult:
-            target = canonical(url)
+            target = spelled(url).url
             is_any = self._allow_private or may_be_private
             headers = {} if target.startswith("https:") else self._proxy_headers
-            async with self._asked("POST", url, target, is_any, headers, form) as (_, result):
-                return result
+            with await self._asked("POST", target, is_any, headers, form) as answer:
+                return self._told(url, target, answer)
 
         return await self._made(url, posted)
 
@@ -268,7 +268,7 @@ class HttpFetcher:
             with ExitStack() as place:
                 async with asyncio.timeout(self._timeout) as limit:
                     result = await make(limit, place)
-                return replace(result, release=place.pop_all().close)
+                return replace(result, release=place.pop_all().close) if result.body else result
         except aiohttp.ClientProxyConnectionError as raised:
             raise PostponedError(f"the proxy cannot be reached: {_in_words(raised)}") from raised
         except aiohttp.ServerTimeoutError:
@@ -292,72 +292,68 @@ class HttpFetcher:
         memory: PageMemory,
         asking: Asking | None,
     ) -> FetchResult:
-        target = canonical(url)
-        is_given = scope_of(target) in self._given and (
-            asking is None or scope_of(target) == asking.scope
-        )
+        target, scope, _ = spelled(url)
+        is_given = scope in self._given and (asking is None or scope == asking.scope)
         known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
         conditions = {name: value for name, value in known.items() if value is not None}
         sent = CIMultiDict({} if asking is None else asking.headers)
         sent.update(conditions | self._sent_along(target, is_given))
         is_any = self._allow_private or is_given
-        async with self._asked("GET", url, target, is_any, sent) as (response, result):
+        with await self._asked("GET", target, is_any, sent) as answer:
+            result = self._told(url, target, answer)
             if result.redirected_to is not None or result.error is not None:
                 return result
             if result.status == 304 and not conditions:
                 raise BodyError("304 Not Modified to a request without a condition")
-            if not 200 <= response.status < 300:
+            if not 200 <= answer.status < 300:
                 return result
-            reader = await self._read(response, limit, place)
-            return replace(
-                result, body=reader.body(), wire_bytes=reader.wire_bytes, head=_head(response)
-            )
+            reader = await self._read(answer, limit, place)
+        return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes, head=_head(answer))
 
-    @asynccontextmanager
     async def _asked(
         self,
         method: str,
-        url: str,
         target: str,
         is_any: bool,
         headers: Mapping[str, str],
         form: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[tuple[aiohttp.ClientResponse, FetchResult]]:
-        """The answer to a request, and its result without the body; `is_any`: of any address."""
+    ) -> Answer:
+        """The answer to a request; `is_any`: of any address."""
         session = self._any if is_any else self._public
         if self._proxy is not None and session is self._public:
             await require_public_host(target)
-        # Canonical already; yarl would spell it in its own way.
-        address = yarl.URL(target, encoded=True)
-        async with session.request(
+        return await answered(
+            session,
             method,
-            address,
-            data=form,
-            headers=headers,
-            allow_redirects=False,
+            target,
+            headers,
+            form=form,
             proxy=self._proxy,
             proxy_headers=self._proxy_headers,
-        ) as response:
-            told, status = response.headers, response.status
-            if status == 407 and self._proxy is not None and address.scheme == "http":
-                raise PostponedError(_NO_LOGIN)
-            result = FetchResult(
-                url,
-                target,
-                status,
-                etag=validator(told.get("ETag")),
-                last_modified=validator(told.get("Last-Modified")),
-                content_type=readable(told.get("Content-Type")),
-                retry_after=parse_retry_after(told.get("Retry-After"), self._clock()),
-                date=parse_http_date(told.get("Date")),
-                robots_tag=readable("\n".join(told.getall("X-Robots-Tag", ())) or None),
-                hub_links=hub_links(response),
-                allowed_origin=readable(told.get("Access-Control-Allow-Origin")),
-            )
-            location = told.get("Location")
-            if status in _REDIRECTS and location is not None:
-                result = _redirected(result, location)
-            yield response, result
+        )
+
+    def _told(self, url: str, target: str, answer: Answer) -> FetchResult:
+        """The result of an answer, without the body."""
+        told, status = answer.headers, answer.status
+        if status == 407 and self._proxy is not None and target.startswith("http:"):
+            raise PostponedError(_NO_LOGIN)
+        result = FetchResult(
+            url,
+            target,
+            status,
+            etag=validator(told.get("ETag")),
+            last_modified=validator(told.get("Last-Modified")),
+            content_type=readable(told.get("Content-Type")),
+            retry_after=parse_retry_after(told.get("Retry-After"), self._clock()),
+            date=parse_http_date(told.get("Date")),
+            robots_tag=readable("\n".join(told.getall("X-Robots-Tag", ())) or None),
+            hub_links=hub_links(told.getall("Link", ()), target),
+            allowed_origin=readable(told.get("Access-Control-Allow-Origin")),
+        )
+        location = told.get("Location")
+        if status in _REDIRECTS and location is not None:
+            return _redirected(result, location)
+        return result
 
     def _sent_along(self, target: str, is_given: bool) -> dict[str, str]:
         """The user's headers, and those for the proxy if it reads this request itself."""
@@ -370,17 +366,15 @@ class HttpFetcher:
             )
         return headers if target.startswith("https:") else headers | self._proxy_headers
 
-    async def _read(
-        self, response: aiohttp.ClientResponse, limit: asyncio.Timeout, place: ExitStack
-    ) -> BodyReader:
-        expected = response.content_length or 0
-        encoding = response.headers.get("Content-Encoding", "")
+    async def _read(self, answer: Answer, limit: asyncio.Timeout, place: ExitStack) -> BodyReader:
+        expected = int(answer.headers.get("Content-Length") or 0)
+        encoding = answer.headers.get("Content-Encoding", "")
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
         self._bound(expected)
         is_large = expected > LARGE
         if is_large:
             await self._make_room(reader, limit, place)
-        async for chunk in response.content.iter_chunked(_PIECE):
+        async for chunk in answer.body.iter_chunked(_PIECE):
             reader.feed(chunk)
             self._bound(reader.wire_bytes)
             if reader.is_full and not is_large:
@@ -409,10 +403,10 @@ class HttpFetcher:
         return release
 
 
-def _head(response: aiohttp.ClientResponse) -> bytes:
-    minor = 0 if response.version == aiohttp.HttpVersion10 else 1
-    status_line = f"HTTP/1.{minor} {response.status} {response.reason or ''}"
-    return kept_head(status_line.encode(errors="surrogateescape"), response.raw_headers)
+def _head(answer: Answer) -> bytes:
+    minor = 0 if answer.version == aiohttp.HttpVersion10 else 1
+    status_line = f"HTTP/1.{minor} {answer.status} {answer.reason or ''}"
+    return kept_head(status_line.encode(errors="surrogateescape"), answer.raw_headers)
 
 
 def _redirected(result: FetchResult, location: str) -> FetchResult:
@@ -440,6 +434,7 @@ def _in_words(error: Exception) -> str:
         return "the body was cut off or garbled"
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy refused a tunnel: status {error.status}"
-    if isinstance(error, aiohttp.ClientResponseError):  # its text would begin with a status 400
+    # The text of these would begin with a status 400.
+    if isinstance(error, aiohttp.ClientResponseError | HttpProcessingError):
         return f"the answer is no HTTP: {one_line(Exception(error.message))}"
     return one_line(error)

@@ -2,17 +2,21 @@
 
 import email.utils
 import re
+from collections.abc import Sequence
 from datetime import UTC
-from typing import TYPE_CHECKING
+
+import yarl
 
 from pollwise.sources.view import NO_HUB, HubLinks
-
-if TYPE_CHECKING:
-    import aiohttp
 
 __all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
 
 _DAY = 86400.0
+_BETWEEN_LINKS = re.compile(r",(?=\s*<)")
+_LINK = re.compile(r"\s*<([^>]*)>(.*)")
+_RELATIONS = re.compile(
+    r"""; \s* rel \s* = \s* (?: "([^"]*)" | '([^']*)' | ([^\s;"']+) )""", re.IGNORECASE | re.VERBOSE
+)
 
 
 def parse_http_date(value: str | None) -> float | None:
@@ -58,14 +62,26 @@ def readable(value: str | None) -> str | None:
     return None if value is None else value.encode(errors="replace").decode()
 
 
-def hub_links(response: "aiohttp.ClientResponse") -> HubLinks:
-    """What the Link headers of an answer (RFC 8288) say of hubs, by absolute addresses."""
-    try:
-        links = response.links
-    except ValueError:  # an address that is none
+def hub_links(values: Sequence[str], url: str) -> HubLinks:
+    """What the Link headers (RFC 8288) of an answer from `url` say of hubs, by absolute addresses.
+
+    Nothing if any of their addresses is none.
+
+    >>> hub_links(['<https://hub.example/>; rel="hub", </feed>; rel=self'], "http://a.example/b")
+    HubLinks(hub='https://hub.example/', topic='http://a.example/feed')
+    """
+    if not values:
         return NO_HUB
     found: dict[str, str] = {}
-    for relations, link in links.items():
-        for relation in relations.lower().split():
-            found.setdefault(relation, str(link["url"]))
+    for link in _BETWEEN_LINKS.split(", ".join(values)):
+        parts = _LINK.match(link)
+        if parts is None:
+            continue
+        try:
+            address = str(yarl.URL(url, encoded=True).join(yarl.URL(parts[1])))
+        except ValueError:
+            return NO_HUB
+        if relations := _RELATIONS.search(parts[2]):
+            for relation in relations[relations.lastindex or 0].lower().split():
+                found.setdefault(relation, address)
     return HubLinks(found.get("hub", ""), found.get("self", ""))

@@ -3,22 +3,33 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from ada_url import URL
 
 from pollwise.errors import InputError
 
 __all__ = [
+    "Spelled",
     "canonical",
     "joined",
     "origin_of",
     "plain_scopes",
     "scope_of",
+    "spelled",
 ]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _REMEMBERED = 1024
-"""URLs: hosts and origins of the pages being polled are asked for again and again."""
+"""URLs: the parts of those being polled are asked for again and again."""
+
+
+class Spelled(NamedTuple):
+    """A canonical URL with its politeness scope and its origin."""
+
+    url: str
+    scope: str
+    origin: str
 
 
 def canonical(url: str) -> str:
@@ -53,7 +64,7 @@ def scope_of(url: str) -> str:
     >>> scope_of("https://Example.org:8443/news")
     'example.org:8443'
     """
-    return _host_and_origin(url)[0]
+    return spelled(url).scope
 
 
 def plain_scopes(urls: Iterable[str]) -> frozenset[str]:
@@ -69,13 +80,17 @@ def origin_of(url: str) -> str:
     >>> origin_of("https://example.org:443/news")
     'https://example.org'
     """
-    return _host_and_origin(url)[1]
+    return spelled(url).origin
 
 
 @lru_cache(_REMEMBERED)
-def _host_and_origin(url: str) -> tuple[str, str]:
+def spelled(url: str) -> Spelled:
+    """What `canonical`, `scope_of` and `origin_of` say of a URL; errors as for them.
+
+    For URLs that are fetched: the latest are remembered.
+    """
     parsed = _parse(url)
-    return parsed.host, parsed.origin
+    return Spelled(parsed.href, parsed.host, parsed.origin)
 
 
 def _parse(url: str, base: str | None = None) -> URL:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import aiohttp
 import pytest
+from aiohttp import http_writer
 from aiohttp.streams import DataQueue
 
 from pollwise.testing.webserver import MisbehavingServer
@@ -78,7 +79,12 @@ def test_what_is_wrong_with_a_host_is_not_ours():
 
 @pytest.mark.parametrize(
     ("owner", "part"),
-    [(aiohttp.BaseConnector, "_release"), (DataQueue, "feed_data")],
+    [
+        (aiohttp.BaseConnector, "_release"),
+        (aiohttp.BaseConnector, "_get"),
+        (DataQueue, "feed_data"),
+        (http_writer, "_serialize_headers"),
+    ],
 )
 async def test_an_aiohttp_without_what_is_built_upon_is_told_of(monkeypatch, owner, part):
     """Once, the bounds were silently gone."""

@@ -1,0 +1,105 @@
+"""Answers to requests over HTTP/1.1, at little cost where a connection was kept.
+
+For each request a session of aiohttp makes a request, a response, their URLs and headers anew,
+which takes several times what sending and parsing do. Polls come to the same hosts again and again,
+so over a connection that was kept a request goes out without all that. Connection, parser and
+bounds are those of aiohttp in both ways, and what is sent is the same to the byte.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import aiohttp
+import yarl
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from pollwise.web.connections import Connector, exchanged
+
+__all__ = ["Answer", "answered"]
+
+_PARTS = re.compile(
+    r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)(/[^?]*(?:\?.+)?)\??"
+)
+"""Of a canonical URL: scheme, host with port, host, port, what is asked for there."""
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The head of an answer, and its body as it arrives; leave the context to be done with it.
+
+    `headers` are decoded, `raw_headers` as received.
+    """
+
+    status: int
+    reason: str | None
+    version: aiohttp.HttpVersion | None
+    headers: CIMultiDictProxy[str]
+    raw_headers: tuple[tuple[bytes, bytes], ...]
+    body: aiohttp.StreamReader
+    release: Callable[[], object]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+async def answered(
+    session: aiohttp.ClientSession,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    form: Mapping[str, str] | None = None,
+    proxy: str | None = None,
+    proxy_headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """The answer to a request for a canonical URL, or an error of aiohttp; no redirect is followed.
+
+    The session has a `Connector`. A request is made once, whatever becomes of its connection.
+    """
+    parts = _PARTS.fullmatch(url) if method == "GET" and proxy is None else None
+    if parts is not None:
+        scheme, authority, host, port, path = parts.groups()
+        assert isinstance(session.connector, Connector)
+        kept = await session.connector.kept_to(
+            host.strip("[]"), int(port or _PORTS[scheme]), is_tls=scheme == "https"
+        )
+        if kept is not None:
+            sent = CIMultiDict({"Host": authority})
+            sent.update(session.headers)
+            sent.update(headers)
+            sent.setdefault("Accept", "*/*")
+            message, body = await exchanged(kept, f"GET {path} HTTP/1.1", sent)
+            return Answer(
+                message.code,
+                message.reason,
+                message.version,
+                message.headers,
+                message.raw_headers,
+                body,
+                kept.release,
+            )
+    response = await session.request(
+        method,
+        # yarl would spell it in its own way.
+        yarl.URL(url, encoded=True),
+        data=form,
+        headers=headers,
+        allow_redirects=False,
+        proxy=proxy,
+        proxy_headers=proxy_headers,
+    )
+    return Answer(
+        response.status,
+        response.reason,
+        response.version,
+        response.headers,
+        response.raw_headers,
+        response.content,
+        response.release,
+    )
