@@ -220,7 +220,8 @@ class PoliteFetcher:
         turn = self._turn(scope)
         if turn.waiting >= patience.most_waiting:
             raise PostponedError(f"too many requests to {scope} wait already")
-        self._require_soon(scope, turn, until - turn.waiting * self._delay_of(scope))
+        if turn.waiting:
+            self._require_soon(scope, turn, until - turn.waiting * self._delay_of(scope))
         turn.waiting += 1
         try:
             async with turn.lock:
