@@ -12,6 +12,7 @@ from pollwise.sources.view import NO_HUB, HubLinks
 __all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
 
 _DAY = 86400.0
+_ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
 _RELATIONS = re.compile(
@@ -65,23 +66,21 @@ def readable(value: str | None) -> str | None:
 def hub_links(values: Sequence[str], url: str) -> HubLinks:
     """What the Link headers (RFC 8288) of an answer from `url` say of hubs, by absolute addresses.
 
-    Nothing if any of their addresses is none.
+    Nothing if one of these is no address.
 
     >>> hub_links(['<https://hub.example/>; rel="hub", </feed>; rel=self'], "http://a.example/b")
     HubLinks(hub='https://hub.example/', topic='http://a.example/feed')
     """
-    if not values:
-        return NO_HUB
     found: dict[str, str] = {}
-    for link in _BETWEEN_LINKS.split(", ".join(values)):
+    for link in _BETWEEN_LINKS.split(", ".join(values)) if values else ():
         parts = _LINK.match(link)
-        if parts is None:
+        relations = _RELATIONS.search(parts[2]) if parts else None
+        if parts is None or relations is None:
             continue
-        try:
-            address = str(yarl.URL(url, encoded=True).join(yarl.URL(parts[1])))
-        except ValueError:
-            return NO_HUB
-        if relations := _RELATIONS.search(parts[2]):
-            for relation in relations[relations.lastindex or 0].lower().split():
-                found.setdefault(relation, address)
+        said = relations[relations.lastindex or 0].lower().split()
+        for relation in _ABOUT_HUBS.intersection(said).difference(found):
+            try:
+                found[relation] = str(yarl.URL(url, encoded=True).join(yarl.URL(parts[1])))
+            except ValueError:
+                return NO_HUB
     return HubLinks(found.get("hub", ""), found.get("self", ""))
