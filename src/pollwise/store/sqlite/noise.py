@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any
 
 from pollwise.checks import read_json
@@ -19,6 +20,7 @@ def pack_noise(noise: Noise) -> str:
     return json.dumps(astuple(noise), separators=(",", ":"), ensure_ascii=False)
 
 
+@lru_cache  # what is stored of most pages is of a few kinds
 def unpack_noise(text: str) -> Noise:
     """What `pack_noise` packed; `ValueError` if it is anything else."""
     if not text:
