@@ -7,12 +7,12 @@ import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
-from pollwise.events import Command, Event, page_of_row
+from pollwise.events import Command, Event, page_of_row, page_row
 from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
 from pollwise.policies.awaited import AwaitedPolicy
@@ -64,8 +64,7 @@ class InitialState:
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        pages = [astuple(page) for page in self.pages]
-        head = [pages, self.scheduler, self.awaited, self.first]
+        head = [list(map(page_row, self.pages)), self.scheduler, self.awaited, self.first]
         return pack(head, self.learned or {})
 
     @classmethod
@@ -135,14 +134,8 @@ class Journal:
         """What the latest commit took, with the wait for the writer and for locks."""
 
     async def __aenter__(self) -> Self:
-        # Before the first poll, whose answer would wait for it.
-        try:
-            await self.write(self._begin_run)
-        except BaseException:
-            self._writer.shutdown()
-            raise
-        self._committed = asyncio.get_running_loop().create_future()
-        self._committed.set_result(None)
+        # Beside the first polls: with many pages it takes as long as all the rest of the start.
+        self._committed = asyncio.ensure_future(self.write(self._begin_run))
         return self
 
     async def __aexit__(self, *_: object) -> None:

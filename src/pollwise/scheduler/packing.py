@@ -3,8 +3,10 @@
 import io
 import json
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
+from numpy.lib.format import write_array
 
 from pollwise.types import StateDict
 
@@ -24,7 +26,11 @@ def pack(head: object, learned: StateDict) -> bytes:
     arrays: dict[str, Any] = {f"{_LEARNED}{name}": array for name, array in learned.items()}
     arrays[_HEAD] = np.array(json.dumps(head))
     file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
+    # As `np.savez_compressed`, but quickly, which leaves it only a fiftieth larger.
+    with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                write_array(member, np.asanyarray(array), allow_pickle=False)
     return file.getvalue()
 
 
