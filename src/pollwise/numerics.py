@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "as_floats",
-    "normal_distribution",
     "root",
     "two_or_more",
     "two_or_more_inverse",
@@ -78,11 +77,6 @@ def two_or_more_steps(steps: ArrayLike, probability: ArrayLike) -> Floats:
     excess = np.where(p <= 0.4, series, rate - p)
     expected = n * rate
     return as_floats(two_or_more(expected) + np.exp(-expected) * n * excess)
-
-
-def normal_distribution(x: Floats) -> Floats:
-    """The standard normal distribution function of a vector."""
-    return 0.5 * np.fromiter(map(math.erfc, -math.sqrt(0.5) * x), np.float64, len(x))
 
 
 def root(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import special
 
 from pollwise.numerics import (
-    normal_distribution,
     root,
     two_or_more,
     two_or_more_inverse,
@@ -43,11 +42,6 @@ def test_two_or_more_in_steps(steps, probability):
         n, p = Decimal(steps), Decimal(probability)
         exact = float(1 - (1 - p) ** n * (1 + n * p))
     assert two_or_more_steps(steps, probability) == pytest.approx(exact, rel=1e-13, abs=0)
-
-
-@given(st.lists(st.floats(-40.0, 40.0), max_size=5))
-def test_the_normal_distribution(x):
-    assert normal_distribution(np.array(x)) == pytest.approx(special.ndtr(np.array(x)), rel=1e-13)
 
 
 @given(st.floats(-5.0, 5.0), st.sampled_from([1, 3, 9]), st.booleans())

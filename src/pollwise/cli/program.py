@@ -1,6 +1,7 @@
 """The program: its commands in the order of its help, and how it ends."""
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -73,6 +74,8 @@ _NAMES: dict[Callable[..., object], str] = {
     notify_receiver: "notify",
 }
 """Commands that are not named as their functions."""
+_ALLOCATIONS = 20_000
+"""So many more objects than before, and garbage is searched for: Python's own 700 are few."""
 for _command, _purpose in _COMMANDS.items():
     app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 
@@ -108,6 +111,8 @@ def main() -> None:
         # What a terminal's encoding lacks is shown as an escape.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    # Most of what is loaded or read stays: to search it for garbage all the time is of no use.
+    gc.set_threshold(_ALLOCATIONS)
     try:
         _require_one_database(sys.argv[1:])
         with _without("scipy.linalg.cython_blas"):

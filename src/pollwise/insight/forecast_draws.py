@@ -10,10 +10,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.kernel_cache import kernel
+
 __all__ = [
     "drawn_figures",
     "expected_changes",
     "fresh_share",
+    "normal_distribution",
     "tellable",
 ]
 
@@ -38,6 +41,15 @@ def fresh_share(expected: Floats) -> Floats:
 def tellable(rate: Floats, frequency: Floats, most: float) -> Floats:
     """The rate as far as polls can tell it: at most `most` changes between two polls."""
     return np.where(frequency > 0, np.minimum(rate, most * frequency), rate)
+
+
+@kernel(nogil=True)
+def normal_distribution(x: Floats) -> Floats:
+    """The standard normal distribution function of a vector."""
+    chances = np.empty(len(x))
+    for place in range(len(x)):
+        chances[place] = 0.5 * math.erfc(-math.sqrt(0.5) * x[place])
+    return chances
 
 
 def drawn_figures(

@@ -29,12 +29,13 @@ from pollwise.insight.forecast_draws import (
     drawn_figures,
     expected_changes,
     fresh_share,
+    normal_distribution,
     tellable,
 )
 from pollwise.insight.forecasts import Expectation, Forecast, Interval, require_freshness
 from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls, SharedPolls
 from pollwise.kernel_cache import kernel
-from pollwise.numerics import normal_distribution, root
+from pollwise.numerics import root
 from pollwise.objectives import Objective
 from pollwise.types import Page
 
