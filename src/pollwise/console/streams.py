@@ -45,7 +45,9 @@ class _CleanConsole(Console):
     ) -> Iterable[Segment]:
         """See `Console.render`. Its own movements of the cursor are no text."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=clean(segment.text))
+            if not segment.control and _UNSEEN.search(segment.text):
+                segment = segment._replace(text=clean(segment.text))
+            yield segment
 
 
 def stdout() -> Console:
