@@ -22,6 +22,9 @@ import numpy as np
 from served import Log, serving
 from watches import ENVIRONMENT, POLLWISE, polls_kept, watching
 
+from pollwise.live.compiling import rehearse
+from pollwise.settings import WatchSettings
+
 BUDGET = "1000/second"
 """So much that a page is due at once."""
 LONGEST = 5.0
@@ -61,6 +64,7 @@ def until_first_request(looks: Looks, log: Log) -> float:
 
 def starts(hosts: int, pages: int, times: int, place: Path) -> list[float]:
     """The CPU seconds until the first request of so many starts; the database stays in `place`."""
+    rehearse(WatchSettings(), pages)
     log = place / "log.npz"
     all_looks = []
     with serving(log, "plain", "--hosts", str(hosts), "--pages", str(pages)) as urls:
