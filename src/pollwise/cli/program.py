@@ -5,8 +5,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated
 
@@ -115,8 +114,7 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS)
     try:
         _require_one_database(sys.argv[1:])
-        with _without("scipy.linalg.cython_blas"):
-            exit_status = app(prog_name="pollwise", standalone_mode=False)
+        exit_status = app(prog_name="pollwise", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         sys.exit(_complain(_usage(error)))
@@ -135,23 +133,6 @@ def main() -> None:
         _drop_output()
         sys.exit(_complain("the answer cannot be written, the disk is full: free some space"))
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
-
-
-@contextmanager
-def _without(module: str) -> Iterator[None]:
-    """A context in which a module that is not loaded yet cannot be.
-
-    numba loads this one, where there is scipy, only to know that it is there: no kernel has linear
-    algebra, and it takes as long as the rest of numba.
-    """
-    if module in sys.modules:
-        yield
-        return
-    sys.modules[module] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[module]
 
 
 def _require_one_database(words: list[str]) -> None:
