@@ -134,8 +134,14 @@ class Journal:
         """What the latest commit took, with the wait for the writer and for locks."""
 
     async def __aenter__(self) -> Self:
-        # Beside the first polls: with many pages it takes as long as all the rest of the start.
-        self._committed = asyncio.ensure_future(self.write(self._begin_run))
+        # Before the first poll, whose answer would wait for it.
+        try:
+            await self.write(self._begin_run)
+        except BaseException:
+            self._writer.shutdown()
+            raise
+        self._committed = asyncio.get_running_loop().create_future()
+        self._committed.set_result(None)
         return self
 
     async def __aexit__(self, *_: object) -> None:
