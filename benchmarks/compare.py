@@ -1,7 +1,7 @@
-"""What a poll costs pollwise and Scrapy, side by side in one run: CPU, memory, polls a second.
+"""What polls, decisions and a start cost, and what a poll costs Scrapy, all in one run.
 
     python benchmarks/compare.py [--rate 300 1500] [--pages 12000] [--seconds 20]
-        [--scrapy PYTHON] [--json | --out docs/performance.md]
+        [--scrapy PYTHON] [--polls-only] [--json | --out docs/performance.md]
 
 The pages are small and never change, so that every poll but the first is answered 304. They are
 served by another process from loopback addresses: 1,000 hosts, or as many as the rate needs with a
@@ -10,7 +10,7 @@ request a second to each.
 and have been polled again, the CPU time of its process, all threads, is taken over --seconds and
 divided by the requests that the server answered meanwhile. PYTHON is an interpreter that has
 Scrapy: its spider asks for a page of each host with its validator as fast as it can, and keeps
-nothing.
+nothing. Then come the figures of `engine.py`, `learners.py` and `start_up.py`, unless --polls-only.
 """
 
 import argparse
@@ -25,7 +25,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from engine import SIZES, decisions, simulated_polls_per_second
+from learners import nanoseconds
+from performance_document import document
 from served import Log, serving
+from start_up import starts
 from watches import memory, polls_kept, watching
 
 import pollwise
@@ -37,27 +41,9 @@ _HOSTS_PER_RATE = 1.3
 _MOST_WARMING = 240.0
 _BEGINS = 5.0
 _SCRAPY_WARMING = 15.0
-PAGE = """\
-# Performance
-
-What a poll costs while nothing changes: {pages:,} small pages of 1,000 hosts or more on loopback
-addresses, each poll answered "304 Not Modified" by another process. pollwise decides, learns, and
-keeps every poll in its database; Scrapy asks for a page of each of 1,000 hosts with its validator,
-again and again as fast as it can, and keeps nothing.
-
-| program | polls asked for | polls a second | CPU a poll, microseconds | memory, MB |
-|---|---|--:|--:|--:|
-{rows}
-
-CPU is that of the whole process, all threads. Where fewer polls are made than asked for, a core is
-busy all the time. Runs on a shared machine differ by a third or so: compare the rows of one run.
-
-On {machine}; {versions}. Made by:
-
-```sh
-python benchmarks/compare.py --scrapy PYTHON --out docs/performance.md
-```
-"""
+LEARNED = tuple((name, pages) for name in ("lakg", "htraa") for pages in (500, 32_768))
+POLLS = 2_000_000
+STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -135,23 +121,32 @@ def of_scrapy(python: Path, seconds: float) -> Cost:
         return cost("Scrapy", "all it can", Log.read(log_file), stretch)
 
 
-def document(costs: list[Cost], pages: int, scrapy: Path | None) -> str:
-    """The figures as a page of the documentation."""
-    versions = [f"pollwise {pollwise.__version__}", f"Python {platform.python_version()}"]
+def versions(scrapy: Path | None) -> list[str]:
+    """What was measured, and with what."""
+    found = [f"pollwise {pollwise.__version__}", f"Python {platform.python_version()}"]
     if scrapy is not None:
         asked = [str(scrapy), "-c", "import scrapy; print('Scrapy', scrapy.__version__)"]
-        versions.append(subprocess.run(asked, capture_output=True, text=True).stdout.strip())
-    rows = [
-        f"| {one.program} | {one.asked} | {one.polls_per_second:.0f} | {one.microseconds:.0f}"
-        f" | {one.memory:.0f} |"
-        for one in costs
-    ]
-    return PAGE.format(
-        pages=pages,
-        rows="\n".join(rows),
-        machine=f"{os.cpu_count()} cores ({processor()}), {platform.system()}",
-        versions=", ".join(versions),
-    )
+        found.append(subprocess.run(asked, capture_output=True, text=True).stdout.strip())
+    return found
+
+
+def of_engine() -> dict[str, object]:
+    """What decisions, polls of the learners and a start cost."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = min(starts(1_000, 10, STARTS, Path(folder)))
+    return {
+        "decisions": [decisions(pages) for pages in SIZES],
+        "simulated_polls_per_second": simulated_polls_per_second(),
+        "learners": [
+            {
+                "learner": name,
+                "pages": pages,
+                "nanoseconds": nanoseconds(name, pages, LEARNER_POLLS),
+            }
+            for name, pages in LEARNED
+        ],
+        "start_seconds": start,
+    }
 
 
 def processor() -> str:
@@ -168,18 +163,25 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=12_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--scrapy", type=Path)
+    parser.add_argument("--polls-only", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
+    if asked.out is not None and asked.polls_only:
+        parser.error("--out needs all figures: leave out --polls-only")
     costs = []
     if asked.scrapy is not None:
         costs.append(of_scrapy(asked.scrapy, asked.seconds))
     costs += [of_pollwise(rate, asked.pages, asked.seconds) for rate in asked.rate]
+    measured = {"pages": asked.pages, "polls": [asdict(one) for one in costs]}
+    if not asked.polls_only:
+        measured |= of_engine()
     if asked.json:
-        json.dump([asdict(one) for one in costs], sys.stdout, indent=1)
+        json.dump(measured, sys.stdout, indent=1)
         return
     if asked.out is not None:
-        asked.out.write_text(document(costs, asked.pages, asked.scrapy))
+        machine = f"{os.cpu_count()} cores ({processor()}), {platform.system()}"
+        asked.out.write_text(document(measured, machine, versions(asked.scrapy)))
     print(f"{'':12}{'asked for':>14}{'polls a s':>12}{'us a poll':>12}{'MB':>8}")
     for one in costs:
         print(

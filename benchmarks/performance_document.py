@@ -1,0 +1,81 @@
+"""The text of docs/performance.md, from the measurements of `compare.py`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["document"]
+
+Row = Mapping[str, Any]
+
+PAGE = """\
+# Performance
+
+Made by `python benchmarks/compare.py --scrapy PYTHON --out docs/performance.md`, all in one run.
+On {machine}; {versions}. Runs on a shared machine differ by a third or so: compare the rows of one
+run.
+
+## What a poll costs
+
+While nothing changes: {pages:,} small pages of 1,000 hosts or more on loopback addresses, each poll
+answered "304 Not Modified" by another process. pollwise decides, learns, and keeps every poll in
+its database; Scrapy asks for a page of each of 1,000 hosts with its validator, again and again as
+fast as it can, and keeps nothing.
+
+| program | polls asked for | polls a second | CPU a poll, microseconds | memory, MB |
+|---|---|--:|--:|--:|
+{polls}
+
+CPU is that of the whole process, all threads. Where fewer polls are made than asked for, a core is
+busy all the time.
+
+## What a decision costs
+
+One core, policy bayes-index, in the middle of a run in which each page has been polled twice
+(`benchmarks/engine.py`). A decision is one page selected and its poll observed; beyond some
+thousand pages it waits for memory.
+
+| pages | decisions a second | bytes a page |
+|--:|--:|--:|
+{decisions}
+
+With drawing the changes of the world: {simulated:,.0f} simulated polls a second of 500 pages.
+
+## What a poll of the published learners costs
+
+One core, in the abstract environment (`benchmarks/learners.py`): selecting a page, looking up its
+amount, drawing and learning its reward.
+
+| learner | pages | nanoseconds a poll |
+|---|--:|--:|
+{learners}
+
+## What a start costs
+
+CPU seconds until the first request of `pollwise watch` with 10,000 known pages, with compiled code
+ready (`benchmarks/start_up.py`): {start:.2f}.
+"""
+
+
+def document(measured: Row, machine: str, versions: Sequence[str]) -> str:
+    """The page; `measured` is what `compare.py --json` prints."""
+    return PAGE.format(
+        machine=machine,
+        versions=", ".join(versions),
+        pages=measured["pages"],
+        polls="\n".join(
+            f"| {one['program']} | {one['asked']} | {one['polls_per_second']:.0f}"
+            f" | {one['microseconds']:.0f} | {one['memory']:.0f} |"
+            for one in measured["polls"]
+        ),
+        decisions="\n".join(
+            f"| {one['pages']:,} | {one['decisions_per_second']:,.0f}"
+            f" | {one['bytes_per_page']:.0f} |"
+            for one in measured["decisions"]
+        ),
+        simulated=measured["simulated_polls_per_second"],
+        learners="\n".join(
+            f"| {one['learner']} | {one['pages']:,} | {one['nanoseconds']:.0f} |"
+            for one in measured["learners"]
+        ),
+        start=measured["start_seconds"],
+    )
