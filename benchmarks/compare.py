@@ -141,7 +141,7 @@ def of_engine() -> dict[str, object]:
             {
                 "learner": name,
                 "pages": pages,
-                "nanoseconds": nanoseconds(name, pages, LEARNER_POLLS),
+                "nanoseconds": nanoseconds(name, pages, POLLS),
             }
             for name, pages in LEARNED
         ],
