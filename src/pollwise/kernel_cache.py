@@ -28,14 +28,15 @@ def kernel(function: Function, /) -> Function: ...
 
 @overload
 def kernel(
-    *, inline: str = ..., fastmath: bool = ..., nogil: bool = ...
+    *, forceinline: bool = ..., fastmath: bool = ..., nogil: bool = ...
 ) -> Callable[[Function], Function]: ...
 
 
 def kernel(function: Any = None, /, **options: Any) -> Any:
     """Have numba compile a function at its first call, and keep the code.
 
-    A decorator in the place of `numba.njit(cache=True)`, and with its options.
+    A decorator in the place of `numba.njit(cache=True)`, and with its options. `forceinline` makes
+    its code part of its callers': calls that hand over many arrays cost more than a short function.
     """
     if function is None:
         return lambda function: kernel(function, **options)

@@ -83,7 +83,7 @@ def _visit(nodes: Nodes, node: int, exponent: float, is_left: bool, visits: int)
     own.credit = min(max(credit, -whole), whole)
 
 
-@kernel
+@kernel(forceinline=True)
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
     pages, nodes, exponent = state.pages, state.nodes, state.shared[0].exponent
@@ -95,7 +95,7 @@ def select_htraa(state: HTRAAState, now: float) -> int:
     if nodes[1].ready == 0:
         return -1
     node, slots = 1, len(state.occupants)
-    while node < slots:
+    while 0 < node < slots:  # that no index is below 0 spares checks of it
         is_left = _is_left_next(state, node)
         _visit(nodes, node, exponent, is_left, 1)
         nodes[node].ready -= 1
@@ -130,7 +130,7 @@ def _teach(state: HTRAAState, slot: int, changed: bool) -> None:
         part >>= 1
 
 
-@kernel
+@kernel(forceinline=True)
 def observe_htraa(state: HTRAAState, observation: Any) -> None:
     """Take in one observation and end the lease.
 
@@ -158,7 +158,7 @@ def _defer(state: HTRAAState, page: int, until: float) -> None:
         part >>= 1
 
 
-@kernel
+@kernel(forceinline=True)
 def amount_htraa(state: HTRAAState, page: int) -> float:
     """The amount of a page: the capacity times the shares on its path; 0 for ids without a page."""
     pages, nodes, exponent = state.pages, state.nodes, state.shared[0].exponent

@@ -46,7 +46,7 @@ from pollwise.policies.automata.lakg_kernels import (
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
-from pollwise.policies.structures.tournament import grown_tournament
+from pollwise.policies.structures.tournament import empty_tournament, grown_tournament
 from pollwise.types import Page
 
 __all__ = ["LAKG"]
@@ -119,8 +119,8 @@ class LAKG(CompiledPolicy):
             pages=np.zeros(0, LAKG_PAGE),
             shared=shared,
             amounts=amount_table(int(resolution), self._exponent),
-            queue=np.full(2, math.inf),
-            held=np.full(2, math.inf),
+            queue=empty_tournament(1),
+            held=empty_tournament(1),
             generator=generator if schedule == "random" else None,
         )
 

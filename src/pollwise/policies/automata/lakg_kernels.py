@@ -28,7 +28,7 @@ from pollwise.policies.arrays import ABSENT, LEASED, READY, tells, typed_once
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.deadline.kernels import FIRST_ARRIVAL
 from pollwise.policies.structures.spreading import spread
-from pollwise.policies.structures.tournament import Tournament, set_key, winner
+from pollwise.policies.structures.tournament import Tournament, least_key, set_key, winner
 from pollwise.types import Outcome
 
 __all__ = [
@@ -106,7 +106,7 @@ def _next_turn(
     return clock + generator.standard_exponential() / amount
 
 
-@kernel(inline="always")
+@kernel
 def _set_state(state: LAKGState, page: int, to: int) -> None:
     """Put the automaton of a page into another state, and update the load."""
     own = state.pages[page]
@@ -114,7 +114,7 @@ def _set_state(state: LAKGState, page: int, to: int) -> None:
     own.state = to
 
 
-@kernel(inline="always")
+@kernel
 def _enqueue(state: LAKGState, page: int) -> None:
     own = state.pages[page]
     own.where = READY
@@ -154,14 +154,14 @@ def remove_pages(state: LAKGState, pages: NDArray[np.int64]) -> None:
             set_key(state.held, page, math.inf)
 
 
-@kernel
+@kernel(forceinline=True)
 def select_lakg(state: LAKGState, now: float) -> int:
     """Lease the page whose turn it is and give its id; -1: there is none to poll."""
-    while state.held[1] <= now and state.held[1] < math.inf:
+    while least_key(state.held) <= now and least_key(state.held) < math.inf:
         back = winner(state.held)
         set_key(state.held, back, math.inf)
         _enqueue(state, back)
-    if state.queue[1] == math.inf:
+    if least_key(state.queue) == math.inf:
         return -1
     page = winner(state.queue)
     set_key(state.queue, page, math.inf)
@@ -175,10 +175,10 @@ def select_lakg(state: LAKGState, now: float) -> int:
 @kernel
 def _wake(state: LAKGState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return state.held[1]
+    return least_key(state.held)
 
 
-@kernel
+@kernel(forceinline=True)
 def amount_lakg(state: LAKGState, page: int) -> float:
     """The amount of a page in the knapsack; 0 if there is no such page."""
     if not 0 <= page < len(state.pages):
@@ -186,7 +186,7 @@ def amount_lakg(state: LAKGState, page: int) -> float:
     return state.amounts[state.pages[page].state]
 
 
-@kernel(inline="always")
+@kernel
 def _learn(state: LAKGState, page: int, changed: bool) -> None:
     """Move the automaton of a page: up on a reward, down on none, as the load calls for it."""
     common, before = state.shared[0], state.pages[page].state
@@ -197,7 +197,7 @@ def _learn(state: LAKGState, page: int, changed: bool) -> None:
         _set_state(state, page, max(before - 1, 1))
 
 
-@kernel
+@kernel(forceinline=True)
 def observe_lakg(state: LAKGState, observation: Any) -> None:
     """Take in one observation: it moves the automaton, ends the lease and sets the next turn.
 

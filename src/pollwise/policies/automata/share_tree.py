@@ -119,13 +119,13 @@ def empty_tree(slots: int, shared: NDArray[Any]) -> tuple[Nodes, NDArray[np.int6
     return nodes, np.full(slots, -1, np.int64)
 
 
-@kernel(inline="always")
+@kernel
 def units(own: Any, exponent: float) -> int:
     """How many units the shares of a node add up to."""
     return own.whole if exponent == 1.0 else FINE_UNITS
 
 
-@kernel(inline="always")
+@kernel
 def left_units(own: Any, exponent: float) -> int:
     """The share of the left part of a node, in units."""
     if exponent == 1.0:
