@@ -3,7 +3,8 @@
 The module of a family's kernels registers them for its type of state. The functions `select`,
 `observe`, `wake_at`, `defer` and `amount` stand for those of whatever state they are given: the
 compiled loops of the simulator call them, and so do the loops over pages here, which
-`CompiledPolicy` puts between them and the contract of a policy.
+`CompiledPolicy` puts between them and the contract of a policy. Kernels get the state `borrowed`:
+they must not keep its arrays.
 """
 
 import math
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
+from pollwise.policies.borrowed import borrowed
 from pollwise.types import Observation, Page, Selection
 
 __all__ = [
@@ -137,7 +139,7 @@ def _select(state: Any, now: float) -> Callable[..., int] | None:
     own = _own_kernel("select", state)
 
     def compiled(state: Any, now: float) -> int:
-        return own(state, now)
+        return own(borrowed(state), now)
 
     return compiled if own else None
 
@@ -147,7 +149,7 @@ def _observe(state: Any, observation: Any) -> Callable[..., None] | None:
     own = _own_kernel("observe", state)
 
     def compiled(state: Any, observation: Any) -> None:
-        own(state, observation)
+        own(borrowed(state), observation)
 
     return compiled if own else None
 
@@ -157,7 +159,7 @@ def _wake_at(state: Any) -> Callable[..., float] | None:
     own = _own_kernel("wake_at", state)
 
     def compiled(state: Any) -> float:
-        return own(state)
+        return own(borrowed(state))
 
     return compiled if own else None
 
@@ -167,7 +169,7 @@ def _defer(state: Any, page: int, until: float) -> Callable[..., None] | None:
     own = _own_kernel("defer", state)
 
     def compiled(state: Any, page: int, until: float) -> None:
-        own(state, page, until)
+        own(borrowed(state), page, until)
 
     return compiled if own else None
 
@@ -177,7 +179,7 @@ def _amount(state: Any, page: int) -> Callable[..., float] | None:
     own = _own_kernel("amount", state)
 
     def compiled(state: Any, page: int) -> float:
-        return own(state, page)
+        return own(borrowed(state), page)
 
     return compiled if own else None
 

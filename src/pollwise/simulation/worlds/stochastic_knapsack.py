@@ -14,6 +14,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.knapsack import concave_amounts
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
+from pollwise.policies.borrowed import borrowed
 from pollwise.policies.compiled import amount, compiled_by_state, compiled_state, observe, select
 from pollwise.simulation.worlds.ranks import RankedPages
 from pollwise.types import Observation, Outcome, Page
@@ -356,7 +357,7 @@ def _offer_called(
     return end
 
 
-@kernel
+@kernel(forceinline=True)
 def _draw(
     materials: _Materials, page: int, steps: float, noise: float, rng: np.random.Generator
 ) -> tuple[float, bool]:
@@ -410,6 +411,7 @@ def _offer(
     end: int,
 ) -> int:
     """Make polls `begin` to `end` - 1; the number of the first without a page, else `end`."""
+    materials, rng = borrowed((materials, rng))
     page_ids, paid, expected, worth, marks, scores, observations = record
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
