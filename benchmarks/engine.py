@@ -12,12 +12,11 @@ import sys
 import time
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from pollwise.policies.arrays import blank_observation, write_observation
+from pollwise.policies.compiled import compiled_by_state, observe, select
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.queue import observe_page, select_page
 from pollwise.policies.index.state import IndexState
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
@@ -37,18 +36,18 @@ def simulated_polls_per_second(polls: int = 200_000) -> float:
     return polls / (time.thread_time() - begin - drawing)
 
 
-@numba.njit
+@compiled_by_state
 def run(
     state: IndexState, observations: np.ndarray, rates: np.ndarray, begin: float, polls: int
 ) -> None:
     """One poll a second; changes are drawn when pages are polled."""
     for step in range(polls):
         now = begin + step
-        page = select_page(state, now)
+        page = select(state, now)
         elapsed = now - state.pages[page].seen_at
         changed = np.random.random() < -np.expm1(-rates[page] * elapsed)
         write_observation(observations[0], page, now, 1 if changed else 0)
-        observe_page(state, observations[0])
+        observe(state, observations[0])
 
 
 def decisions(pages: int, polls: int = 200_000) -> dict[str, float]:

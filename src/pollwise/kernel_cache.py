@@ -28,7 +28,12 @@ def kernel(function: Function, /) -> Function: ...
 
 @overload
 def kernel(
-    *, forceinline: bool = ..., fastmath: bool = ..., nogil: bool = ...
+    *,
+    allocates: bool = ...,
+    inline: str = ...,
+    forceinline: bool = ...,
+    fastmath: bool = ...,
+    nogil: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -37,9 +42,16 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
     A decorator in the place of `numba.njit(cache=True)`, and with its options. `forceinline` makes
     its code part of its callers': calls that hand over many arrays cost more than a short function.
+    So does `inline="always"`, before it is compiled: that spares the compiler a long function that
+    one other calls.
+    A function that makes no array, and takes none from a function that does, says so by
+    `allocates=False`: then there is nothing in it that counts references. numba refuses a function
+    that makes one, but a result of another that does would never be freed.
     """
     if function is None:
         return lambda function: kernel(function, **options)
+    # Always said: else it would be as with the caller that happens to come first.
+    options["_nrt"] = options.pop("allocates", True)
     folder = kernel_folder()
     with _lock:
         others = _config.CACHE_DIR

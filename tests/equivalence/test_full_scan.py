@@ -8,9 +8,10 @@ from pollwise.metrics import Polls
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.page_index import index_of
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.queue import observe_page
-from pollwise.policies.index.state import POOL, index_of
+from pollwise.policies.index.state import POOL
 from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.scores.summary import mean_of, zipf_figures
@@ -38,6 +39,7 @@ def poll_by_scan(policy: IndexPolicy, world: Zipf, seed: int) -> Polls:
     state, changes = policy.state, world.changes
     # Observed in a place from which it need not be moved, a page is nowhere else.
     state.pages["where"][: len(world.pages)] = POOL
+    state.pages["place"][: len(world.pages)] = 0
     state.shared["gap"] = 1.0
     seen = [page.seen_at for page in world.pages]
     page_ids, observations = np.empty(POLLS, np.int64), blank_observation()

@@ -1,10 +1,10 @@
 """Policies whose state is a NamedTuple of arrays that compiled functions work on.
 
 The module of a family's kernels registers them for its type of state. The functions `select`,
-`observe`, `wake_at`, `defer` and `amount` stand for those of whatever state they are given: the
-compiled loops of the simulator call them, and so do the loops over pages here, which
-`CompiledPolicy` puts between them and the contract of a policy. Kernels get the state `borrowed`:
-they must not keep its arrays.
+`observe`, `wake_at`, `defer` and `amount` stand for those of whatever state they are given, in
+functions that `compiled_by_state` decorates: the compiled loops of the simulator, and the loops
+over pages here, which `CompiledPolicy` puts between them and the contract of a policy. These loops
+have the state `borrowed`: kernels must not keep its arrays.
 """
 
 import math
@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import types as numba_types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError
@@ -100,15 +98,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled_by_state(function: Function) -> Function:
     """Decorates a compiled loop over a state, its first argument.
 
-    Every type of state has a kernel of its own, for numba's sake: to find the code kept for one
-    type it would load the modules of all types that the kernel was ever called with.
+    Every type of state has a kernel of its own, in which the functions that stand for others are
+    these. To find the code kept for one type, numba would else load the modules of all types that
+    the kernel was ever called with.
     """
     kernels: dict[type, Callable[..., Any]] = {}
 
     def call(state: Any, *arguments: Any) -> Any:
         kind = type(state)
         if kind not in kernels:
-            own = FunctionType(function.__code__, function.__globals__)
+            own = FunctionType(function.__code__, function.__globals__ | _meant(function, kind))
             own.__qualname__ = f"{function.__qualname__}-{kind.__module__}.{kind.__qualname__}"
             # Code kept on disk is told apart by the sources of this package alone.
             is_ours = kind.__module__.startswith(f"{__package__.partition('.')[0]}.")
@@ -118,70 +117,19 @@ def compiled_by_state(function: Function) -> Function:
     return cast(Function, call)
 
 
+def _meant(function: Callable[..., Any], kind: type) -> dict[str, Any]:
+    """The kernels of a type of state by the names of the functions that stand for them."""
+    return {
+        name: own
+        for name, own in _KERNELS[kind]._asdict().items()
+        if function.__globals__.get(name) is globals()[name] and own is not None
+    }
+
+
 def compiled_state(policy: object) -> Any:
     """The state of a policy that the compiled loops can run, or None."""
     state = getattr(policy, "state", None)
     return state if type(state) in _KERNELS else None
-
-
-def _own_kernel(name: str, state: Any) -> Any:
-    """The kernel of this name for a numba type of state; None: it has none."""
-    if not isinstance(state, numba_types.BaseNamedTuple):
-        return None
-    return getattr(_KERNELS.get(getattr(state, "instance_class", type(None))), name, None)
-
-
-# Numba wants the very parameters of the overloaded function, annotations included.
-
-
-@overload(select, inline="always")
-def _select(state: Any, now: float) -> Callable[..., int] | None:
-    own = _own_kernel("select", state)
-
-    def compiled(state: Any, now: float) -> int:
-        return own(borrowed(state), now)
-
-    return compiled if own else None
-
-
-@overload(observe, inline="always")
-def _observe(state: Any, observation: Any) -> Callable[..., None] | None:
-    own = _own_kernel("observe", state)
-
-    def compiled(state: Any, observation: Any) -> None:
-        own(borrowed(state), observation)
-
-    return compiled if own else None
-
-
-@overload(wake_at, inline="always")
-def _wake_at(state: Any) -> Callable[..., float] | None:
-    own = _own_kernel("wake_at", state)
-
-    def compiled(state: Any) -> float:
-        return own(borrowed(state))
-
-    return compiled if own else None
-
-
-@overload(defer, inline="always")
-def _defer(state: Any, page: int, until: float) -> Callable[..., None] | None:
-    own = _own_kernel("defer", state)
-
-    def compiled(state: Any, page: int, until: float) -> None:
-        own(borrowed(state), page, until)
-
-    return compiled if own else None
-
-
-@overload(amount, inline="always")
-def _amount(state: Any, page: int) -> Callable[..., float] | None:
-    own = _own_kernel("amount", state)
-
-    def compiled(state: Any, page: int) -> float:
-        return own(borrowed(state), page)
-
-    return compiled if own else None
 
 
 @compiled_by_state
@@ -190,6 +138,7 @@ def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64]
 
     Together, because from Python it takes 10 µs to hand over a generator.
     """
+    state = borrowed(state)
     pages = np.empty(max(0, min(limit, len(state.pages))), np.int64)
     count = 0
     while count < len(pages):
@@ -203,6 +152,7 @@ def _select_pages(state: Any, now: float, limit: int) -> tuple[NDArray[np.int64]
 @compiled_by_state
 def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
     """Take in observations, in the order given."""
+    state = borrowed(state)
     for n in range(len(observations)):
         observe(state, observations[n])
 
@@ -210,6 +160,7 @@ def _observe_pages(state: Any, observations: NDArray[Any]) -> None:
 @compiled_by_state
 def _defer_pages(state: Any, pages: NDArray[np.int64], until: float) -> None:
     """Give leased pages back unpolled."""
+    state = borrowed(state)
     for page in pages:
         own = state.pages[page]
         if own.where == LEASED:

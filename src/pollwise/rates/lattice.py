@@ -22,15 +22,18 @@ __all__ = [
     "RATES",
     "RATE_COUNT",
     "SUBSTEPS",
+    "TIMES",
     "TIME_COUNT",
     "interpolate",
     "lattice_row",
     "mean_over",
     "normalise",
     "product_points",
+    "put",
     "tabulate",
     "time_at",
     "time_step",
+    "time_until",
 ]
 
 RATE_COUNT = 96
@@ -72,27 +75,37 @@ def tabulate(
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def time_step(elapsed: float) -> int:
     """The number k of the lattice time nearest to an elapsed time in seconds (above 0)."""
     k = round((math.log2(elapsed) - _LOG2_FIRST_TIME) * _STEPS_PER_OCTAVE)
     return min(max(k, 0), TIME_COUNT - 1)
 
 
-@kernel
+TIMES: NDArray[np.float64] = 2.0 ** (_LOG2_FIRST_TIME + np.arange(TIME_COUNT) / _STEPS_PER_OCTAVE)
+"""The times of the lattice, in seconds."""
+
+
+@kernel(forceinline=True, allocates=False)
 def time_at(step: int) -> float:
     """The lattice time number k, in seconds."""
-    return float(2.0 ** (_LOG2_FIRST_TIME + step / _STEPS_PER_OCTAVE))
+    return float(TIMES[step])
 
 
-@kernel
+@kernel(allocates=False)
+def time_until(step: int) -> float:
+    """A time up to which, from the lattice time number k on, that is the nearest one."""
+    return float(2.0 ** (_LOG2_FIRST_TIME + (step + 0.499) / _STEPS_PER_OCTAVE))
+
+
+@kernel(forceinline=True)
 def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
     """The table's values for the lattice time number `step` and every rate."""
     column = step // SUBSTEPS
     return table[step % SUBSTEPS, column : column + RATE_COUNT]
 
 
-@kernel(fastmath=True)
+@kernel(forceinline=True, fastmath=True, allocates=False)
 def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> float:
     """The sum of the values of all rates, each times its weight."""
     total = np.float32(0.0)
@@ -101,7 +114,7 @@ def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> floa
     return float(total)
 
 
-@kernel(fastmath=True)
+@kernel(forceinline=True, fastmath=True, allocates=False)
 def normalise(weights: NDArray[Any]) -> None:
     """Scale weights of the rates so that their sum, which must be above 0, becomes 1 (in place)."""
     total = np.float32(0.0)
@@ -112,7 +125,7 @@ def normalise(weights: NDArray[Any]) -> None:
         weights[j] *= scale
 
 
-@kernel
+@kernel(allocates=False)
 def interpolate(table: NDArray[np.float32], product: float) -> float:
     """The value of a table at any product of rate and time above 0, linear in its logarithm."""
     place = (math.log2(product) - _LOG2_FIRST_PRODUCT) * _STEPS_PER_OCTAVE
@@ -123,3 +136,10 @@ def interpolate(table: NDArray[np.float32], product: float) -> float:
     number += 1
     high = table[number % SUBSTEPS, number // SUBSTEPS]
     return float(low + part * (high - low))
+
+
+@kernel(forceinline=True, allocates=False)
+def put(target: NDArray[Any], values: NDArray[Any]) -> None:
+    """Set what is there of all rates; `target[:] = values` takes seconds to compile."""
+    for j in range(RATE_COUNT):
+        target[j] = values[j]

@@ -21,7 +21,6 @@ from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, tim
 __all__ = [
     "DIFFUSION",
     "changed_table",
-    "expectation",
     "forget",
     "learn_last_change",
     "learn_poll",
@@ -46,28 +45,7 @@ def unchanged_table() -> NDArray[np.float32]:
     return tabulate(lambda a: np.exp(-a))
 
 
-@kernel(fastmath=True)
-def expectation(
-    likelihood: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    table: NDArray[np.float32],
-    step: int,
-) -> float:
-    """The mean of a tabulated function of λτ over the rates λ, τ being the lattice time `step`.
-
-    The distribution is proportional to `likelihood` times `weights` (one number for each rate).
-    """
-    values = lattice_row(table, step)
-    total = np.float32(0.0)
-    mass = np.float32(0.0)
-    for j in range(RATE_COUNT):
-        share = weights[j] * likelihood[j]
-        mass += share
-        total += share * values[j]
-    return float(total / mass)
-
-
-@kernel
+@kernel(allocates=False)
 def forget(likelihood: NDArray[np.float32]) -> None:
     """Let the rate drift, as it may have since the poll before (in place)."""
     keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
@@ -79,7 +57,7 @@ def forget(likelihood: NDArray[np.float32]) -> None:
         left = here
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, allocates=False)
 def _rescale(likelihood: NDArray[np.float32]) -> None:
     largest = np.float32(0.0)
     for j in range(RATE_COUNT):
@@ -89,7 +67,7 @@ def _rescale(likelihood: NDArray[np.float32]) -> None:
         likelihood[j] = max(likelihood[j] * scale, _FLOOR)
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, allocates=False)
 def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32]) -> None:
     """Take in whether a page changed in `elapsed` seconds; `table` is that of the outcome."""
     values = lattice_row(table, time_step(elapsed))
@@ -98,7 +76,7 @@ def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[n
     _rescale(likelihood)
 
 
-@kernel
+@kernel(allocates=False)
 def learn_signalled_change(
     likelihood: NDArray[np.float32],
     elapsed: float,
@@ -115,7 +93,7 @@ def learn_signalled_change(
     _rescale(likelihood)
 
 
-@kernel
+@kernel(allocates=False)
 def learn_last_change(
     likelihood: NDArray[np.float32],
     since: float,

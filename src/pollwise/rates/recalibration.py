@@ -36,24 +36,24 @@ RECALIBRATION_SHAPE = (3, _BINS + 1)
 Table = NDArray[np.float64]
 
 
-@kernel
+@kernel(allocates=False)
 def _log_odds(chance: float) -> float:
     return math.log(chance / (1.0 - chance))
 
 
-@kernel
+@kernel(allocates=False)
 def _chance(log_odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-log_odds))
 
 
-@kernel
+@kernel(allocates=False)
 def _place(chance: float) -> float:
     """The place of a chance among the bins, with a fraction."""
     place = _log_odds(min(max(chance, _LEAST), 1.0 - _LEAST)) / _WIDTH + _BINS // 2
     return min(max(place, 0.0), _BINS - 1.001)
 
 
-@kernel
+@kernel(allocates=False)
 def _move(table: Table, column: int, chance: float, expected: float, pseudo: float) -> float:
     """By how much log-odds are moved in a column.
 
@@ -64,7 +64,7 @@ def _move(table: Table, column: int, chance: float, expected: float, pseudo: flo
     return _log_odds(found) - _log_odds(predicted)
 
 
-@kernel
+@kernel(allocates=False)
 def recalibrated(table: Table, chance: float) -> float:
     """A predicted chance (0 to 1), corrected by experience."""
     if not 0.0 < chance < 1.0:
@@ -90,7 +90,7 @@ def recalibrated_all(table: Table, chances: NDArray[np.float64]) -> NDArray[np.f
     return result
 
 
-@kernel
+@kernel(allocates=False)
 def take_in_outcome(table: Table, chance: float, changed: bool) -> None:
     """Learn what came of a poll whose chance, before recalibration, was `chance` (in place)."""
     place = _place(chance)

@@ -18,6 +18,7 @@ from pollwise.events import Added, Poll, Polled, Removed, Tick, WakeAt
 from pollwise.metrics import Polls
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Policy
+from pollwise.policies.borrowed import borrowed
 from pollwise.policies.compiled import (
     compiled_by_state,
     compiled_state,
@@ -277,6 +278,7 @@ def _poll_span(
     count: int,
 ) -> tuple[int, float]:
     """Poll until `end`, or until `page_ids` is full."""
+    state, history = borrowed((state, history))
     offsets, cursor = history.offsets, history.cursor
     while count < len(page_ids) and next_at < end:
         now = next_at

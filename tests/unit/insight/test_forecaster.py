@@ -15,7 +15,7 @@ from pollwise.knapsack import allocate
 from pollwise.metrics import score
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.state import floor_time, time_to_reach
+from pollwise.policies.index.page_index import floor_time, time_to_reach
 from pollwise.policies.index.whittle import Whittle
 from pollwise.rates.lattice import RATES
 from pollwise.simulation.loop import simulate

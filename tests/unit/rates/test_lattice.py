@@ -1,5 +1,7 @@
 """Products of lattice points are lattice points, and values between them are close."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,10 +15,12 @@ from pollwise.rates.lattice import (
     TIME_COUNT,
     interpolate,
     lattice_row,
+    mean_over,
     product_points,
     tabulate,
     time_at,
     time_step,
+    time_until,
 )
 
 YEAR = 365.25 * 86_400.0
@@ -85,3 +89,23 @@ def test_interpolation_is_exact_at_the_points(step, rate):
 def test_products_off_the_table_count_as_its_ends():
     assert interpolate(UNCHANGED, 1e-300) == 1.0
     assert interpolate(UNCHANGED, 1e300) == UNCHANGED.min()
+
+
+@given(
+    step=st.integers(0, 2559),
+    seed=st.integers(0, 10_000),
+    function=st.sampled_from([lambda a: -np.expm1(-a), lambda a: np.exp(-a), np.sqrt]),
+)
+def test_the_mean_over_a_row_is_that_over_the_rates(step, seed, function):
+    weights = np.random.default_rng(seed).random(RATE_COUNT).astype(np.float32)
+    exact = weights.astype(float) @ function(RATES * time_at(step))
+    assert mean_over(weights, lattice_row(tabulate(function), step)) == pytest.approx(
+        exact, rel=1e-4
+    )
+
+
+@given(step=st.integers(0, 2638))
+def test_a_time_is_the_nearest_one_up_to_the_middle_between_two(step):
+    assert time_step(time_until(step)) == step
+    assert time_step(time_at(step)) == step
+    assert time_until(step) == pytest.approx(math.sqrt(time_at(step) * time_at(step + 1)), rel=1e-4)

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.rates.lattice import RATE_COUNT, RATES, tabulate, time_at, time_step
+from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
 from pollwise.rates.posterior import (
     DIFFUSION,
     changed_table,
-    expectation,
     forget,
     learn_last_change,
     learn_poll,
@@ -146,21 +145,6 @@ def test_nothing_is_excluded_for_good():
         forget(own)
         learn_poll(own, 3600.0, CHANGED)
     assert quantile(own, 0.5) > 1 / 3600.0
-
-
-@given(
-    step=st.integers(0, 2559),
-    seed=st.integers(0, 10_000),
-    function=st.sampled_from([lambda a: -np.expm1(-a), lambda a: np.exp(-a), np.sqrt]),
-)
-def test_expectation_is_the_weighted_mean_over_the_rates(step, seed, function):
-    rng = np.random.default_rng(seed)
-    likelihood = rng.random(RATE_COUNT).astype(np.float32)
-    weights = rng.random(RATE_COUNT).astype(np.float32)
-    share = likelihood.astype(float) * weights.astype(float)
-    exact = share @ function(RATES * time_at(step)) / share.sum()
-    table = tabulate(function)
-    assert expectation(likelihood, weights, table, step) == pytest.approx(exact, rel=1e-4)
 
 
 def poll_regularly(rate: float, interval: float, count: int, seed: int, *, dated: bool):

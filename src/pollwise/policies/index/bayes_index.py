@@ -29,10 +29,11 @@ from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
 from pollwise.policies.index.groups import share_of
+from pollwise.policies.index.page_index import SURELY, index_of, own_price
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import fast_hope, slow_hope
 from pollwise.policies.index.queue import head_wins
-from pollwise.policies.index.state import NEW, SURELY, TILTS, index_of, own_price
+from pollwise.policies.index.state import NEW, TILTS
 from pollwise.rates.lattice import RATES
 from pollwise.rates.recalibration import recalibrated_all
 
@@ -143,6 +144,7 @@ class BayesianIndex(IndexPolicy):
             (state.pages, ids),
             (state.sites, sites[sites >= 0]),
             (state.kinds, kinds[kinds >= 0]),
+            (state.shared, [0]),
         )
         before = [rows[numbers].copy() for rows, numbers in looked_at]
         bids: dict[int, float] = {}

@@ -11,8 +11,8 @@ lattice, so the index is still an expectation.
 
 Pages that were added later than the first may be new ones, and new pages change most at first.
 Until a change of such a page was seen it is *young*: its spell is taken to have begun when it was
-added, and odds of their own are added, which are learned from all young pages. The functions are
-compiled.
+added, and for its first four polls odds are added, which are learned from all young pages. The
+functions are compiled.
 """
 
 import math
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.prior import burst_share, steady_model
+from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
@@ -38,21 +38,36 @@ _YOUNG_SHARE = 0.5
 Floats = NDArray[np.float32]
 
 
-@kernel
-def burst_model(state: IndexState, page: int) -> Floats:
-    """The probability of each rate of the present spell, as of the copy at hand."""
+@kernel(forceinline=True, fastmath=True, allocates=False)
+def _total(counts: NDArray[np.float64]) -> float:
+    """Their sum, many at a time."""
+    total = 0.0
+    for j in range(RATE_COUNT):
+        total += counts[j]
+    return total
+
+
+@kernel(forceinline=True, allocates=False)
+def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
+    """Fill in the probability of each rate of the present spell."""
     own, common = state.pages[page], state.shared[0]
-    weights = own.spells.copy()
-    scale = np.float32(_COMMON_SPELLS / common.spells.sum())
+    scale = np.float32(_COMMON_SPELLS / _total(common.spells))
     lasted = own.seen_at - own.spell_at
     survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):
-        weights[j] = (weights[j] + scale * np.float32(common.spells[j])) * survived[j]
+        weights[j] = (own.spells[j] + scale * np.float32(common.spells[j])) * survived[j]
     normalise(weights)
-    return weights
 
 
 @kernel
+def burst_model(state: IndexState, page: int) -> Floats:
+    """The probability of each rate of the present spell, as of the copy at hand."""
+    weights = np.empty(RATE_COUNT, np.float32)
+    _weigh_spells(state, page, weights)
+    return weights
+
+
+@kernel(allocates=False)
 def judge_bursts(state: IndexState, page: int, better: float) -> None:
     """Learn from a poll, which bursts predicted better by this logarithm of a ratio."""
     own, common = state.pages[page], state.shared[0]
@@ -62,22 +77,22 @@ def judge_bursts(state: IndexState, page: int, better: float) -> None:
         common.young_odds = min(max(common.young_odds + _YOUNG_SHARE * better, least), most)
 
 
-@kernel
+@kernel(allocates=False)
 def form_belief(state: IndexState, page: int) -> None:
     """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
-    own = state.pages[page]
+    own, common = state.pages[page], state.shared[0]
     if math.isnan(own.seen_at):
         return
-    steady = steady_model(state, page)
-    bursts = burst_model(state, page)
+    weigh_rates(state, page, own.belief)
+    _weigh_spells(state, page, common.bursts)
     share = np.float32(burst_share(state, page))
     for j in range(RATE_COUNT):
-        own.belief[j] = steady[j] + share * (bursts[j] - steady[j])
+        own.belief[j] += share * (common.bursts[j] - own.belief[j])
     look_at_site(state, page)
-    own.round = state.shared[0].round
+    own.round = common.round
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def refresh_belief(state: IndexState, page: int) -> None:
     """Take in what other pages have taught about this one since."""
     own = state.pages[page]

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
+from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.prior import prior_of, steady_model
-from pollwise.policies.index.state import IndexState, chance_after
+from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT
 from pollwise.rates.recalibration import recalibrated, take_in_outcome
 
 __all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
 
 
-@kernel
+@kernel(allocates=False)
 def _modelled(state: IndexState, page: int, now: float) -> float:
     """The mean of 1 - e^(-λτ) over the belief, in operational time, or a pending signal is true.
 
@@ -33,7 +34,7 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
     return 1.0 - (1.0 - chance) * (1.0 - own.signal)
 
 
-@kernel
+@kernel(allocates=False)
 def chance_of(state: IndexState, page: int, now: float) -> float:
     """The probability that a poll of a page at `now` finds a change: `_modelled`, recalibrated."""
     return recalibrated(state.shared[0].recalibration, _modelled(state, page, now))
@@ -68,7 +69,7 @@ def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     return priors
 
 
-@kernel
+@kernel(allocates=False)
 def note_outcome(state: IndexState, page: int, now: float, changed: bool) -> None:
     """Compare what a poll found with what the model said, before it learns from it."""
     modelled = _modelled(state, page, now)

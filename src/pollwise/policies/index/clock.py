@@ -14,7 +14,8 @@ import math
 from typing import Any
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import DAY, IndexState, chance_after, ticks_between
+from pollwise.policies.index.page_index import chance_after, ticks_between
+from pollwise.policies.index.state import DAY, IndexState
 
 __all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
 
@@ -31,7 +32,7 @@ _TELLING = math.log(29.0)
 _LEAST_CHANCE = 0.03
 
 
-@kernel
+@kernel(allocates=False)
 def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
     """Compare the time of a change, as told, with the tick of a page."""
     time = (changed_at + _MARGIN) % DAY
@@ -50,7 +51,7 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
     own.dates += 1
 
 
-@kernel
+@kernel(allocates=False)
 def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
     """The ticks without a change since the last change, as told, of a page by the clock.
 
@@ -59,7 +60,7 @@ def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> int:
     return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
 
 
-@kernel
+@kernel(allocates=False)
 def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Compare what clock and rate said of a poll with what it found."""
     own = state.pages[page]

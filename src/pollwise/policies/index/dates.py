@@ -52,7 +52,7 @@ FOUND_LATE = 7.0 * DAY
 Floats = NDArray[np.float32]
 
 
-@kernel
+@kernel(allocates=False)
 def is_doubted(own: Any) -> bool:
     """Whether the times told of a page are more likely those of its answers."""
     return own.date_odds > 0.0
@@ -80,7 +80,7 @@ def learn_date(
     return np.float32(odds) * untrue
 
 
-@kernel
+@kernel(allocates=False)
 def note_first_date(sites: Any, own: Any, since: float, told: float) -> bool:
     """Note the time told with a first copy; whether it is that of the one before, on its site."""
     if own.site < 0:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED
 from pollwise.policies.index.belief import form_belief
+from pollwise.policies.index.page_index import index_of, own_price, time_to_reach
 from pollwise.policies.index.prior import steady_model
-from pollwise.policies.index.state import IndexState, index_of, own_price, time_to_reach
+from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import CELL, RATE_COUNT, RATES
 
 __all__ = ["ESTIMATE", "estimates_of"]

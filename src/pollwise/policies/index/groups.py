@@ -30,7 +30,7 @@ _FARTHEST = 8.0
 """The largest logarithm of a group price: no price runs away while it has no effect."""
 
 
-@kernel
+@kernel(allocates=False)
 def share_of(shared: Any, group: int) -> float:
     """The share of the budget that a group has among those with pages."""
     common = shared[0]
@@ -43,14 +43,14 @@ def share_of(shared: Any, group: int) -> float:
     return common.group_share[group] / total if total > 0.0 else 0.0
 
 
-@kernel
+@kernel(allocates=False)
 def count_page(shared: Any, group: int, pages: int, offered: int) -> None:
     """A group has so many pages more, and so many more to offer; below 0: fewer."""
     shared[0].group_pages[group] += pages
     shared[0].group_offered[group] += offered
 
 
-@kernel
+@kernel(allocates=False)
 def charge_group(shared: Any, group: int, cost: float) -> None:
     """A poll of a page of this group took so much of the budget: its price rises, others fall."""
     common = shared[0]
@@ -74,7 +74,7 @@ def charge_group(shared: Any, group: int, cost: float) -> None:
             common.group_price[other] = min(max(price, math.exp(-_FARTHEST)), math.exp(_FARTHEST))
 
 
-@kernel
+@kernel(allocates=False)
 def have_moved(shared: Any, factor: float) -> bool:
     """Whether a group price has moved by this factor since `note_swept`."""
     common = shared[0]
@@ -85,7 +85,7 @@ def have_moved(shared: Any, factor: float) -> bool:
     return False
 
 
-@kernel
+@kernel(allocates=False)
 def note_swept(shared: Any) -> None:
     """Note the prices for `have_moved`."""
     common = shared[0]

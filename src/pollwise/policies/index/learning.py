@@ -17,16 +17,10 @@ from pollwise.policies.index.dates import (
     learn_first_date,
     note_first_date,
 )
+from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
-from pollwise.policies.index.state import (
-    CHANGED_TABLE,
-    DAY,
-    UNCHANGED_TABLE,
-    IndexState,
-    by_clock,
-    ticks_between,
-)
+from pollwise.policies.index.state import CHANGED_TABLE, DAY, UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.posterior import (
     forget,
@@ -52,7 +46,7 @@ def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
     return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
-@kernel
+@kernel(allocates=False)
 def operational_time(state: IndexState, page: int, now: float) -> float:
     """The seconds in which a page may have changed since its copy was made.
 
@@ -64,7 +58,7 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
     return now - own.seen_at + own.surge
 
 
-@kernel
+@kernel(allocates=False)
 def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
     """Count a spell that ended within `lasted` seconds after the copy was made."""
     own, common = state.pages[page], state.shared[0]
@@ -130,7 +124,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         common.learned += 1
 
 
-@kernel
+@kernel(inline="always")
 def learn(state: IndexState, observation: Any) -> None:
     """Take in a poll that tells something of a page, and make it the time of the copy."""
     page, polled_at = observation.page, observation.polled_at

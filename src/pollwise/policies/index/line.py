@@ -31,7 +31,8 @@ def join_line(state: IndexState, page: int) -> None:
     if common.new_size == len(state.line):
         line = np.full(len(state.line), -1, np.int64)
         straighten_line(state, line)
-        state.line[:] = line
+        for n in range(len(line)):
+            state.line[n] = line[n]
     spot = (common.first_new + common.new_size) % len(state.line)
     state.line[spot] = page
     state.pages[page].place = spot
@@ -39,7 +40,7 @@ def join_line(state: IndexState, page: int) -> None:
     common.new_size += 1
 
 
-@kernel
+@kernel(allocates=False)
 def head_of_line(state: IndexState) -> int:
     """The next page in line; -1: none. Drops those that have left the line."""
     common = state.shared[0]

@@ -47,7 +47,7 @@ from pollwise.policies.index.state import (
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
-from pollwise.rates.lattice import tabulate
+from pollwise.rates.lattice import TIMES, tabulate
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
@@ -404,15 +404,14 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     decay = objective.decay
     if decay is None:
         index_table = tabulate(lambda a: objective.shape(a) / a**objective.power)
-        decay_table = tabulate(np.ones_like)
+        scale = TIMES**objective.power
     else:
         index_table = tabulate(lambda a: a**-objective.power)
-        decay_table = tabulate(objective.shape)
+        scale = TIMES**objective.power * objective.shape(decay * TIMES)
     shared = np.zeros(1, INDEX_SHARED)
-    shared["power"] = objective.power
+    shared["scale"] = scale
     shared["began_at"] = shared["latest"] = shared["selected_at"] = math.nan
-    shared["decay"] = 0.0 if decay is None else decay
-    shared["tables"] = [index_table, decay_table, changed_table(), unchanged_table()]
+    shared["tables"] = [index_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
     shared["prior"] = shared["base"] = base_prior(0.0)
     shared["group_price"] = shared["group_swept"] = 1.0

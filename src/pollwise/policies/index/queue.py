@@ -36,21 +36,16 @@ from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
 from pollwise.policies.index.line import head_of_line, join_line
-from pollwise.policies.index.signals import note_signal, note_signalled_poll
-from pollwise.policies.index.sites import join_site, leave_site
-from pollwise.policies.index.state import (
-    CALENDAR,
-    NEW,
-    POOL,
-    POOL_CAPACITY,
-    IndexState,
-    Shared,
+from pollwise.policies.index.page_index import (
     floor_time,
     has_told,
-    index_of,
     own_price,
     time_to_reach,
 )
+from pollwise.policies.index.pool import bid_of, enter_pool, forget_bid, leave_pool, pool_bid
+from pollwise.policies.index.signals import note_signal, note_signalled_poll
+from pollwise.policies.index.sites import join_site, leave_site
+from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.types import Outcome
 
@@ -86,50 +81,25 @@ _HIGHEST_HOST_PRICE = 1e6
 _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
-@kernel
+@kernel(allocates=False)
 def _entry(state: IndexState, page: int) -> float:
     """When a page with a copy is to enter the pool."""
     common, own = state.shared[0], state.pages[page]
     price = common.price * own_price(state, page)
     refresh_belief(state, page)
-    wait = time_to_reach(state.pages, state.shared, page, price) if price > 0.0 else 0.0
+    near = own.key - own.seen_at + _POOL_TARGET * common.gap
+    wait = time_to_reach(state.pages, state.shared, page, price, near) if price > 0.0 else 0.0
     floor = floor_time(state.pages, state.shared, page)
     return own.seen_at + min(wait, floor) - _POOL_TARGET * common.gap
 
 
-@kernel
-def _bid(state: IndexState, page: int, now: float) -> float:
-    """What a page competes with: its index, at its own price."""
-    refresh_belief(state, page)
-    return index_of(state.pages, state.shared, page, now) / own_price(state, page)
-
-
-@kernel
+@kernel(allocates=False)
 def _enter_calendar(state: IndexState, page: int, time: float) -> None:
     state.pages[page].where = CALENDAR
     heap_push(state.calendar, state.pages, page, time)
 
 
-@kernel
-def _enter_pool(state: IndexState, page: int) -> None:
-    own, common = state.pages[page], state.shared[0]
-    common.pool[common.pool_size] = page
-    own.place = common.pool_size
-    own.where = POOL
-    common.pool_size += 1
-
-
-@kernel
-def _leave_pool(state: IndexState, page: int) -> None:
-    common = state.shared[0]
-    common.pool_size -= 1
-    last = common.pool[common.pool_size]
-    spot = state.pages[page].place
-    common.pool[spot] = last
-    state.pages[last].place = spot
-
-
-@kernel
+@kernel(allocates=False)
 def _wait(state: IndexState, page: int) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
@@ -140,7 +110,7 @@ def _wait(state: IndexState, page: int) -> None:
         _enter_calendar(state, page, _entry(state, page))
 
 
-@kernel
+@kernel(allocates=False)
 def _leave(state: IndexState, page: int) -> None:
     """Take a page from where it is."""
     where = state.pages[page].where
@@ -149,12 +119,12 @@ def _leave(state: IndexState, page: int) -> None:
     elif where == HELD:
         heap_remove(state.held, state.pages, page)
     elif where == POOL:
-        _leave_pool(state, page)
+        leave_pool(state, page)
     elif where == NEW:
         state.line[state.pages[page].place] = -1
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Take up pages whose fields (weight, seen_at ...) have been set."""
     for page in pages:
@@ -165,16 +135,17 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         _wait(state, page)
 
 
-@kernel
+@kernel(allocates=False)
 def weigh_page(state: IndexState, page: int, weight: float) -> None:
     """Give a page another weight."""
     if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
         state.pages[page].weight = weight
         if state.pages[page].where == CALENDAR:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
+        forget_bid(state, page)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Forget pages, wherever they are."""
     for page in pages:
@@ -191,21 +162,23 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
 def _shrink_pool(state: IndexState, now: float) -> None:
     """Keep the best _POOL_TARGET pages of a full pool, at the price of the least of them."""
     common = state.shared[0]
-    pages = common.pool.copy()
-    bids = np.empty(len(pages))
-    for n in range(len(pages)):
-        bids[n] = _bid(state, pages[n], now)
-    order = np.argsort(-bids)
-    least = bids[order[_POOL_TARGET - 1]]
+    pages, bids = common.pool.copy(), np.empty(POOL_CAPACITY)
+    for n in range(POOL_CAPACITY):  # the highest bids first; `argsort` takes seconds to compile
+        page, bid, spot = common.pool[n], bid_of(state, common.pool[n], now), n
+        while spot > 0 and bids[spot - 1] < bid:
+            pages[spot], bids[spot] = pages[spot - 1], bids[spot - 1]
+            spot -= 1
+        pages[spot], bids[spot] = page, bid
+    least = bids[_POOL_TARGET - 1]
     if least < math.inf:
         common.price = max(common.price, least)
     soon = now + max(common.gap, 1e-6)
-    for n in order[_POOL_TARGET:]:
-        _leave_pool(state, pages[n])
-        _enter_calendar(state, pages[n], max(_entry(state, pages[n]), soon))
+    for page in pages[_POOL_TARGET:]:
+        leave_pool(state, page)
+        _enter_calendar(state, page, max(_entry(state, page), soon))
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool."""
     common, pages = state.shared[0], state.pages
@@ -217,16 +190,16 @@ def _fill_pool(state: IndexState, now: float) -> None:
     while state.calendar[0] > 0 and pages[state.calendar[1]].key <= now:
         page = state.calendar[1]
         _leave(state, page)
-        _enter_pool(state, page)
+        enter_pool(state, page)
         if common.pool_size == POOL_CAPACITY:
             _shrink_pool(state, now)
     if common.pool_size == 0 and state.calendar[0] > 0:
         page = state.calendar[1]
         _leave(state, page)
-        _enter_pool(state, page)
+        enter_pool(state, page)
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
@@ -246,7 +219,7 @@ def _sweep(state: IndexState) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
@@ -272,7 +245,7 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
     common.latest = common.selected_at = now
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def head_wins(
     state: IndexState, head: int, bid: float, chosen: int, largest: float, now: float
 ) -> bool:
@@ -285,7 +258,7 @@ def head_wins(
     return bid >= largest
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """The page of the largest index, its bid, and the largest that loses (below 0: none does).
 
@@ -293,12 +266,14 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """
     _fill_pool(state, now)
     common = state.shared[0]
-    chosen, largest, second = -1, -1.0, -1.0
+    chosen: Any = np.int64(-1)  # as the pages are: for -1 itself all is compiled once more
+    largest, second = -1.0, -1.0
+    patience = common.patience * common.pages * common.gap if common.groups == 0 else 0.0
     for n in range(common.pool_size):
         page = common.pool[n]
         if state.hosts[state.pages[page].scope].blocked_until > now:
             continue
-        bid = _bid(state, page, now)
+        bid = pool_bid(state, n, now, patience)
         if bid > largest:
             chosen, largest, second = page, bid, largest
         elif bid > second:
@@ -306,25 +281,25 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     new = head_of_line(state)
     if new < 0:
         return chosen, largest, second
-    bid = _bid(state, new, now)
+    bid = bid_of(state, new, now)
     if head_wins(state, new, bid, chosen, largest, now):
         # The next in line is worth about as much.
         return new, bid, bid if common.new_size > 1 else largest
     return chosen, largest, max(second, bid) if bid < math.inf else second
 
 
-@kernel
+@kernel(allocates=False)
 def best_of(state: IndexState, pages: NDArray[np.int64], now: float) -> int:
     """The page of the largest index, of the pages given; the first of several."""
     chosen, largest = pages[0], -1.0
     for page in pages:
-        bid = _bid(state, page, now)
+        bid = bid_of(state, page, now)
         if bid > largest:
             chosen, largest = page, bid
     return int(chosen)
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
     state.shared[0].copy_waited = state.pages[page].where != NEW
@@ -336,7 +311,7 @@ def lease_page(state: IndexState, page: int, now: float, largest: float, second:
     _sweep(state)
 
 
-@kernel
+@kernel(inline="always", allocates=False)
 def select_page(state: IndexState, now: float) -> int:
     """Lease the page of the largest index and give its id; -1: there is none to poll."""
     page, largest, second = best_page(state, now)
@@ -345,13 +320,13 @@ def select_page(state: IndexState, now: float) -> int:
     return int(page)
 
 
-@kernel
+@kernel(allocates=False)
 def _next_return(state: IndexState) -> float:
     """When the next page that is held comes back; infinite: there is none."""
     return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
 
 
-@kernel
+@kernel(allocates=False)
 def _defer(state: IndexState, page: int, until: float) -> None:
     """Its host is busy until then."""
     host = state.hosts[state.pages[page].scope]
@@ -361,16 +336,16 @@ def _defer(state: IndexState, page: int, until: float) -> None:
     heap_push(state.held, state.pages, page, until)
 
 
-@kernel
+@kernel(allocates=False)
 def _alert_siblings(state: IndexState, page: int) -> None:
     """Put some siblings of a changed page where they belong now; the sweep moves the others."""
-    sibling = state.pages[page].after
+    sibling: Any = np.int64(state.pages[page].after)  # as pages are elsewhere
     for _ in range(_ALERTED):
         if sibling == page:
             return
         if state.pages[sibling].where == CALENDAR:
             heap_update(state.calendar, state.pages, sibling, _entry(state, sibling))
-        sibling = state.pages[sibling].after
+        sibling = np.int64(state.pages[sibling].after)
 
 
 @kernel
@@ -393,6 +368,7 @@ def observe_page(state: IndexState, observation: Any) -> None:
             if outcome == _CHANGED:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at
+        forget_bid(state, page)
         if where in (CALENDAR, NEW):
             _leave(state, page)
             _wait(state, page)
@@ -401,11 +377,12 @@ def observe_page(state: IndexState, observation: Any) -> None:
         _wait(state, page)
 
 
-@kernel
+@kernel(allocates=False)
 def signal_page(state: IndexState, page: int, time: float) -> None:
     """Somebody said at a time that a page has changed."""
     if note_signal(state, page, time) and state.pages[page].where == CALENDAR:
         heap_update(state.calendar, state.pages, page, _entry(state, page))
+    forget_bid(state, page)
 
 
 register(IndexState, Kernels(select_page, observe_page, _next_return, _defer))

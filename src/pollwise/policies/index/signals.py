@@ -17,7 +17,8 @@ import math
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.learning import operational_time
-from pollwise.policies.index.state import IndexState, chance_after
+from pollwise.policies.index.page_index import chance_after
+from pollwise.policies.index.state import IndexState
 
 __all__ = ["note_signal", "note_signalled_poll"]
 
@@ -25,7 +26,7 @@ _OWN = 2.0
 """Signals of a page, or of a site, that count as much as the reliability it begins with."""
 
 
-@kernel
+@kernel(allocates=False)
 def _reliability(state: IndexState, page: int) -> float:
     """The probability that a page has changed because of what its signal tells."""
     own, common = state.pages[page], state.shared[0]
@@ -36,7 +37,7 @@ def _reliability(state: IndexState, page: int) -> float:
     return (own.true_signals + _OWN * reliability) / (own.signals + _OWN)
 
 
-@kernel
+@kernel(allocates=False)
 def note_signal(state: IndexState, page: int, time: float) -> bool:
     """Take in a signal that came at a time; whether it tells of anything after the copy."""
     own = state.pages[page]
@@ -46,7 +47,7 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
     return True
 
 
-@kernel
+@kernel(allocates=False)
 def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Learn from a poll what the signal before it was worth."""
     own, common = state.pages[page], state.shared[0]

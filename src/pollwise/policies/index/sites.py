@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import PULLS, SURGES, IndexState, chance_after
+from pollwise.policies.index.page_index import chance_after
+from pollwise.policies.index.state import PULLS, SURGES, IndexState
 
 __all__ = [
     "join_site",
@@ -50,7 +51,7 @@ _KEEP = 0.995
 _LEAST_CHANCE = 1e-4
 
 
-@kernel
+@kernel(allocates=False)
 def join_site(state: IndexState, page: int) -> None:
     """Put a page into the ring of its site."""
     own = state.pages[page]
@@ -67,7 +68,7 @@ def join_site(state: IndexState, page: int) -> None:
         site.page = page
 
 
-@kernel
+@kernel(allocates=False)
 def leave_site(state: IndexState, page: int) -> None:
     """Take a page out of the ring of its site."""
     own = state.pages[page]
@@ -80,7 +81,7 @@ def leave_site(state: IndexState, page: int) -> None:
     state.pages[own.after].before = own.before
 
 
-@kernel
+@kernel(allocates=False)
 def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
     """Tell the site of a page that the page changed between two times."""
     if state.pages[page].site >= 0:
@@ -90,7 +91,7 @@ def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
         site.surges += 1
 
 
-@kernel
+@kernel(allocates=False)
 def _pull(site: Any, common: Any) -> float:
     """How closely the pages of a site follow its clock: 0, not at all, to 2."""
     highest = -math.inf
@@ -104,13 +105,13 @@ def _pull(site: Any, common: Any) -> float:
     return total / mass
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _rate(site: Any) -> float:
     """Changes seen on a site in a second since the copy of a page was made, as of its polls."""
     return (site.overlap + 1.0) / site.waited
 
 
-@kernel
+@kernel(allocates=False)
 def _overlap(site: Any, seen_at: float) -> float:
     """How many changes were seen on a site since the time of a copy."""
     overlap, oldest = 0.0, math.inf
@@ -124,7 +125,7 @@ def _overlap(site: Any, seen_at: float) -> float:
     return overlap
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _excess(own: Any, site: Any, waited: float) -> float:
     """By how many seconds the clock of a site is ahead of the time since the copy was made."""
     if site.waited == 0.0:
@@ -132,14 +133,14 @@ def _excess(own: Any, site: Any, waited: float) -> float:
     return max(own.overlap / _rate(site) - waited, 0.0)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def refresh_surge(own: Any, site: Any, common: Any) -> None:
     """Work out the surge of a page as of now, if nothing changed on its site since it was done."""
     excess = _excess(own, site, common.latest - own.seen_at)
     own.surge = _pull(site, common) * excess if excess > 0.0 else 0.0
 
 
-@kernel
+@kernel(allocates=False)
 def look_at_site(state: IndexState, page: int) -> None:
     """Work out the surge of a page."""
     own = state.pages[page]
@@ -150,7 +151,7 @@ def look_at_site(state: IndexState, page: int) -> None:
         refresh_surge(own, site, state.shared[0])
 
 
-@kernel
+@kernel(allocates=False)
 def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> None:
     """Move the log-odds of all pulls by what they said of a poll."""
     own, common = state.pages[page], state.shared[0]
@@ -170,7 +171,7 @@ def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> 
         common.pull_odds[k] = max(common.pull_odds[k] - best_common, -_MOST_COMMON_ODDS)
 
 
-@kernel
+@kernel(allocates=False)
 def note_poll(state: IndexState, page: int, waited: float, changed: bool) -> None:
     """Learn how pages follow their site from a poll, `waited` seconds after the one before."""
     own = state.pages[page]

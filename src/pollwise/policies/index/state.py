@@ -1,31 +1,17 @@
-"""The state of the index policies, and what the index of a page is.
+"""The state of the index policies.
 
 The state is a NamedTuple of a few arrays (few, because handing over an array costs more than an
-index); ids of pages are indices of the arrays. The functions are compiled.
+index); ids of pages are indices of the arrays.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED, READY
-from pollwise.policies.index.groups import MOST_GROUPS, share_of
-from pollwise.rates.lattice import (
-    COLUMNS,
-    RATE_COUNT,
-    RATES,
-    SUBSTEPS,
-    TIME_COUNT,
-    interpolate,
-    lattice_row,
-    mean_over,
-    time_at,
-    time_step,
-)
-from pollwise.rates.posterior import expectation
+from pollwise.policies.index.groups import MOST_GROUPS
+from pollwise.rates.lattice import COLUMNS, RATE_COUNT, SUBSTEPS, TIME_COUNT
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 
 __all__ = [
@@ -46,7 +32,6 @@ __all__ = [
     "PULLS",
     "SEEN_SURGE",
     "STALE_SURGE",
-    "SURELY",
     "SURGES",
     "TILTS",
     "UNCHANGED_TABLE",
@@ -54,15 +39,6 @@ __all__ = [
     "IndexState",
     "Pages",
     "Shared",
-    "by_clock",
-    "chance_after",
-    "floor_time",
-    "has_told",
-    "index_of",
-    "own_price",
-    "round_time",
-    "ticks_between",
-    "time_to_reach",
 ]
 
 NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
@@ -158,9 +134,17 @@ CLOCK_TICKS = 64
 NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE = range(4)
 """What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait."""
 
-INDEX_TABLE, DECAY_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(4)
-"""shape(a) / a^power for a = rate * time; shape(a) for a = decay * time, and 1 where there is no
-decay; 1 - e^-a; e^-a."""
+INDEX_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(3)
+"""shape(a) / a^power for a = rate * time, or a^-power where there is a decay; 1 - e^-a; e^-a."""
+
+INDEX_BID = np.dtype(
+    [
+        ("index", "f8"),
+        ("since", "f8"),  # between which times it is that, while nothing new is known
+        ("until", "f8"),
+    ]
+)
+"""What a page of the pool competes with."""
 
 INDEX_SHARED = np.dtype(
     [
@@ -169,8 +153,6 @@ INDEX_SHARED = np.dtype(
         ("slow_is_hopeful", "i8"),  # 1: patience ends only for pages that have most likely changed
         ("surge_kind", "i8"),  # of the objective
         ("revert_worth", "f8"),  # what a change back to an earlier version is worth
-        ("power", "f8"),  # of the objective
-        ("decay", "f8"),  # of the objective; 0: none
         ("price", "f8"),
         ("gap", "f8"),  # mean seconds between polls
         ("gaps", "i8"),  # how many were averaged
@@ -202,6 +184,7 @@ INDEX_SHARED = np.dtype(
         ("sweep_left", "i8"),  # pages of a quick round
         ("swept_price", "f8"),  # the price at the start of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
+        ("bids", INDEX_BID, (POOL_CAPACITY,)),  # of these pages
         ("groups", "i8"),  # with a share of the budget, and the rest; 0: there are no shares
         ("group_share", "f8", (MOST_GROUPS,)),
         ("group_price", "f8", (MOST_GROUPS,)),
@@ -210,7 +193,7 @@ INDEX_SHARED = np.dtype(
         ("charged", "i8"),  # polls that were charged to groups
         ("mean_cost", "f8"),  # of these
         ("group_swept", "f8", (MOST_GROUPS,)),  # the price at the start of the latest quick round
-        ("prior", "f8", (RATE_COUNT,)),
+        ("prior", "f4", (RATE_COUNT,)),
         ("base", "f4", (RATE_COUNT,)),  # the base prior
         ("recalibration", "f8", RECALIBRATION_SHAPE),  # of chances
         ("hope", "f8"),  # and the time of a round that `tilt` was made with, where fast rates are
@@ -218,7 +201,17 @@ INDEX_SHARED = np.dtype(
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
-        ("tables", "f4", (4, SUBSTEPS, COLUMNS)),
+        ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
+        ("bursts", "f4", (RATE_COUNT,)),  # of the page looked at last, while its belief is formed
+        ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
+        ("least", "f4", (RATE_COUNT,)),
+        ("odds", "f4", (RATE_COUNT,)),
+        ("moved", "f4", (RATE_COUNT + 1,)),
+        ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time
+        ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index of the page weighed last
+        ("surged", "i8"),  # 1: it has a surge or a signal; then what that adds:
+        ("surge_shares", "f4", (RATE_COUNT,)),
+        ("waiting", "f8"),
     ]
 )
 """What all pages share."""
@@ -242,165 +235,3 @@ class IndexState(NamedTuple):
 
 
 DAY = 86_400.0
-SURELY = 0.8
-"""The chance of a change from which patience ends, where slow rates are hopeful."""
-
-
-@kernel
-def _tilt(own: Any, common: Any) -> NDArray[np.float32]:
-    """The factors on the belief in the rate of a page in its index."""
-    return common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
-
-
-@kernel(fastmath=True)
-def _surge_index(own: Any, tilt: NDArray[np.float32], common: Any, step: int) -> float:
-    """What a surge of changes on the site of a page, or a signal, adds to its index."""
-    time, kind = time_at(step), common.surge_kind
-    unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
-    surged = np.zeros(RATE_COUNT, np.float32)
-    if own.surge > 0.0:
-        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
-    total, rates, mass = np.float32(0.0), np.float32(0.0), np.float32(0.0)
-    for j in range(RATE_COUNT):
-        share = own.belief[j] * tilt[j]
-        mass += share
-        total += share * unchanged[j] * (surged[j] + own.signal * (np.float32(1.0) - surged[j]))
-        rates += share * np.float32(RATES[j])
-    if kind == SEEN_SURGE:
-        return float(total / mass)
-    if kind == STALE_SURGE:
-        return float(time * total / mass)
-    return float(time * (own.surge * rates / mass + own.signal))
-
-
-@kernel
-def _index_at(pages: Pages, shared: Shared, page: int, step: int) -> float:
-    """The index of a page as of the lattice time `step` after its copy was made."""
-    own, common = pages[page], shared[0]
-    time = time_at(step)
-    tilt = _tilt(own, common)
-    if common.learning:
-        mean = expectation(own.belief, tilt, common.tables[INDEX_TABLE], step)
-    else:
-        rated = own.rate * time
-        mean = interpolate(common.tables[INDEX_TABLE], rated) if rated > 0.0 else 0.0
-    if common.power != 0.0:
-        mean *= time**common.power
-    if common.decay > 0.0:
-        mean *= interpolate(common.tables[DECAY_TABLE], common.decay * time)
-    if not common.learning:
-        return mean * own.weight
-    if (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE:
-        mean += _surge_index(own, tilt, common, step)
-    return mean * own.weight * own.worth
-
-
-@kernel
-def by_clock(own: Any, common: Any) -> bool:
-    """Whether a page is taken to change by the clock, and the objective has an index for that.
-
-    Not while a signal is pending: it tells of a change at another time.
-    """
-    return own.signal == 0.0 and own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
-
-
-@kernel
-def has_told(own: Any) -> bool:
-    """Whether anything is known of a page: a poll was compared, or its first copy had a date."""
-    return own.polls > 0 or own.dates > 0
-
-
-@kernel
-def ticks_between(own: Any, begin: float, end: float) -> int:
-    """How often a page that changes by the clock may have changed between two times."""
-    return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
-
-
-@kernel
-def _clock_index_at(pages: Pages, shared: Shared, page: int, ticks: int) -> float:
-    """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
-    own, common = pages[page], shared[0]
-    return mean_over(own.belief, common.clock[ticks]) * own.weight * own.worth
-
-
-@kernel
-def round_time(pages: Pages, shared: Shared, page: int) -> float:
-    """Seconds in which there is a poll for each page that shares the budget with this one."""
-    common, group = shared[0], pages[page].group
-    if common.groups == 0:
-        return common.pages * common.gap
-    share = share_of(shared, group)
-    return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
-
-
-@kernel
-def floor_time(pages: Pages, shared: Shared, page: int) -> float:
-    """The elapsed time at which a page is polled whatever its index is; infinite: never."""
-    common = shared[0]
-    if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
-        return math.inf
-    floor = common.patience * round_time(pages, shared, page)
-    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < SURELY:
-        return math.inf
-    return floor
-
-
-@kernel
-def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
-    """The probability of a change within `elapsed` seconds, as of the belief in rates."""
-    changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
-    return min(mean_over(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
-
-
-@kernel
-def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
-    """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
-    own, common = pages[page], shared[0]
-    elapsed = now - own.seen_at
-    if math.isnan(elapsed):
-        return math.inf
-    if elapsed <= 0.0:
-        return 0.0
-    # `floor_time` costs more than the index, so it is not computed for pages polled lately.
-    patience = common.patience * round_time(pages, shared, page)
-    if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
-        return math.inf
-    if common.learning and by_clock(own, common):
-        ticks = ticks_between(own, own.seen_at, now)
-        if ticks <= 0:
-            return 0.0
-        if ticks > CLOCK_TICKS:
-            return _index_at(pages, shared, page, time_step(elapsed))
-        late = ((now - own.tick) % DAY) / DAY if common.late else 0.0
-        return _clock_index_at(pages, shared, page, ticks) * (1.0 - late)
-    return _index_at(pages, shared, page, time_step(elapsed))
-
-
-@kernel
-def time_to_reach(pages: Pages, shared: Shared, page: int, price: float) -> float:
-    """Seconds after its copy was made at which the index of a page reaches `price`.
-
-    To a lattice step (1 %), or the tick of the clock; infinite where it never does.
-    """
-    own, common = pages[page], shared[0]
-    if common.learning and by_clock(own, common):
-        for ticks in range(1, CLOCK_TICKS + 1):
-            if _clock_index_at(pages, shared, page, ticks) >= price:
-                # A copy made at a tick has it behind it.
-                return ticks * DAY - (own.seen_at - own.tick) % DAY
-    low, high = -1, TIME_COUNT
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _index_at(pages, shared, page, middle) >= price:
-            high = middle
-        else:
-            low = middle
-    return time_at(high) if high < TIME_COUNT else math.inf
-
-
-@kernel
-def own_price(state: IndexState, page: int) -> float:
-    """The factor on the price of a page: that of its host, and of its group."""
-    own = state.pages[page]
-    price = state.hosts[own.scope].price
-    return price * state.shared[0].group_price[own.group] if state.shared[0].groups > 0 else price

@@ -19,7 +19,7 @@ Pages = NDArray[Any]
 """A structured array with the fields `key` (float64) and `place` (int64)."""
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _rise(heap: Heap, pages: Pages, spot: int) -> None:
     page = heap[spot]
     while spot > 1:
@@ -33,7 +33,7 @@ def _rise(heap: Heap, pages: Pages, spot: int) -> None:
     pages[page].place = spot
 
 
-@kernel
+@kernel(allocates=False)
 def _sink(heap: Heap, pages: Pages, spot: int) -> None:
     page = heap[spot]
     end = heap[0] + 1
@@ -54,7 +54,7 @@ def _sink(heap: Heap, pages: Pages, spot: int) -> None:
     pages[page].place = spot
 
 
-@kernel
+@kernel(allocates=False)
 def heap_push(heap: Heap, pages: Pages, page: int, time: float) -> None:
     """Put a page in, with its time."""
     pages[page].key = time
@@ -63,7 +63,7 @@ def heap_push(heap: Heap, pages: Pages, page: int, time: float) -> None:
     _rise(heap, pages, heap[0])
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def heap_update(heap: Heap, pages: Pages, page: int, time: float) -> None:
     """Give a page of the heap another time."""
     earlier = time < pages[page].key
@@ -74,7 +74,7 @@ def heap_update(heap: Heap, pages: Pages, page: int, time: float) -> None:
         _sink(heap, pages, pages[page].place)
 
 
-@kernel
+@kernel(allocates=False)
 def heap_remove(heap: Heap, pages: Pages, page: int) -> None:
     """Take a page out, wherever it stands."""
     spot = pages[page].place

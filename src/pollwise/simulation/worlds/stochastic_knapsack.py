@@ -391,13 +391,6 @@ def _score(amounts: Floats, materials: _Materials) -> float:
     return score
 
 
-@kernel
-def _score_now(state: Any, materials: _Materials) -> float:
-    """Σ x p(x) of the amounts of a policy, as they are."""
-    amounts = np.array([amount(state, page) for page in range(len(materials.hazards))])
-    return _score(amounts, materials)
-
-
 @compiled_by_state
 def _offer(
     state: Any,
@@ -411,8 +404,9 @@ def _offer(
     end: int,
 ) -> int:
     """Make polls `begin` to `end` - 1; the number of the first without a page, else `end`."""
-    materials, rng = borrowed((materials, rng))
+    state, materials, rng = borrowed((state, materials, rng))
     page_ids, paid, expected, worth, marks, scores, observations = record
+    everyone = range(len(materials.hazards))
     mark = np.searchsorted(marks, begin, side="right")
     next_mark = marks[mark] if mark < len(marks) else -1
     for n in range(begin, end):
@@ -424,7 +418,9 @@ def _offer(
         steps = now - last[page] if elapsed or math.isnan(offered) else 1.0 / offered
         chance, pays = _draw(materials, page, steps, noise, rng)
         if len(worth):
-            worth[n] = chance if math.isnan(offered) else _score_now(state, materials)
+            worth[n] = chance
+            if not math.isnan(offered):
+                worth[n] = _score(np.array([amount(state, own) for own in everyone]), materials)
         observation = observations[0]
         write_observation(observation, page, now, _CHANGED if pays else _UNCHANGED)
         observe(state, observation)
@@ -432,7 +428,7 @@ def _offer(
         page_ids[n], paid[n], expected[n] = page, pays, chance
         if n + 1 == next_mark:
             if not math.isnan(offered):
-                scores[mark] = _score_now(state, materials)
+                scores[mark] = _score(np.array([amount(state, own) for own in everyone]), materials)
             mark += 1
             next_mark = marks[mark] if mark < len(marks) else -1
     return end

@@ -154,6 +154,17 @@ def test_a_page_is_young_until_its_first_change():
     assert pages["spell_at"][1] == 9 * DAY
 
 
+def test_the_odds_of_young_pages_are_added_for_four_polls():
+    policy = newcomer(5 * DAY, 7 * DAY)
+    state = policy.state
+    for n in range(5):
+        state.shared["burst_odds"] = state.pages["burst_odds"] = 0.0
+        state.shared["young_odds"] = 2.0
+        assert burst_share(state, 0) == 0.5
+        assert burst_share(state, 1) == pytest.approx(0.5 if n == 4 else 1 / (1 + math.exp(-2.0)))
+        policy.observe([Observation(1, (8 + n) * DAY, Outcome.UNCHANGED)])
+
+
 def test_how_likely_young_pages_are_to_be_in_a_burst_is_learned_from_them():
     policy = newcomer(5 * DAY, 7 * DAY)
     state = policy.state

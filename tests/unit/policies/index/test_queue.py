@@ -1,6 +1,9 @@
 """The queue: every page in one place, the largest index first, busy hosts at their price."""
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -19,16 +22,9 @@ from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.page_index import index_of, time_to_reach
 from pollwise.policies.index.policy import IndexPolicy
-from pollwise.policies.index.state import (
-    CALENDAR,
-    NEW,
-    POOL,
-    POOL_CAPACITY,
-    IndexState,
-    index_of,
-    time_to_reach,
-)
+from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState
 from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
@@ -282,3 +278,39 @@ def test_a_page_that_rests_is_away_until_then_at_no_price():
     assert policy.select(499.0, 2).page_ids.tolist() == []
     assert policy.select(500.0, 2).page_ids.tolist() == [0]
     assert policy.host_price("a.example") is None
+
+
+DECISIONS = """\
+import numpy as np
+from numba.core.runtime import rtsys
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.types import Observation, Outcome, Page
+
+rng = np.random.default_rng(1)
+for objective in ("detection", "freshness", "delay"):
+    policy, held, now = BayesianIndex(objective=objective), [], 0.0
+    for n in range(2_000):
+        if n % 20 == 0:
+            policy.add([Page(n, url=f"https://site{n % 7}.example/{n}", kind="news")])
+        now += 600.0
+        page = int(policy.select(now, 1).page_ids[0])
+        policy.signal([page], now - 1.0)
+        outcome = Outcome.CHANGED if rng.random() < 0.3 else Outcome.UNCHANGED
+        policy.observe([Observation(page, now, outcome, last_changed_at=now - 4000.0)])
+        stats = rtsys.get_allocation_stats()
+        held.append(stats.alloc - stats.free)
+    print(stats.alloc > 2_000, held[-1] - held[1_000])
+"""
+
+
+def test_decisions_free_what_they_allocate():
+    """Most kernels count no references, and must take no array from one that makes it."""
+    run = subprocess.run(
+        [sys.executable, "-c", DECISIONS],
+        env={**os.environ, "NUMBA_NRT_STATS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.stdout.splitlines() == ["True 0"] * 3, run.stderr

@@ -8,7 +8,8 @@ import pytest
 
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.state import NO_SURGE, index_of, ticks_between, time_to_reach
+from pollwise.policies.index.page_index import index_of, ticks_between, time_to_reach
+from pollwise.policies.index.state import NO_SURGE
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import RATES, time_at, time_step
 from pollwise.types import Observation, Outcome, Page

@@ -1,0 +1,233 @@
+"""What a poll of a page is worth now, and when it will be worth the price: compiled functions.
+
+The index of a page is that of its objective (`objectives.Objective.index`), for a learning policy
+its mean over the belief in the rate of the page.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pollwise.kernel_cache import kernel
+from pollwise.policies.index.groups import share_of
+from pollwise.policies.index.state import (
+    CHANGED_TABLE,
+    CLOCK_TICKS,
+    DAY,
+    INDEX_TABLE,
+    NO_SURGE,
+    STALE_SURGE,
+    TILTS,
+    UNCHANGED_TABLE,
+    WAITING_SURGE,
+    IndexState,
+    Pages,
+    Shared,
+)
+from pollwise.rates.lattice import (
+    RATE_COUNT,
+    RATES,
+    TIME_COUNT,
+    interpolate,
+    lattice_row,
+    mean_over,
+    normalise,
+    time_at,
+    time_step,
+)
+
+__all__ = [
+    "SURELY",
+    "by_clock",
+    "chance_after",
+    "floor_time",
+    "has_told",
+    "index_of",
+    "own_price",
+    "round_time",
+    "ticks_between",
+    "time_to_reach",
+]
+
+SURELY = 0.8
+"""The chance of a change from which patience ends, where slow rates are hopeful."""
+
+
+@kernel(forceinline=True, allocates=False)
+def _weigh(own: Any, common: Any) -> None:
+    """Work out the shares that the rates of a page have in its index: its belief, by hope."""
+    tilt = common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
+    for j in range(RATE_COUNT):
+        common.shares[j] = own.belief[j] * tilt[j]
+    normalise(common.shares)
+    common.surged = (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
+    if common.surged:
+        _weigh_surge(own, common)
+
+
+@kernel(allocates=False)
+def _weigh_surge(own: Any, common: Any) -> None:
+    """The same for what a surge of changes on the site of a page, or a signal, adds to it."""
+    if common.surge_kind == WAITING_SURGE:
+        rate = np.float32(0.0)
+        for j in range(RATE_COUNT):
+            rate += common.shares[j] * np.float32(RATES[j])
+        common.waiting = own.surge * rate + own.signal
+        return
+    for j in range(RATE_COUNT):
+        common.surge_shares[j] = common.shares[j] * own.signal
+    if own.surge > 0.0:
+        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
+        for j in range(RATE_COUNT):
+            common.surge_shares[j] += surged[j] * (common.shares[j] - common.surge_shares[j])
+
+
+@kernel(forceinline=True, allocates=False)
+def _index_at(own: Any, common: Any, step: int) -> float:
+    """The index of the page weighed last, as of the lattice time `step` after its copy was made."""
+    mean = mean_over(common.shares, lattice_row(common.tables[INDEX_TABLE], step))
+    mean *= common.scale[step]
+    if common.surged:
+        time, kind = time_at(step), common.surge_kind
+        if kind == WAITING_SURGE:
+            mean += time * common.waiting
+        else:
+            unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
+            added = mean_over(common.surge_shares, unchanged)
+            mean += added * time if kind == STALE_SURGE else added
+    return mean * own.weight * own.worth
+
+
+@kernel(allocates=False)
+def _told_index_at(own: Any, common: Any, step: int) -> float:
+    """The same of a page whose rate is known."""
+    changes = own.rate * time_at(step)
+    mean = interpolate(common.tables[INDEX_TABLE], changes) if changes > 0.0 else 0.0
+    return mean * common.scale[step] * own.weight
+
+
+@kernel(forceinline=True, allocates=False)
+def by_clock(own: Any, common: Any) -> bool:
+    """Whether a page is taken to change by the clock, and the objective has an index for that.
+
+    Not while a signal is pending: it tells of a change at another time.
+    """
+    return own.signal == 0.0 and own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
+
+
+@kernel(forceinline=True, allocates=False)
+def has_told(own: Any) -> bool:
+    """Whether anything is known of a page: a poll was compared, or its first copy had a date."""
+    return own.polls > 0 or own.dates > 0
+
+
+@kernel(forceinline=True, allocates=False)
+def ticks_between(own: Any, begin: float, end: float) -> int:
+    """How often a page that changes by the clock may have changed between two times."""
+    return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
+
+
+@kernel(forceinline=True, allocates=False)
+def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
+    """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
+    return mean_over(own.belief, common.clock[ticks]) * own.weight * own.worth
+
+
+@kernel(forceinline=True, allocates=False)
+def round_time(pages: Pages, shared: Shared, page: int) -> float:
+    """Seconds in which there is a poll for each page that shares the budget with this one."""
+    common, group = shared[0], pages[page].group
+    if common.groups == 0:
+        return common.pages * common.gap
+    share = share_of(shared, group)
+    return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
+
+
+@kernel(allocates=False)
+def floor_time(pages: Pages, shared: Shared, page: int) -> float:
+    """The elapsed time at which a page is polled whatever its index is; infinite: never."""
+    common = shared[0]
+    if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
+        return math.inf
+    floor = common.patience * round_time(pages, shared, page)
+    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < SURELY:
+        return math.inf
+    return floor
+
+
+@kernel(forceinline=True, allocates=False)
+def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
+    """The probability of a change within `elapsed` seconds, as of the belief in rates."""
+    changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
+    return min(mean_over(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
+
+
+@kernel(allocates=False)
+def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
+    """The index of a page now: infinite without a copy, 0 for a copy that is not older than now."""
+    own, common = pages[page], shared[0]
+    elapsed = now - own.seen_at
+    if math.isnan(elapsed):
+        return math.inf
+    if elapsed <= 0.0:
+        return 0.0
+    # `floor_time` costs more than the index, so it is not computed for pages polled lately.
+    patience = common.patience * round_time(pages, shared, page)
+    if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
+        return math.inf
+    step = time_step(elapsed)
+    if not common.learning:
+        return _told_index_at(own, common, step)
+    if by_clock(own, common):
+        ticks = ticks_between(own, own.seen_at, now)
+        if ticks <= 0:
+            return 0.0
+        if ticks <= CLOCK_TICKS:
+            late = ((now - own.tick) % DAY) / DAY if common.late else 0.0
+            return _clock_index_at(own, common, ticks) * (1.0 - late)
+    _weigh(own, common)
+    return _index_at(own, common, step)
+
+
+@kernel(allocates=False)
+def time_to_reach(
+    pages: Pages, shared: Shared, page: int, price: float, near: float = 0.0
+) -> float:
+    """Seconds after its copy was made at which the index of a page reaches `price`.
+
+    To a lattice step (1 %), or the tick of the clock; infinite where it never does. It is found
+    sooner if it is `near` a time (0: nothing is known of it).
+    """
+    own, common = pages[page], shared[0]
+    if common.learning:
+        if by_clock(own, common):
+            for ticks in range(1, CLOCK_TICKS + 1):
+                if _clock_index_at(own, common, ticks) >= price:
+                    # A copy made at a tick has it behind it.
+                    return ticks * DAY - (own.seen_at - own.tick) % DAY
+        _weigh(own, common)
+    low, high = -1, TIME_COUNT
+    stride, step = TIME_COUNT, TIME_COUNT // 2
+    if near > 0.0:
+        stride, step = 1, time_step(near)
+    while high - low > 1:
+        index = (
+            _index_at(own, common, step) if common.learning else _told_index_at(own, common, step)
+        )
+        if index >= price:
+            high, step = step, step - stride
+        else:
+            low, step = step, step + stride
+        stride *= 2
+        if not low < step < high:
+            step = (low + high) // 2
+    return time_at(high) if high < TIME_COUNT else math.inf
+
+
+@kernel(forceinline=True, allocates=False)
+def own_price(state: IndexState, page: int) -> float:
+    """The factor on the price of a page: that of its host, and of its group."""
+    own = state.pages[page]
+    price = state.hosts[own.scope].price
+    return price * state.shared[0].group_price[own.group] if state.shared[0].groups > 0 else price
