@@ -1,4 +1,4 @@
-"""What polls, decisions and a start cost, and what a poll costs Scrapy, all in one run.
+"""What polls and decisions cost, and what a poll costs Scrapy, all in one run.
 
     python benchmarks/compare.py [--rate 300 1500] [--pages 12000] [--seconds 20]
         [--scrapy PYTHON] [--polls-only] [--json | --out docs/performance.md]
@@ -10,7 +10,7 @@ request a second to each.
 and have been polled again, the CPU time of its process, all threads, is taken over --seconds and
 divided by the requests that the server answered meanwhile. PYTHON is an interpreter that has
 Scrapy: its spider asks for a page of each host with its validator as fast as it can, and keeps
-nothing. Then come the figures of `engine.py`, `learners.py` and `start_up.py`, unless --polls-only.
+nothing. Then come the figures of `engine.py` and `learners.py`, unless --polls-only.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from engine import SIZES, decisions, simulated_polls_per_second
 from learners import nanoseconds
 from performance_document import document
 from served import Log, serving
-from start_up import starts
 from watches import memory, polls_kept, watching
 
 import pollwise
@@ -43,7 +42,6 @@ _BEGINS = 5.0
 _SCRAPY_WARMING = 15.0
 LEARNED = tuple((name, pages) for name in ("lakg", "htraa") for pages in (500, 32_768))
 POLLS = 2_000_000
-STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -131,9 +129,7 @@ def versions(scrapy: Path | None) -> list[str]:
 
 
 def of_engine() -> dict[str, object]:
-    """What decisions, polls of the learners and a start cost."""
-    with tempfile.TemporaryDirectory() as folder:
-        start = min(starts(1_000, 10, STARTS, Path(folder)))
+    """What decisions and polls of the learners cost."""
     return {
         "decisions": [decisions(pages) for pages in SIZES],
         "simulated_polls_per_second": simulated_polls_per_second(),
@@ -145,7 +141,6 @@ def of_engine() -> dict[str, object]:
             }
             for name, pages in LEARNED
         ],
-        "start_seconds": start,
     }
 
 

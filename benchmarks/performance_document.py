@@ -11,8 +11,9 @@ PAGE = """\
 # Performance
 
 Made by `python benchmarks/compare.py --scrapy PYTHON --out docs/performance.md`, all in one run.
-On {machine}; {versions}. Runs on a shared machine differ by a third or so: compare the rows of one
-run.
+Runs on a shared machine differ by a third or so: compare the rows of one run.
+
+{machine}; {versions}.
 
 ## What a poll costs
 
@@ -48,11 +49,6 @@ amount, drawing and learning its reward.
 | learner | pages | nanoseconds a poll |
 |---|--:|--:|
 {learners}
-
-## What a start costs
-
-CPU seconds until the first request of `pollwise watch` with 10,000 known pages, with compiled code
-ready (`benchmarks/start_up.py`): {start:.2f}.
 """
 
 
@@ -77,5 +73,4 @@ def document(measured: Row, machine: str, versions: Sequence[str]) -> str:
             f"| {one['learner']} | {one['pages']:,} | {one['nanoseconds']:.0f} |"
             for one in measured["learners"]
         ),
-        start=measured["start_seconds"],
     )
