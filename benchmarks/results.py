@@ -3,7 +3,7 @@
     python benchmarks/results.py TRACES [--corpus NAME ...] [--out docs/results.md]
 
 TRACES is the folder with the tables of `CORPORA`. With --corpus only these are run, and the JSON
-file keeps its results of the others. Two processes; all of it takes one to two hours.
+file keeps its results of the others. Two processes; all of it takes some ten minutes.
 """
 
 import argparse
