@@ -57,7 +57,7 @@ def looks_at_start(place: Path) -> Looks:
 
 def until_first_request(looks: Looks, log: Log) -> float:
     times, seconds = np.array(looks).T
-    first = log.begun_at[log.begun_at > times[0]].min()
+    first = np.min(log.begun_at[log.begun_at > times[0]], initial=np.inf)
     assert first < times[-1], f"no request within {LONGEST} seconds"
     return float(seconds[np.searchsorted(times, first)])
 

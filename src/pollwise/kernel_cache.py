@@ -46,7 +46,8 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     one other calls.
     A function that makes no array, and takes none from a function that does, says so by
     `allocates=False`: then there is nothing in it that counts references. numba refuses a function
-    that makes one, but a result of another that does would never be freed.
+    that makes one, but a result of another that does would never be freed. (`lattice_row` makes a
+    view only.)
     """
     if function is None:
         return lambda function: kernel(function, **options)

@@ -164,7 +164,9 @@ values = st.sampled_from(
     b"|Sun, 06 Nov 1994 08:49:37 GMT|text/html|\"1\"|W/\"1\"|</hub>; rel=hub|\xff\xfe|caf\xc3\xa9|"
     b"a\x00b|a\tb|a\x7fb|  padded  |folded\r\n on".split(b"|")
 )  # fmt: skip
-statuses = st.sampled_from([200, 200, 200, 203, 204, 206, 301, 304, 401, 404, 407, 429, 500, 600])
+statuses = st.sampled_from(
+    [99, 101, 200, 200, 200, 203, 204, 206, 301, 304, 401, 404, 407, 429, 500, 600]
+)
 
 
 @st.composite
@@ -276,3 +278,30 @@ async def test_one_that_is_given_up_is_not_kept(clock, path):
         assert server.requests[path] == 1
     gc.collect()
     assert told == [], "it was closed, not forgotten"
+
+
+async def test_what_comes_unasked_is_no_answer_to_the_next_request(clock):
+    """Else every page of the host would have the content of the one before."""
+    paths = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                path = (await read_request(reader, writer)).split()[1]
+                paths.append(path)
+                length = b"Content-Length: %d" % len(path)
+                writer.write(OK + length + b"\r\n\r\n" + path)
+                if path == b"/a":
+                    await asyncio.sleep(0.1)
+                    writer.write(b"HTTP/1.1 408 Late\r\nContent-Length: 1\r\n\r\nx")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        for path in ("/a", "/b", "/c", "/d"):
+            result = await fetcher.fetch(origin + path, NOTHING)
+            assert (result.status, result.body) == (200, path.encode()), result.error
+            await asyncio.sleep(0.3)
+    server.close()
+    assert paths == [b"/a", b"/b", b"/c", b"/d"]

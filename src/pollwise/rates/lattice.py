@@ -100,7 +100,10 @@ def time_until(step: int) -> float:
 
 @kernel(forceinline=True)
 def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
-    """The table's values for the lattice time number `step` and every rate."""
+    """The table's values for the lattice time number `step` and every rate.
+
+    A view of a part of a state, which has no references to count, so that any kernel may take it.
+    """
     column = step // SUBSTEPS
     return table[step % SUBSTEPS, column : column + RATE_COUNT]
 

@@ -111,7 +111,11 @@ class Connector(aiohttp.TCPConnector):
         `host` is an address, without brackets, or a name in lower case and Punycode.
         """
         key = ConnectionKey(host, port, is_tls, True, None, None, None)
-        return await self._get(key, [])
+        while (kept := await self._get(key, [])) is not None:
+            if kept.protocol is not None and not kept.protocol.should_close:
+                return kept
+            kept.close()  # what came unasked since would be taken for the next answer
+        return None
 
     @property
     def kept(self) -> int:
@@ -136,7 +140,8 @@ async def exchanged(
         protocol.transport.write(http_writer._serialize_headers(request, headers))
         while True:
             message, body = await protocol.read()
-            if message.code >= 200 or message.code == 101:  # else it is an interim answer
+            is_interim = 100 <= message.code < 200 and message.code != 101
+            if not is_interim:
                 return message, body
     except BaseException:
         kept.close()
@@ -183,7 +188,7 @@ class _Answers(ResponseHandler):
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
-        if message.code >= 200:
+        if not 100 <= message.code < 200:
             self._interim = 0
         elif self._interim == _MAX_INTERIM:
             if self.exception() is None:

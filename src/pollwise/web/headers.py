@@ -15,9 +15,10 @@ _DAY = 86400.0
 _ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
-_RELATIONS = re.compile(
-    r"""; \s* rel \s* = \s* (?: "([^"]*)" | '([^']*)' | ([^\s;"']+) )""", re.IGNORECASE | re.VERBOSE
+_PARAMETER = re.compile(
+    r"""; \s* ([^\s=;"]+) \s* = \s* (?: "([^"]*)" | '([^']*)' | ([^\s;"']+) )""", re.VERBOSE
 )
+"""Of a link: its name, and its value in one of three ways to write it."""
 
 
 def parse_http_date(value: str | None) -> float | None:
@@ -66,21 +67,27 @@ def readable(value: str | None) -> str | None:
 def hub_links(values: Sequence[str], url: str) -> HubLinks:
     """What the Link headers (RFC 8288) of an answer from `url` say of hubs, by absolute addresses.
 
-    Nothing if one of these is no address.
+    Nothing if any of their addresses is none.
 
     >>> hub_links(['<https://hub.example/>; rel="hub", </feed>; rel=self'], "http://a.example/b")
     HubLinks(hub='https://hub.example/', topic='http://a.example/feed')
     """
     found: dict[str, str] = {}
     for link in _BETWEEN_LINKS.split(", ".join(values)) if values else ():
-        parts = _LINK.match(link)
-        relations = _RELATIONS.search(parts[2]) if parts else None
-        if parts is None or relations is None:
+        if (parts := _LINK.match(link)) is None:
             continue
-        said = relations[relations.lastindex or 0].lower().split()
-        for relation in _ABOUT_HUBS.intersection(said).difference(found):
-            try:
-                found[relation] = str(yarl.URL(url, encoded=True).join(yarl.URL(parts[1])))
-            except ValueError:
-                return NO_HUB
+        try:
+            address = yarl.URL(parts[1])
+            for relation in _ABOUT_HUBS.intersection(_relations(parts[2])).difference(found):
+                found[relation] = str(yarl.URL(url, encoded=True).join(address))
+        except ValueError:
+            return NO_HUB
     return HubLinks(found.get("hub", ""), found.get("self", ""))
+
+
+def _relations(parameters: str) -> list[str]:
+    """What the first `rel` says, in lower case."""
+    for parameter in _PARAMETER.finditer(parameters):
+        if parameter[1].lower() == "rel":
+            return parameter[parameter.lastindex or 0].lower().split()
+    return []

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.web.headers import parse_http_date, parse_retry_after
+from pollwise.sources.view import HubLinks
+from pollwise.web.headers import hub_links, parse_http_date, parse_retry_after
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,18 @@ def test_header_values_never_raise(text):
 )
 def test_what_is_no_time(text):
     assert parse_retry_after(text, now=0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "hub", "topic"),
+    [
+        ('<https://h.example/>; title="x; rel=self"; rel="hub"', "https://h.example/", ""),
+        ("</x>; rel='hub self'", "http://a.example/x", "http://a.example/x"),
+        ("<h>; REL=Hub, </feed>; rel=self; rel=hub", "http://a.example/h", "http://a.example/feed"),
+        ("<http://[>; rel=next, <h>; rel=hub", "", ""),
+        ("<h>; rel=hub, <http://[>; rel=self", "", ""),
+        ("<h>; hub", "", ""),
+    ],
+)
+def test_links_to_hubs(value, hub, topic):
+    assert hub_links([value], "http://a.example/b") == HubLinks(hub, topic)

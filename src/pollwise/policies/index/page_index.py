@@ -46,6 +46,7 @@ __all__ = [
     "index_of",
     "own_price",
     "round_time",
+    "shortest_round",
     "ticks_between",
     "time_to_reach",
 ]
@@ -142,6 +143,20 @@ def round_time(pages: Pages, shared: Shared, page: int) -> float:
         return common.pages * common.gap
     share = share_of(shared, group)
     return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
+
+
+@kernel(allocates=False)
+def shortest_round(shared: Shared) -> float:
+    """The least `round_time` of all pages."""
+    common = shared[0]
+    if common.groups == 0:
+        return common.pages * common.gap
+    shortest = math.inf
+    for group in range(common.groups):
+        share = share_of(shared, group)
+        if share > 0.0:
+            shortest = min(shortest, common.group_pages[group] * common.gap / share)
+    return shortest
 
 
 @kernel(allocates=False)

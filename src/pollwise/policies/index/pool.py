@@ -12,7 +12,7 @@ from pollwise.policies.index.page_index import by_clock, index_of, own_price
 from pollwise.policies.index.state import POOL, IndexState
 from pollwise.rates.lattice import time_step, time_until
 
-__all__ = ["bid_of", "enter_pool", "forget_bid", "leave_pool", "pool_bid"]
+__all__ = ["bid_of", "enter_pool", "forget_index", "leave_pool", "pool_bid"]
 
 
 @kernel(allocates=False)
@@ -26,35 +26,35 @@ def bid_of(state: IndexState, page: int, now: float) -> float:
 def _look_at(state: IndexState, spot: int, now: float) -> None:
     """Work out the index of a page of the pool, and for how long it stays that."""
     common = state.shared[0]
-    bid, page = common.bids[spot], common.pool[spot]
+    kept, page = common.kept[spot], common.pool[spot]
     own = state.pages[page]
     refresh_belief(state, page)
-    bid.index, bid.since, bid.until = index_of(state.pages, state.shared, page, now), now, now
+    kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
-    moves = own.signal > 0.0 or own.overlap > 0.0 or by_clock(own, common)
-    if common.learning and now > own.seen_at and not moves and bid.index < math.inf:
-        bid.until = own.seen_at + time_until(time_step(now - own.seen_at))
+    moves = own.signal > 0.0 or own.overlap > 0.0 or own.surge > 0.0 or by_clock(own, common)
+    if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
+        kept.until = own.seen_at + time_until(time_step(now - own.seen_at))
 
 
 @kernel(forceinline=True, allocates=False)
 def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float:
     """The bid of a page of the pool; pages that wait longer than `patience` are looked at anew."""
-    bid, page = state.shared[0].bids[spot], state.shared[0].pool[spot]
+    kept, page = state.shared[0].kept[spot], state.shared[0].pool[spot]
     own = state.pages[page]
     if (
-        not bid.since <= now < bid.until
+        not kept.since <= now < kept.until
         or now - own.seen_at >= patience
         or (own.site >= 0 and own.surges != state.sites[own.site].surges)
     ):
         _look_at(state, spot, now)
-    return bid.index / own_price(state, page)
+    return kept.index / own_price(state, page)
 
 
 @kernel(forceinline=True, allocates=False)
-def forget_bid(state: IndexState, page: int) -> None:
+def forget_index(state: IndexState, page: int) -> None:
     """Have a page looked at anew, if it is in the pool."""
     if state.pages[page].where == POOL:
-        state.shared[0].bids[state.pages[page].place].until = -math.inf
+        state.shared[0].kept[state.pages[page].place].until = -math.inf
 
 
 @kernel(forceinline=True, allocates=False)
@@ -65,7 +65,7 @@ def enter_pool(state: IndexState, page: int) -> None:
     own.place = common.pool_size
     own.where = POOL
     common.pool_size += 1
-    forget_bid(state, page)
+    forget_index(state, page)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -76,5 +76,5 @@ def leave_pool(state: IndexState, page: int) -> None:
     last = common.pool[common.pool_size]
     spot = state.pages[page].place
     common.pool[spot] = last
-    common.bids[spot] = common.bids[common.pool_size]
+    common.kept[spot] = common.kept[common.pool_size]
     state.pages[last].place = spot

@@ -132,7 +132,7 @@ def fast_hope(hope: float, round_time: float) -> NDArray[np.float64]:
 def _set_round(common: Any) -> None:
     """Work out what depends on the time of a round, and on what polls find."""
     for spot in range(POOL_CAPACITY):
-        common.bids[spot].until = -math.inf
+        common.kept[spot].until = -math.inf
     if common.slow_is_hopeful:
         put(common.tilt[0], slow_hope(common.round_time))
     else:

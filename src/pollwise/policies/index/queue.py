@@ -1,8 +1,8 @@
 """The queue of the index policies: finds the largest index without looking at all pages.
 
 Every page waits in a *calendar* until shortly before its index is expected to reach the current
-price; then it stands in a small *pool*, of which the page of the largest index, computed anew each
-time, is polled. The price is the mean of the second largest indices, those that just lost. So a
+price; then it stands in a small *pool*, of which the page of the largest index, as of now, is
+polled. The price is the mean of the second largest indices, those that just lost. So a
 decision looks at a few dozen pages however many there are, and unlike with polling in the order of
 due times, a wrong price costs little: if it is too low the pool is fuller, if it is too high the
 page that is due next is taken.
@@ -40,9 +40,10 @@ from pollwise.policies.index.page_index import (
     floor_time,
     has_told,
     own_price,
+    shortest_round,
     time_to_reach,
 )
-from pollwise.policies.index.pool import bid_of, enter_pool, forget_bid, leave_pool, pool_bid
+from pollwise.policies.index.pool import bid_of, enter_pool, forget_index, leave_pool, pool_bid
 from pollwise.policies.index.signals import note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
@@ -142,7 +143,7 @@ def weigh_page(state: IndexState, page: int, weight: float) -> None:
         state.pages[page].weight = weight
         if state.pages[page].where == CALENDAR:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
-        forget_bid(state, page)
+        forget_index(state, page)
 
 
 @kernel(nogil=True, allocates=False)
@@ -268,7 +269,7 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     common = state.shared[0]
     chosen: Any = np.int64(-1)  # as the pages are: for -1 itself all is compiled once more
     largest, second = -1.0, -1.0
-    patience = common.patience * common.pages * common.gap if common.groups == 0 else 0.0
+    patience = common.patience * shortest_round(state.shared)
     for n in range(common.pool_size):
         page = common.pool[n]
         if state.hosts[state.pages[page].scope].blocked_until > now:
@@ -368,7 +369,7 @@ def observe_page(state: IndexState, observation: Any) -> None:
             if outcome == _CHANGED:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at
-        forget_bid(state, page)
+        forget_index(state, page)
         if where in (CALENDAR, NEW):
             _leave(state, page)
             _wait(state, page)
@@ -382,7 +383,7 @@ def signal_page(state: IndexState, page: int, time: float) -> None:
     """Somebody said at a time that a page has changed."""
     if note_signal(state, page, time) and state.pages[page].where == CALENDAR:
         heap_update(state.calendar, state.pages, page, _entry(state, page))
-    forget_bid(state, page)
+    forget_index(state, page)
 
 
 register(IndexState, Kernels(select_page, observe_page, _next_return, _defer))

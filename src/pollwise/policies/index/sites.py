@@ -128,7 +128,7 @@ def _overlap(site: Any, seen_at: float) -> float:
 @kernel(forceinline=True, allocates=False)
 def _excess(own: Any, site: Any, waited: float) -> float:
     """By how many seconds the clock of a site is ahead of the time since the copy was made."""
-    if site.waited == 0.0:
+    if site.waited == 0.0 or waited <= 0.0:  # clocks may go back
         return 0.0
     return max(own.overlap / _rate(site) - waited, 0.0)
 

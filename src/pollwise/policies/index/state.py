@@ -137,14 +137,14 @@ NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE = range(4)
 INDEX_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(3)
 """shape(a) / a^power for a = rate * time, or a^-power where there is a decay; 1 - e^-a; e^-a."""
 
-INDEX_BID = np.dtype(
+KEPT_INDEX = np.dtype(
     [
         ("index", "f8"),
         ("since", "f8"),  # between which times it is that, while nothing new is known
         ("until", "f8"),
     ]
 )
-"""What a page of the pool competes with."""
+"""The index of a page of the pool, and how long it is that."""
 
 INDEX_SHARED = np.dtype(
     [
@@ -184,7 +184,7 @@ INDEX_SHARED = np.dtype(
         ("sweep_left", "i8"),  # pages of a quick round
         ("swept_price", "f8"),  # the price at the start of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
-        ("bids", INDEX_BID, (POOL_CAPACITY,)),  # of these pages
+        ("kept", KEPT_INDEX, (POOL_CAPACITY,)),  # of these pages
         ("groups", "i8"),  # with a share of the budget, and the rest; 0: there are no shares
         ("group_share", "f8", (MOST_GROUPS,)),
         ("group_price", "f8", (MOST_GROUPS,)),

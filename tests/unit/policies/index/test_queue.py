@@ -288,11 +288,11 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.types import Observation, Outcome, Page
 
 rng = np.random.default_rng(1)
-for objective in ("detection", "freshness", "delay"):
+for objective in ("detection", "freshness", "delay", "age"):
     policy, held, now = BayesianIndex(objective=objective), [], 0.0
     for n in range(2_000):
         if n % 20 == 0:
-            policy.add([Page(n, url=f"https://site{n % 7}.example/{n}", kind="news")])
+            policy.add([Page(n, scope=f"site{n % 7}.example", kind="news")])
         now += 600.0
         page = int(policy.select(now, 1).page_ids[0])
         policy.signal([page], now - 1.0)
@@ -313,4 +313,4 @@ def test_decisions_free_what_they_allocate():
         text=True,
         timeout=600,
     )
-    assert run.stdout.splitlines() == ["True 0"] * 3, run.stderr
+    assert run.stdout.splitlines() == ["True 0"] * 4, run.stderr

@@ -1,0 +1,86 @@
+"""Indices that are kept are those that would be worked out now, whatever has happened."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+
+from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.page_index import shortest_round
+from pollwise.policies.index.pool import bid_of, pool_bid
+from pollwise.policies.index.state import IndexState
+from pollwise.types import Observation, Outcome, Page
+
+PAGES = 200
+STEPS = 1_500
+
+
+@numba.njit
+def largest_difference(state, now):
+    """Between the bids of the pool and those worked out now, as a share; and how many were kept."""
+    common, worst, kept = state.shared[0], 0.0, 0
+    patience = common.patience * shortest_round(state.shared)
+    for spot in range(common.pool_size):
+        kept += common.kept[spot].since <= now < common.kept[spot].until
+        bid = pool_bid(state, spot, now, patience)
+        anew = bid_of(state, common.pool[spot], now)
+        if bid != anew:
+            worst = max(worst, abs(bid - anew) / max(abs(bid), abs(anew)))
+    return worst, kept
+
+
+def page(number: int, rng: np.random.Generator, now: float) -> Page:
+    return Page(
+        number,
+        scope=f"site{number % 20}.example",
+        kind="news" if number % 3 else "",
+        weight=float(rng.uniform(0.5, 2.0)),
+        seen_at=now - float(rng.uniform(0.0, 1e6)) if number % 2 else None,
+    )
+
+
+@pytest.mark.parametrize("objective", ["detection", "freshness", "delay", "age"])
+@pytest.mark.parametrize("shares", [False, True], ids=["", "shares"])
+def test_a_kept_index_is_that_of_now(objective, shares):
+    rng = np.random.default_rng(3)
+    policy, now = BayesianIndex(objective=objective), 1.7e9
+    there = set(range(PAGES // 2))
+    policy.add([page(number, rng, now) for number in sorted(there)])
+    if shares:
+        policy.share_out({"x": 0.4}, dict.fromkeys(range(0, PAGES, 4), ("x",)))
+    rates = 10.0 ** rng.uniform(-6.0, -3.0, PAGES)
+    seen = dict.fromkeys(range(PAGES), now - 1e5)
+    total = 0
+    for _ in range(STEPS):
+        now += float(rng.exponential(20.0))
+        number = int(rng.integers(PAGES))
+        match int(rng.integers(40)):
+            case 0 if number in there:
+                policy.discard([number])
+                there.discard(number)
+            case 0:
+                policy.add([page(number, rng, now)])
+                there.add(number)
+            case 1:
+                policy.weigh([number], [float(rng.uniform(0.1, 5.0))])
+            case 2:
+                policy.signal([number], now - 10.0)
+            case 3:
+                policy.observe(
+                    [Observation(number, now, Outcome.CHANGED)] if number in there else []
+                )
+            case 4:
+                policy.load_state_dict(policy.state_dict())
+            case 5:
+                now -= float(rng.uniform(0.0, 20.0))
+        state = IndexState(*(array.copy() for array in policy.state))
+        difference, kept = largest_difference(state, now)
+        assert difference < 1e-5  # callers may add up in another order
+        total += kept
+        for polled in policy.select(now, 1).page_ids.tolist():
+            chance = -math.expm1(-rates[polled] * max(now - seen[polled], 0.0))
+            outcome = Outcome.CHANGED if rng.random() < chance else Outcome.UNCHANGED
+            policy.observe([Observation(polled, now, outcome)])
+            seen[polled] = now
+    assert total > STEPS
