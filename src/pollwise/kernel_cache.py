@@ -32,7 +32,7 @@ def kernel(
     allocates: bool = ...,
     inline: str = ...,
     forceinline: bool = ...,
-    fastmath: bool = ...,
+    fastmath: bool | set[str] = ...,
     nogil: bool = ...,
 ) -> Callable[[Function], Function]: ...
 

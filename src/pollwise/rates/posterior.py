@@ -57,7 +57,7 @@ def forget(likelihood: NDArray[np.float32]) -> None:
         left = here
 
 
-@kernel(fastmath=True, allocates=False)
+@kernel(fastmath={"nnan"}, allocates=False)
 def _rescale(likelihood: NDArray[np.float32]) -> None:
     largest = np.float32(0.0)
     for j in range(RATE_COUNT):
@@ -67,7 +67,7 @@ def _rescale(likelihood: NDArray[np.float32]) -> None:
         likelihood[j] = max(likelihood[j] * scale, _FLOOR)
 
 
-@kernel(fastmath=True, allocates=False)
+@kernel(allocates=False)
 def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32]) -> None:
     """Take in whether a page changed in `elapsed` seconds; `table` is that of the outcome."""
     values = lattice_row(table, time_step(elapsed))

@@ -95,7 +95,7 @@ class Connector(aiohttp.TCPConnector):
         )
         _require(self, "_conns", "_factory", "_get")
         _require(super(), "_release")
-        _require(ResponseHandler, "feed_data")
+        _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(http_writer, "_serialize_headers")
         self._room = room
         room.connectors.append(self)
@@ -104,6 +104,7 @@ class Connector(aiohttp.TCPConnector):
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
+        protocol.is_idle = True
 
     async def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
         """A connection that was kept to this host, to be released after use; None: there is none.
@@ -111,11 +112,7 @@ class Connector(aiohttp.TCPConnector):
         `host` is an address, without brackets, or a name in lower case and Punycode.
         """
         key = ConnectionKey(host, port, is_tls, True, None, None, None)
-        while (kept := await self._get(key, [])) is not None:
-            if kept.protocol is not None and not kept.protocol.should_close:
-                return kept
-            kept.close()  # what came unasked since would be taken for the next answer
-        return None
+        return await self._get(key, [])
 
     @property
     def kept(self) -> int:
@@ -180,11 +177,28 @@ class _Socket(socket.socket):
 
 
 class _Answers(ResponseHandler):
-    """Ends a connection that sends one interim answer after another."""
+    """Ends a connection that sends one interim answer after another, or what nobody asked for.
+
+    The latter would be taken for the answer to the next request, and each answer for the next one.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._interim = 0
+        self.is_idle = False
+        """Whether it is kept, and no request is under way."""
+
+    def set_response_params(self, **params: Any) -> None:
+        """See aiohttp: a request is about to be made."""
+        self.is_idle = False
+        super().set_response_params(**params)
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        if self.is_idle and data:  # with none, aiohttp takes up again what it has
+            self.close()
+        else:
+            super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data

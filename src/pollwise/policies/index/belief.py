@@ -24,7 +24,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
 
 __all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 
@@ -38,20 +38,11 @@ _YOUNG_SHARE = 0.5
 Floats = NDArray[np.float32]
 
 
-@kernel(forceinline=True, fastmath=True, allocates=False)
-def _total(counts: NDArray[np.float64]) -> float:
-    """Their sum, many at a time."""
-    total = 0.0
-    for j in range(RATE_COUNT):
-        total += counts[j]
-    return total
-
-
 @kernel(forceinline=True, allocates=False)
 def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate of the present spell."""
     own, common = state.pages[page], state.shared[0]
-    scale = np.float32(_COMMON_SPELLS / _total(common.spells))
+    scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
     lasted = own.seen_at - own.spell_at
     survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):

@@ -21,7 +21,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
-from pollwise.rates.lattice import RATE_COUNT, RATES, normalise, put
+from pollwise.rates.lattice import RATE_COUNT, RATES, normalise, put, total_of
 
 __all__ = [
     "FIRST_BURST_ODDS",
@@ -157,7 +157,7 @@ def _turn(counts: Any, now: int) -> None:
         counts.round = now
 
 
-@kernel(fastmath=True, allocates=False)
+@kernel(allocates=False)
 def _narrow(prior: Floats, counts: Any, now: int) -> None:
     """Turn the prior of a level into that of the level below, which has these counts (in place)."""
     _turn(counts, now)
@@ -167,7 +167,7 @@ def _narrow(prior: Floats, counts: Any, now: int) -> None:
     normalise(prior)
 
 
-@kernel(forceinline=True, fastmath=True, allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _take_prior(state: IndexState, page: int, prior: Floats) -> None:
     """Fill in the prior of a page."""
     own, common = state.pages[page], state.shared[0]
@@ -178,7 +178,7 @@ def _take_prior(state: IndexState, page: int, prior: Floats) -> None:
             _narrow(prior, state.kinds[own.kind], common.round)
 
 
-@kernel(forceinline=True, fastmath=True, allocates=False)
+@kernel(forceinline=True, allocates=False)
 def weigh_rates(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate if the page has one for good."""
     _take_prior(state, page, weights)
@@ -223,7 +223,7 @@ def burst_share(state: IndexState, page: int) -> float:
     return _chance(odds)
 
 
-@kernel(forceinline=True, fastmath=True, allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _add(counts: Any, share: Floats, now: int) -> None:
     _turn(counts, now)
     here = counts.pages[now % 2]
@@ -231,7 +231,7 @@ def _add(counts: Any, share: Floats, now: int) -> None:
         here[j] += share[j]
 
 
-@kernel(forceinline=True, fastmath=True, allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _share_out(state: IndexState, page: int) -> None:
     """Fill in `common.counted`: how much of a page is counted for each rate.
 
@@ -241,13 +241,11 @@ def _share_out(state: IndexState, page: int) -> None:
     common, likelihood = state.shared[0], state.pages[page].likelihood
     counted, least, odds, moved = common.counted, common.least, common.odds, common.moved
     _take_prior(state, page, counted)
-    total = np.float32(0.0)
     for j in range(RATE_COUNT):
         counted[j] *= likelihood[j]
-        total += counted[j]
         least[j] = max(common.base[j] * likelihood[j], _LEAST)
         odds[j] = counted[j] / least[j]
-    scale = np.float32(1.0) / total
+    scale = np.float32(1.0) / total_of(counted)
     for j in range(RATE_COUNT - 1):
         share = np.float32(_SMOOTHING) * scale * min(least[j], least[j + 1])
         moved[j + 1] = share * (odds[j] - odds[j + 1])
