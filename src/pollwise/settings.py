@@ -5,6 +5,7 @@ what it keeps, `latest_settings` reads it.
 """
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -265,7 +266,8 @@ def told_alone(told: Mapping[str, Any], db: Path) -> dict[str, Any]:
 
     Limits may be for groups of the run before, and a half-life for its objective.
     """
-    known_later = _CHECKED_TOGETHER if db.exists() else ()
+    # `Path.exists` raises an error in a folder that may not be entered.
+    known_later = _CHECKED_TOGETHER if os.path.exists(db) else ()
     return {name: value for name, value in told.items() if name not in known_later}
 
 
