@@ -160,3 +160,4 @@ def test_a_half_life_alone_is_for_an_objective_of_the_run_before(tmp_path) -> No
     (tmp_path / "pages.db").touch()
     assert told_alone(told, tmp_path / "pages.db") == {}
     assert told_alone(told, tmp_path / "new.db") == told
+    assert told_alone(told, tmp_path / ("x" * 300)) == told, "the error comes when it is opened"

@@ -136,13 +136,19 @@ def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
 
 
 @kernel(forceinline=True, allocates=False)
+def _group_round(shared: Shared, group: int) -> float:
+    """Seconds in which there is a poll for each page of a group."""
+    common, share = shared[0], share_of(shared, group)
+    return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
+
+
+@kernel(forceinline=True, allocates=False)
 def round_time(pages: Pages, shared: Shared, page: int) -> float:
     """Seconds in which there is a poll for each page that shares the budget with this one."""
-    common, group = shared[0], pages[page].group
+    common = shared[0]
     if common.groups == 0:
         return common.pages * common.gap
-    share = share_of(shared, group)
-    return common.group_pages[group] * common.gap / share if share > 0.0 else math.inf
+    return _group_round(shared, pages[page].group)
 
 
 @kernel(allocates=False)
@@ -153,9 +159,7 @@ def shortest_round(shared: Shared) -> float:
         return common.pages * common.gap
     shortest = math.inf
     for group in range(common.groups):
-        share = share_of(shared, group)
-        if share > 0.0:
-            shortest = min(shortest, common.group_pages[group] * common.gap / share)
+        shortest = min(shortest, _group_round(shared, group))
     return shortest
 
 

@@ -1,11 +1,11 @@
 """The queue of the index policies: finds the largest index without looking at all pages.
 
 Every page waits in a *calendar* until shortly before its index is expected to reach the current
-price; then it stands in a small *pool*, of which the page of the largest index, as of now, is
-polled. The price is the mean of the second largest indices, those that just lost. So a
-decision looks at a few dozen pages however many there are, and unlike with polling in the order of
-due times, a wrong price costs little: if it is too low the pool is fuller, if it is too high the
-page that is due next is taken.
+price; then it stands in a small *pool*, of which the page of the largest index now is polled. The
+price is the mean of the second largest indices, those that just lost. So a decision looks at a few
+dozen pages however many there are, and unlike with polling in the order of due times, a wrong price
+costs little: if it is too low the pool is fuller, if it is too high the page that is due next is
+taken.
 
 Five details keep that true while the price and the knowledge of pages change:
 
