@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import Self
 
 __all__ = ["WaitingRoom"]
@@ -14,8 +15,8 @@ _PATIENCE = 5.0
 """Seconds that a request may take to come."""
 _MOST = 200
 """Connections at a time; beyond that the oldest one is cut."""
-_NO_REQUEST = (TimeoutError, EOFError, OSError, asyncio.LimitOverrunError, asyncio.CancelledError)
-"""Cancelled are those that have not come when it closes, which asyncio would show as an error."""
+_LONGEST = 2**16
+"""Bytes of a request."""
 _LINE = "pollwise is getting ready: at its first start it compiles, this takes about a minute"
 _PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -36,8 +37,8 @@ class WaitingRoom:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._has_begun = threading.Event()
-        self._open: dict[asyncio.StreamWriter, None] = {}
-        """In the order in which they came."""
+        self._answering: dict[asyncio.Task[None], None] = {}
+        """One for each connection, in the order in which they came."""
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self._thread = threading.Thread(target=self._run, daemon=True, name="waiting room")
@@ -65,27 +66,43 @@ class WaitingRoom:
 
     async def _answer(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._tell, sock=self._listener.dup())
-        self._has_begun.set()
-        await self._stop.wait()
-        server.close()
+        with self._listener.dup() as listener:
+            listener.setblocking(False)
+            # By hand: a server of asyncio that closes leaves open what it has just accepted.
+            self._loop.add_reader(listener, self._accept, listener)
+            self._has_begun.set()
+            await self._stop.wait()
+            self._loop.remove_reader(listener)
 
-    async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):  # it has gone
+            connection, _ = listener.accept()
+            connection.setblocking(False)
+            if len(self._answering) >= _MOST:
+                oldest = next(iter(self._answering))
+                del self._answering[oldest]
+                oldest.cancel()
+            answering = self._loop.create_task(self._tell(connection))
+            self._answering[answering] = None
+            # Not by the task itself: it may be cancelled before it begins.
+            answering.add_done_callback(partial(self._end, connection))
+
+    def _end(self, connection: socket.socket, answering: asyncio.Task[None]) -> None:
+        connection.close()
+        self._answering.pop(answering, None)
+
+    async def _tell(self, connection: socket.socket) -> None:
         """Answer the one request of a connection."""
-        self._open[writer] = None
-        if len(self._open) > _MOST:
-            oldest = next(iter(self._open))
-            del self._open[oldest]
-            oldest.close()
-        try:
-            with suppress(*_NO_REQUEST):
-                async with asyncio.timeout(_PATIENCE):
-                    asked = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(_answer_of(asked))
-                    await writer.drain()
-        finally:
-            self._open.pop(writer, None)
-            writer.close()
+        asked = b""
+        with suppress(TimeoutError, OSError):
+            async with asyncio.timeout(_PATIENCE):
+                while b"\r\n\r\n" not in asked:
+                    part = await self._loop.sock_recv(connection, _LONGEST - len(asked))
+                    if not part:
+                        break
+                    asked += part
+                else:
+                    await self._loop.sock_sendall(connection, _answer_of(asked))
 
 
 def _answer_of(asked: bytes) -> bytes:

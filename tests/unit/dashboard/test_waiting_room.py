@@ -1,6 +1,9 @@
 """The answers while the process that polls gets ready."""
 
 import socket
+import threading
+import time
+from contextlib import suppress
 
 import pytest
 
@@ -8,8 +11,47 @@ from pollwise.dashboard.waiting_room import WaitingRoom
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_socket_that_cannot_be_used_holds_nobody_up():
+def test_a_socket_that_cannot_be_used_holds_nobody_up() -> None:
     listener = socket.socket()
     listener.close()
     with WaitingRoom(listener) as room:
         room.close()
+
+
+def test_nobody_is_left_waiting_when_it_closes() -> None:
+    """Whoever came just then, too: an answer or none, but an end."""
+    ends: list[bytes] = []
+    for _ in range(30):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            clients = [_Client(listener.getsockname(), ends) for _ in range(4)]
+            with WaitingRoom(listener):
+                for client in clients:
+                    client.start()
+                time.sleep(0.01)
+        for client in clients:
+            client.join()
+    assert ends.count(b"HTTP/1.1 503") > 30
+    assert set(ends) <= {b"HTTP/1.1 503", b""}
+
+
+class _Client(threading.Thread):
+    """Asks again and again, until nobody listens; notes how each answer began."""
+
+    def __init__(self, address: tuple[str, int], ends: list[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._address, self._ends = address, ends
+
+    def run(self) -> None:
+        with suppress(ConnectionRefusedError, ConnectionResetError):
+            while True:
+                end = b""
+                with socket.create_connection(self._address, 10) as asking:
+                    try:
+                        asking.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                        end = asking.recv(12, socket.MSG_WAITALL)
+                    except TimeoutError:
+                        end = b"nothing"
+                    except ConnectionError:
+                        pass
+                self._ends.append(end)
