@@ -56,7 +56,7 @@ def test_commands_load_no_library_of_an_extra():
     libraries = {name for names in extras._LIBRARIES.values() for name in names}
     libraries.remove("yaml")  # numba loads it for itself, where it is installed
     program = (
-        "import sys; from pollwise.cli import app;"
+        "import sys; from pollwise.cli.program import app;"
         "import pollwise.live.watching, pollwise.live.collecting, pollwise.insight.forecaster,"
         " pollwise.simulation.loop, pollwise.simulation.recorded.replay, pollwise.knapsack,"
         " pollwise.experiments;"

@@ -6,6 +6,18 @@ progress and errors go to stderr. Exit status: 0 done (for `watch`: stopped by C
 each command imports what it needs.
 """
 
-from pollwise.cli.program import app, main
+import signal
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; unusable input ends it with one line and status 2."""
+    interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if interrupts:  # as an exception it would show where the loading was
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from pollwise.cli.program import run
+
+    if interrupts:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()

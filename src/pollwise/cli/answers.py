@@ -1,6 +1,9 @@
 """Answers on stdout: one JSON document for programs, a table for people; notices on stderr."""
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pollwise.insight.documents import document
@@ -8,12 +11,28 @@ from pollwise.insight.documents import document
 if TYPE_CHECKING:
     from pollwise.console.simulations import Columns
 
+_SILENT = 2.0
+"""Seconds after which people are told why nothing happens yet."""
+
 
 def notify(text: str) -> None:
     """Print a line that says whose it is."""
     from pollwise.console.streams import stderr
 
     stderr().print(f"pollwise: {text}", soft_wrap=True)
+
+
+@contextmanager
+def told_if_slow() -> Iterator[None]:
+    """A context that reads what was learned, and says so if that takes long."""
+    why = "getting ready: at its first use it compiles, which takes up to a minute"
+    slow = threading.Timer(_SILENT, notify, [why])
+    slow.daemon = True
+    slow.start()
+    try:
+        yield
+    finally:
+        slow.cancel()
 
 
 def print_json(answer: Any) -> None:

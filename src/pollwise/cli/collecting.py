@@ -1,7 +1,6 @@
 """The commands that build a collection about a topic, and those that use it."""
 
 import gc
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +29,7 @@ from pollwise.cli.options import (
     UserAgentOption,
     fetching_told,
 )
+from pollwise.console.interrupts import end_on_interrupt
 
 
 def collect(
@@ -100,7 +100,7 @@ def collect(
     Options that are not given stay as they were in the run before, but for --requests and
     --workers, which hold for one run.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as for `watch`
+    end_on_interrupt()
     gc.disable()
     from pollwise.console.collecting import CollectDisplay
     from pollwise.console.log import LogFormat, notices_in

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pollwise.cli.answers import notify, print_json
+from pollwise.cli.answers import notify, print_json, told_if_slow
 from pollwise.cli.options import DB, Db, Json, OrderName, RenderOption, SharesOption, listed
 from pollwise.errors import InputError
 
@@ -184,7 +184,8 @@ def list_pages(
     from pollwise.console.page_list import print_page_list
     from pollwise.insight.page_list import Order, read_page_list
 
-    answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
+    with told_if_slow():
+        answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
     if as_json:
         print_json(answer)
     else:

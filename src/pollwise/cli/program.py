@@ -101,7 +101,7 @@ def _options(
         raise typer.Exit(2)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line; unusable input ends it with one line and status 2."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us: nobody looks

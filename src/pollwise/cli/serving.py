@@ -1,7 +1,6 @@
 """`pollwise serve`: the daemon, which polls and answers."""
 
 import gc
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 from pollwise.cli.configuring import configured
 from pollwise.cli.options import LogName, LogOption, SharesOption, listed
 from pollwise.cli.telling import telling_of
+from pollwise.console.interrupts import end_on_interrupt
 from pollwise.extras import require_extra
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def serve(
     The dashboard shows what is known and found; pages can be added there. Programs get JSON,
     events, metrics and the Atom feed of changes.
     """
-    # As for `watch`.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_interrupt()
     gc.disable()
     require_extra("serve", "to answer over HTTP")
     from pollwise.console.collecting import CollectDisplay

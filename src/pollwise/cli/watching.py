@@ -1,13 +1,12 @@
 """The commands that watch pages and tell what was learned of them."""
 
 import gc
-import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pollwise.cli.answers import notify, print_json
+from pollwise.cli.answers import notify, print_json, told_if_slow
 from pollwise.cli.configuring import configured
 from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
@@ -41,6 +40,7 @@ from pollwise.cli.options import (
     token_place_told,
 )
 from pollwise.cli.telling import telling_of
+from pollwise.console.interrupts import end_on_interrupt
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
@@ -181,9 +181,7 @@ def watch(
     Changes are told on stdout, everything else on stderr. Settings that are not given stay as they
     were in the run before.
     """
-    # Until it can stop cleanly, Ctrl-C ends the process, which does no harm to the database: as an
-    # exception it may get lost in the libraries that are being loaded.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_interrupt()
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
     from pollwise.console.slow_readers import stderr_beside
@@ -247,7 +245,8 @@ def status(db: Db = DB, as_json: Json = False) -> None:
     from pollwise.console.status import print_status
     from pollwise.insight.status import read_status
 
-    answer = read_status(db)
+    with told_if_slow():
+        answer = read_status(db)
     if as_json:
         print_json(answer)
     else:
@@ -263,7 +262,8 @@ def explain(
     from pollwise.console.explanation import print_explanation
     from pollwise.insight.explanation import read_explanation
 
-    answer = read_explanation(db, url)
+    with told_if_slow():
+        answer = read_explanation(db, url)
     if as_json:
         print_json(answer)
     else:
@@ -370,7 +370,8 @@ def plan(
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")
-    answer = read_plan(db, freshness, curve=plot is not None)
+    with told_if_slow():
+        answer = read_plan(db, freshness, curve=plot is not None)
     if plot is not None:
         draw_plan(plot, answer)
     if as_json:

@@ -13,7 +13,6 @@ from pollwise.collecting.link_filter import Rejected
 from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat
 from pollwise.console.quantities import number
-from pollwise.console.slow_readers import wait_until_written
 from pollwise.console.tables import short
 from pollwise.console.watching import trouble_of
 from pollwise.insight.capacity import taken_words
@@ -56,12 +55,6 @@ class CollectDisplay(RunDisplay):
         """When relevant documents were found lately."""
         self._next: list[str] = []
         super().__init__(f"collecting pages about {subject} at {budget}, database {db}", log=log)
-
-    def abandon(self) -> None:
-        """See `CollectingDisplay.abandon`."""
-        self._live.stop()
-        self._print("stopped while it got ready: nothing is lost, the same command begins anew")
-        wait_until_written(self._console.file)
 
     def show(
         self, progress: Progress, watched: Mapping[int, Watched], standing: "Standing"

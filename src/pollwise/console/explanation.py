@@ -31,10 +31,13 @@ def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
     outcome = "none" if page.outcome is None else page.outcome.name.lower()
     if page.outcome is Outcome.CHANGED and page.changes == 0:
         outcome = "first copy"
+    changed_at = moment(page.last_changed_at)
+    if page.last_changed_at is not None and page.changes == 0:
+        changed_at += ", as its server tells"
     rows = [
         ("polls", f"{page.polls:,}, of which {page.changes:,} found a change"),
         ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}"),
-        ("latest change (UTC)", moment(page.last_changed_at)),
+        ("latest change (UTC)", changed_at),
     ]
     if page.postponed is not None:
         rows.append(("postponed (UTC)", f"{moment(page.postponed.at)}: {page.postponed.why}"))

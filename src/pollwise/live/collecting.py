@@ -2,11 +2,9 @@
 
 import asyncio
 import math
-import os
-import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -67,9 +65,6 @@ class CollectRun:
 
 class CollectingDisplay(Protocol):
     """Shows people what a robot collects."""
-
-    def abandon(self) -> None:
-        """Show that the run was interrupted before it began; nothing else is shown after it."""
 
     def show(self, progress: Progress, watched: Mapping[int, Watched], standing: Standing) -> None:
         """Show what came of a turn, and how the collection stands."""
@@ -144,8 +139,7 @@ def collect_pages(
             countdown = _Countdown(agreed.requests)
 
             def begin(clock: LiveClock) -> Run[CollectRun]:
-                with _ending_at_once(display.abandon):
-                    session = Session(store, agreed, clock=clock, say=say)
+                session = Session(store, agreed, clock=clock, say=say)
                 return partial(
                     _collect,
                     session,
@@ -277,25 +271,6 @@ class _CountedPoller:
         report = await self._poller.poll(page, memory)
         self._countdown.count(report.result.observation.outcome)
         return report
-
-
-@contextmanager
-def _ending_at_once(abandon: Callable[[], None]) -> Iterator[None]:
-    """A context in which Ctrl-C ends the process, after `abandon`.
-
-    As an exception it may get lost in what is being compiled; the database comes to no harm.
-    """
-
-    def end(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        abandon()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _collection(

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import click
 from typer.main import get_command
 
-from pollwise.cli import app
 from pollwise.cli.options import ObjectiveName, OrderName, PolitenessName
+from pollwise.cli.program import app
 from pollwise.fetch_settings import POLITENESS
 from pollwise.insight.page_list import Order
 from pollwise.objectives import OBJECTIVES

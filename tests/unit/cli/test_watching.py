@@ -24,6 +24,6 @@ def test_a_database_on_the_command_line_comes_before_that_of_the_configuration(
     config = tmp_path / "pollwise.toml"
     config.write_text('[watch]\ndb = "configured.db"\n')
     monkeypatch.setattr(watching.gc, "disable", lambda: None)
-    monkeypatch.setattr(watching.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(watching, "end_on_interrupt", lambda: None)
     watching.watch(["http://a.example/"], config=config, db=told)
     assert databases == [taken]

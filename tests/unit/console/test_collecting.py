@@ -100,8 +100,3 @@ def test_the_last_line_fits_a_terminal(capsys):
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("stopped: 100,000k polls")
     assert len(last) <= 80
-
-
-def test_a_run_that_is_interrupted_before_it_began_says_so(capsys):
-    CollectDisplay(subject="whales", budget="1/second", db=Path("p.db")).abandon()
-    assert "stopped while it got ready" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pollwise.cli import app
+from pollwise.cli.program import app
 from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.collection import (

@@ -1,0 +1,27 @@
+"""Ctrl-C while a command gets ready for its run, which later ends it cleanly."""
+
+import os
+import signal
+import sys
+from contextlib import suppress
+
+__all__ = ["end_on_interrupt"]
+
+_SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
+
+
+def end_on_interrupt() -> None:
+    """From now on Ctrl-C ends the process at once, with a line; the database comes to no harm.
+
+    As an exception it may get lost in the libraries that are being loaded.
+    """
+    signal.signal(signal.SIGINT, _end)
+
+
+def _end(number: int, frame: object) -> None:
+    line = "stopped while it got ready: nothing is lost, the same command begins anew\n"
+    with suppress(OSError):  # nobody may look
+        is_terminal = os.isatty(sys.stderr.fileno())
+        os.write(sys.stderr.fileno(), f"{_SHOW_CURSOR if is_terminal else ''}{line}".encode())
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
