@@ -18,6 +18,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.page_index import floor_time, time_to_reach
 from pollwise.policies.index.whittle import Whittle
 from pollwise.rates.lattice import RATES
+from pollwise.rates.packed import packed
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
@@ -337,7 +338,7 @@ def test_intervals_are_those_after_which_the_policy_polls(objective):
 def due_after(policy, frequencies):
     """The intervals at which the policy's index reaches the one price that fits best."""
     state = policy.state
-    state.pages["belief"] = policy.rate_posteriors(range(30))[1]  # as if none came in bursts
+    state.pages["belief"] = packed(policy.rate_posteriors(range(30))[1])  # as if none in bursts
 
     def intervals(log_price):
         return np.array(

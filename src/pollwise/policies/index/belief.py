@@ -25,6 +25,7 @@ from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
+from pollwise.rates.packed import number_of, pack_nearest
 
 __all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 
@@ -46,7 +47,8 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     lasted = own.seen_at - own.spell_at
     survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):
-        weights[j] = (own.spells[j] + scale * np.float32(common.spells[j])) * survived[j]
+        own_spells = number_of(own.spells[j])
+        weights[j] = (own_spells + scale * np.float32(common.spells[j])) * survived[j]
     normalise(weights)
 
 
@@ -74,11 +76,12 @@ def form_belief(state: IndexState, page: int) -> None:
     own, common = state.pages[page], state.shared[0]
     if math.isnan(own.seen_at):
         return
-    weigh_rates(state, page, own.belief)
+    weigh_rates(state, page, common.belief)
     _weigh_spells(state, page, common.bursts)
     share = np.float32(burst_share(state, page))
     for j in range(RATE_COUNT):
-        own.belief[j] += share * (common.bursts[j] - own.belief[j])
+        common.belief[j] += share * (common.bursts[j] - common.belief[j])
+    pack_nearest(common.belief, own.belief)
     look_at_site(state, page)
     own.round = common.round
 

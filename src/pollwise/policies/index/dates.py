@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
+from pollwise.rates.packed import number_of
 from pollwise.rates.posterior import learn_last_change
 
 __all__ = [
@@ -72,8 +73,9 @@ def learn_date(
     quiet = lattice_row(unchanged, time_step(max(since, 1e-6)))
     true_told, untrue_told = 0.0, 0.0
     for j in range(RATE_COUNT):
-        true_told += own.belief[j] * RATES[j] * quiet[j]
-        untrue_told += own.belief[j] * untrue[j]
+        belief = number_of(own.belief[j])
+        true_told += belief * RATES[j] * quiet[j]
+        untrue_told += belief * untrue[j]
     odds = math.exp(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
     own.date_odds = min(max(own.date_odds + moved, -_MOST_ODDS), _MOST_ODDS)
@@ -91,8 +93,8 @@ def note_first_date(sites: Any, own: Any, since: float, told: float) -> bool:
 
 
 @kernel
-def learn_first_date(own: Any, since: float, unchanged: Floats) -> None:
-    """Take in that a page changed, or was born, `since` seconds ago."""
-    births = 1.0 / since if own.young else _BIRTHS
+def learn_first_date(likelihood: Floats, young: int, since: float, unchanged: Floats) -> None:
+    """Take in that a page changed, or was born, `since` seconds ago; the latter if it is young."""
+    births = 1.0 / since if young else _BIRTHS
     quiet = lattice_row(unchanged, time_step(since))
-    learn_last_change(own.likelihood, since, unchanged, np.float32(births) * quiet)
+    learn_last_change(likelihood, since, unchanged, np.float32(births) * quiet)

@@ -22,6 +22,7 @@ from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import CHANGED_TABLE, DAY, UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
+from pollwise.rates.packed import number_of, pack, unpack
 from pollwise.rates.posterior import (
     forget,
     learn_last_change,
@@ -36,6 +37,8 @@ _CHANGED = int(Outcome.CHANGED)
 _MEMORY = 200.0
 """Polls over which the share that finds a change is averaged."""
 _LEAST_CHANCE = 1e-9
+_SEEDS_A_SECOND = 1024.0
+"""Numbers are rounded by the time of the poll: pages of the same polls have the same rates."""
 _FEW_CHANGES = 1.0
 """Changes that a page is taken to have had before, none of them a revert."""
 
@@ -59,7 +62,9 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
 
 
 @kernel(allocates=False)
-def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float) -> None:
+def _end_spell(
+    state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float, seed: int
+) -> None:
     """Count a spell that ended within `lasted` seconds after the copy was made."""
     own, common = state.pages[page], state.shared[0]
     ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
@@ -67,8 +72,9 @@ def _end_spell(state: IndexState, page: int, bursts: NDArray[np.float32], lasted
         bursts[j] *= ended[j]
     normalise(bursts)
     for j in range(RATE_COUNT):
-        own.spells[j] += bursts[j]
+        common.own_spells[j] = number_of(own.spells[j]) + bursts[j]
         common.spells[j] += bursts[j]
+    pack(common.own_spells, own.spells, seed)
 
 
 @kernel
@@ -83,19 +89,19 @@ def _learn_change(
     unchanged = common.tables[UNCHANGED_TABLE]
     if own.signal > 0.0:
         learn_signalled_change(
-            own.likelihood, elapsed, common.tables[CHANGED_TABLE], np.float32(own.signal)
+            common.likelihood, elapsed, common.tables[CHANGED_TABLE], np.float32(own.signal)
         )
     elif not dated:
-        learn_poll(own.likelihood, elapsed, common.tables[CHANGED_TABLE])
+        learn_poll(common.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
-        learn_poll(own.likelihood, DAY, common.tables[CHANGED_TABLE])
+        learn_poll(common.likelihood, DAY, common.tables[CHANGED_TABLE])
         ticks = ticks_since_change(own, told, polled_at)
         if ticks > 0:
-            learn_poll(own.likelihood, ticks * DAY, unchanged)
+            learn_poll(common.likelihood, ticks * DAY, unchanged)
     else:
         since = polled_at - told
         untrue = learn_date(own, since, elapsed, common.tables[CHANGED_TABLE], unchanged)
-        learn_last_change(own.likelihood, since, unchanged, untrue)
+        learn_last_change(common.likelihood, since, unchanged, untrue)
 
 
 @kernel
@@ -116,9 +122,9 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
             own.young = 0
         unchanged = common.tables[UNCHANGED_TABLE]
         if note_first_date(state.sites, own, since, told):
-            learn_poll(own.likelihood, since, unchanged)
+            learn_poll(common.likelihood, since, unchanged)
         else:
-            learn_first_date(own, since, unchanged)
+            learn_first_date(common.likelihood, own.young, since, unchanged)
         learn_tick(own, polled_at, told)
         own.spell_at = told
         common.learned += 1
@@ -131,6 +137,8 @@ def learn(state: IndexState, observation: Any) -> None:
     changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
+    seed = int(polled_at * _SEEDS_A_SECOND)
+    unpack(own.likelihood, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
     if first:
@@ -154,12 +162,12 @@ def learn(state: IndexState, observation: Any) -> None:
             note_poll(state, page, polled_at - own.seen_at, changed)
         if unasked:
             learn_clock(state, page, polled_at, changed)
-        forget(own.likelihood)
+        forget(common.likelihood)
         if changed:
             believed = dated and not is_doubted(own)
             spell = last_changed_at - own.seen_at if believed else elapsed
             if unasked:
-                _end_spell(state, page, bursts, spell)
+                _end_spell(state, page, bursts, spell, ~seed)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
             own.young = 0
@@ -172,11 +180,12 @@ def learn(state: IndexState, observation: Any) -> None:
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
         else:
-            learn_poll(own.likelihood, elapsed, common.tables[UNCHANGED_TABLE])
+            learn_poll(common.likelihood, elapsed, common.tables[UNCHANGED_TABLE])
         own.seen_at = polled_at
         own.polls += 1
         common.learned += 1
         common.compared += 1
         common.finding += (changed - common.finding) / min(float(common.compared), _MEMORY)
+    pack(common.likelihood, own.likelihood, seed)
     form_belief(state, page)
     count_pages(state)

@@ -48,6 +48,7 @@ from pollwise.policies.index.state import (
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
 from pollwise.rates.lattice import TIMES, tabulate
+from pollwise.rates.packed import packed
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
@@ -90,8 +91,8 @@ _PAGE_LEARNED = (
     "signals",
     "true_signals",
 )
-_AT_FIRST: dict[str, float] = {
-    "likelihood": 1.0,
+_AT_FIRST: dict[str, Any] = {
+    "likelihood": packed(1.0),
     "worth": 1.0,
     "clock_odds": FIRST_CLOCK_ODDS,
     "date_odds": FIRST_DATE_ODDS,

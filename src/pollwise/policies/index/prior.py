@@ -22,6 +22,7 @@ from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise, put, total_of
+from pollwise.rates.packed import number_of
 
 __all__ = [
     "FIRST_BURST_ODDS",
@@ -184,7 +185,7 @@ def weigh_rates(state: IndexState, page: int, weights: Floats) -> None:
     _take_prior(state, page, weights)
     likelihood = state.pages[page].likelihood
     for j in range(RATE_COUNT):
-        weights[j] *= likelihood[j]
+        weights[j] *= number_of(likelihood[j])
     normalise(weights)
 
 
@@ -242,8 +243,9 @@ def _share_out(state: IndexState, page: int) -> None:
     counted, least, odds, moved = common.counted, common.least, common.odds, common.moved
     _take_prior(state, page, counted)
     for j in range(RATE_COUNT):
-        counted[j] *= likelihood[j]
-        least[j] = max(common.base[j] * likelihood[j], _LEAST)
+        likely = number_of(likelihood[j])
+        counted[j] *= likely
+        least[j] = max(common.base[j] * likely, _LEAST)
         odds[j] = counted[j] / least[j]
     scale = np.float32(1.0) / total_of(counted)
     for j in range(RATE_COUNT - 1):

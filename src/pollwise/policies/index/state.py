@@ -81,9 +81,10 @@ INDEX_PAGE = np.dtype(
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("young", "i4"),  # 1: added later than the first pages, and no change of it was seen
         ("spell_at", "f8"),  # when the change seen last was over, or the page was added
-        ("likelihood", "f4", (RATE_COUNT,)),  # of each lattice rate, given all polls
-        ("spells", "f4", (RATE_COUNT,)),  # between changes: how many passed at each rate
-        ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
+        # The next three are packed (`pollwise.rates.packed`).
+        ("likelihood", "u2", (RATE_COUNT,)),  # of each lattice rate, given all polls
+        ("spells", "u2", (RATE_COUNT,)),  # between changes: how many passed at each rate
+        ("belief", "u2", (RATE_COUNT,)),  # the probability of each rate now
     ]
 )
 """What is kept of each page."""
@@ -202,7 +203,10 @@ INDEX_SHARED = np.dtype(
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
-        ("bursts", "f4", (RATE_COUNT,)),  # of the page looked at last, while its belief is formed
+        ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
+        ("own_spells", "f4", (RATE_COUNT,)),
+        ("belief", "f4", (RATE_COUNT,)),  # of the page looked at last, while it is formed
+        ("bursts", "f4", (RATE_COUNT,)),
         ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
         ("least", "f4", (RATE_COUNT,)),
         ("odds", "f4", (RATE_COUNT,)),

@@ -9,6 +9,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.packed import packed, unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Observation, Outcome, Page
 
@@ -37,7 +38,7 @@ def test_the_odds_are_those_of_bayes():
     policy = BayesianIndex()
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
-    own["belief"] = np.eye(RATE_COUNT)[PLACE]
+    own["belief"] = packed(np.eye(RATE_COUNT)[PLACE])
     untrue = learn_date(own, 60.0, DAY, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
@@ -74,7 +75,7 @@ def first_copy(days_ago: float | None) -> BayesianIndex:
 @pytest.mark.parametrize("days_ago", [1.0, 30.0, 900.0])
 def test_the_time_of_a_first_copy_is_that_of_a_change_or_of_a_birth(days_ago):
     """The likelihood is (rate + births) e^(-rate since), with a birth a year."""
-    likelihood = first_copy(days_ago).state.pages["likelihood"][0]
+    likelihood = unpacked(first_copy(days_ago).state.pages["likelihood"][0])
     told = (RATES + 1 / (365 * DAY)) * np.exp(-RATES * days_ago * DAY)
     # Times are rounded to half a percent.
     assert likelihood == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
@@ -98,7 +99,7 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     for page in range(4):
         told = now - 10 * DAY + 60.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, told)])
-    first, *deployed, other = policy.state.pages["likelihood"][:4]
+    first, *deployed, other = unpacked(policy.state.pages["likelihood"][:4])
     quiet = np.exp(-RATES * 10 * DAY)
     for likelihood in deployed:
         assert likelihood == pytest.approx(quiet, rel=0.1, abs=1e-6)
@@ -112,7 +113,7 @@ def test_changes_of_a_busy_site_are_no_deployment():
     for page, minutes in enumerate((20.0, 40.0, 30.0)):
         now = 1_000 * DAY + 600.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, now - 60 * minutes)])
-    for likelihood in policy.state.pages["likelihood"][:3]:
+    for likelihood in unpacked(policy.state.pages["likelihood"][:3]):
         assert likelihood[RATES < 0.1 / DAY].max() < 0.1 * likelihood.max()
 
 
@@ -120,7 +121,7 @@ def test_a_first_time_near_0_is_no_deployment():
     policy = BayesianIndex()
     policy.add([Page(0, site="one")])
     policy.observe([Observation(0, DAY, Outcome.CHANGED, 600.0)])
-    likelihood = policy.state.pages["likelihood"][0]
+    likelihood = unpacked(policy.state.pages["likelihood"][0])
     assert likelihood[0] < 0.1 * likelihood.max()
 
 
@@ -141,7 +142,7 @@ def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
     assert young["young"] == 1
     assert young["spell_at"] == 18 * DAY
     told = (RATES + 1 / (3 * DAY)) * np.exp(-RATES * 3 * DAY)
-    assert young["likelihood"] == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
+    assert unpacked(young["likelihood"]) == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
 
 
 def test_a_page_that_was_there_long_before_it_was_added_is_not_young():

@@ -8,6 +8,7 @@ import pytest
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.prior import base_prior, count_pages, fast_hope, prior_of, steady_model
 from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.packed import packed
 from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
 from pollwise.types import Observation, Outcome, Page
 
@@ -32,7 +33,7 @@ def taught(groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int) -
     policy.add([Page(n, site=site, kind=kind) for n, (site, kind) in enumerate(groups)])
     pages, common = policy.state.pages, policy.state.shared[0]
     assert len(pages) == len(groups)
-    pages["likelihood"], pages["polls"] = likelihoods, polls
+    pages["likelihood"], pages["polls"] = packed(likelihoods), polls
     common["learned"], common["gap"] = polls * len(groups), 100.0
     return policy
 
@@ -157,7 +158,7 @@ def test_a_few_pages_do_not_outweigh_the_record_of_a_page():
     """A page that has changed at each of 20 polls is not slow because its kind is."""
     policy = two_kinds()
     policy.add([Page(80, site="site", kind="slow")])
-    policy.state.pages["likelihood"][80] = polled(FAST, DAY / 2, 20, 99)
+    policy.state.pages["likelihood"][80] = packed(polled(FAST, DAY / 2, 20, 99))
     assert steady_model(policy.state, 80)[near(FAST)].sum() > 0.9
 
 

@@ -11,7 +11,8 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.page_index import index_of, ticks_between, time_to_reach
 from pollwise.policies.index.state import NO_SURGE
 from pollwise.policies.index.worth import clock_table, surge_kind
-from pollwise.rates.lattice import RATES, time_at, time_step
+from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
+from pollwise.rates.packed import packed
 from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
@@ -96,8 +97,7 @@ def certain_of(place: int, objective, **fields) -> BayesianIndex:
     policy = BayesianIndex(objective=objective)
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
-    own["belief"] = 0.0
-    own["belief"][place] = 1.0
+    own["belief"] = packed(np.eye(RATE_COUNT)[place])
     for name, value in fields.items():
         own[name] = value
     return policy

@@ -1,0 +1,118 @@
+"""Positive numbers in 16 bits, so that a page with its 96 rates takes half the memory.
+
+A code is the middle of a 32-bit float: 7 bits of the exponent and 9 of the mantissa, from 2^-100 to
+2^27, with steps of 0.2 to 0.1 %. What is learned in many small steps is rounded up or down at
+random, in proportion to what is left over: to the nearest code, steps of less than half of 0.1 %
+would never add up. The random numbers come from a hash, so the same polls always lead to the same
+codes.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
+from pollwise.rates.lattice import RATE_COUNT
+
+__all__ = ["mean_of_packed", "number_of", "pack", "pack_nearest", "packed", "unpack", "unpacked"]
+
+_SHIFT = 14
+_FIRST = (127 - 100) << 9
+"""2^-100 without its last 14 bits."""
+_LAST = 0xFFFF
+
+Codes = NDArray[np.uint16]
+Floats = NDArray[np.float32]
+
+
+def packed(values: Any) -> Codes:
+    """The codes nearest to numbers, of any shape."""
+    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.int64)
+    codes = ((bits + (1 << _SHIFT - 1)) >> _SHIFT) - _FIRST
+    return np.clip(codes, 0, _LAST).astype(np.uint16)
+
+
+def unpacked(codes: Any) -> Floats:
+    """The numbers of codes, of any shape."""
+    bits = (np.asarray(codes, np.uint32) + np.uint32(_FIRST)) << np.uint32(_SHIFT)
+    return bits.view(np.float32)
+
+
+def _float_of_bits(context: Any, bits: Any) -> Any:
+    """The 32-bit float of these bits."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.uint32), build
+
+
+def _bits_of_float(context: Any, number: Any) -> Any:
+    """The bits of a 32-bit float."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.uint32(types.float32), build
+
+
+_float_of: Any = intrinsic(_float_of_bits)
+_bits_of: Any = intrinsic(_bits_of_float)
+
+
+@kernel(forceinline=True, allocates=False)
+def number_of(code: Any) -> Any:
+    """The number of one code."""
+    return _float_of(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
+
+
+@kernel(forceinline=True, allocates=False)
+def _code(number: Any, left_over: Any) -> Any:
+    """The code of a number of which this much, of 2^14, makes up for a step."""
+    code = np.int32(np.uint32(_bits_of(number) + left_over) >> np.uint32(_SHIFT)) - np.int32(_FIRST)
+    return np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))
+
+
+@kernel(forceinline=True, allocates=False)
+def unpack(codes: Codes, numbers: Floats) -> None:
+    """Fill in the numbers of the codes of all rates."""
+    for j in range(RATE_COUNT):
+        numbers[j] = number_of(codes[j])
+
+
+@kernel(forceinline=True, allocates=False)
+def pack(numbers: Floats, codes: Codes, seed: int) -> None:
+    """Fill in the codes of numbers, of all rates, rounded at random by this seed."""
+    begin = np.uint32(seed)
+    for j in range(RATE_COUNT):
+        noise = np.uint32(begin + np.uint32(np.uint32(j) * np.uint32(0x9E3779B1)))
+        noise = np.uint32((noise ^ (noise >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+        noise = np.uint32((noise ^ (noise >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+        codes[j] = _code(numbers[j], np.uint32(noise >> np.uint32(32 - _SHIFT)))
+
+
+@kernel(forceinline=True, allocates=False)
+def pack_nearest(numbers: Floats, codes: Codes) -> None:
+    """Fill in the codes nearest to numbers, of all rates."""
+    for j in range(RATE_COUNT):
+        codes[j] = _code(numbers[j], np.uint32(1 << (_SHIFT - 1)))
+
+
+@kernel(forceinline=True, allocates=False)
+def mean_of_packed(codes: Codes, values: Floats) -> float:
+    """`mean_over` with the weights of these codes."""
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    for j in range(0, RATE_COUNT, 8):
+        a += number_of(codes[j]) * values[j]
+        b += number_of(codes[j + 1]) * values[j + 1]
+        c += number_of(codes[j + 2]) * values[j + 2]
+        d += number_of(codes[j + 3]) * values[j + 3]
+        e += number_of(codes[j + 4]) * values[j + 4]
+        f += number_of(codes[j + 5]) * values[j + 5]
+        g += number_of(codes[j + 6]) * values[j + 6]
+        h += number_of(codes[j + 7]) * values[j + 7]
+    return float(((a + e) + (c + g)) + ((b + f) + (d + h)))
