@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import pollwise
-from pollwise.cli import app
+from pollwise.cli.program import app
 from pollwise.configuration import configuration_schema
 from pollwise.policies.catalogue import COLLECTING, WATCHING, Catalogue
 

@@ -123,7 +123,7 @@ def unknown_part(command: TyperCommand | TyperGroup, words: list[str]) -> str | 
 def test_pollwise_commands_are_accepted(document):
     for words in shell_commands(document):
         if words[0].endswith("pollwise"):
-            command = typer.main.get_command(import_module("pollwise.cli").app)
+            command = typer.main.get_command(import_module("pollwise.cli.program").app)
             assert unknown_part(command, words[1:]) is None, shlex.join(words)
 
 

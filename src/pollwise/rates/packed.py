@@ -1,7 +1,7 @@
-"""Positive numbers in 16 bits, so that a page with its 96 rates takes half the memory.
+"""Positive numbers in 16 bits, for the 96 numbers and more that are kept of each page.
 
 A code is the middle of a 32-bit float: 7 bits of the exponent and 9 of the mantissa, from 2^-100 to
-2^27, with steps of 0.2 to 0.1 %. What is learned in many small steps is rounded up or down at
+2^28, with steps of 0.2 to 0.1 %. What is learned in many small steps is rounded up or down at
 random, in proportion to what is left over: to the nearest code, steps of less than half of 0.1 %
 would never add up. The random numbers come from a hash, so the same polls always lead to the same
 codes.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT
 
-__all__ = ["mean_of_packed", "number_of", "pack", "pack_nearest", "packed", "unpack", "unpacked"]
+__all__ = ["number_of", "pack", "packed", "unpack", "unpacked"]
 
 _SHIFT = 14
 _FIRST = (127 - 100) << 9
@@ -71,13 +71,6 @@ def number_of(code: Any) -> Any:
 
 
 @kernel(forceinline=True, allocates=False)
-def _code(number: Any, left_over: Any) -> Any:
-    """The code of a number of which this much, of 2^14, makes up for a step."""
-    code = np.int32(np.uint32(_bits_of(number) + left_over) >> np.uint32(_SHIFT)) - np.int32(_FIRST)
-    return np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))
-
-
-@kernel(forceinline=True, allocates=False)
 def unpack(codes: Codes, numbers: Floats) -> None:
     """Fill in the numbers of the codes of all rates."""
     for j in range(RATE_COUNT):
@@ -92,27 +85,6 @@ def pack(numbers: Floats, codes: Codes, seed: int) -> None:
         noise = np.uint32(begin + np.uint32(np.uint32(j) * np.uint32(0x9E3779B1)))
         noise = np.uint32((noise ^ (noise >> np.uint32(16))) * np.uint32(0x85EBCA6B))
         noise = np.uint32((noise ^ (noise >> np.uint32(13))) * np.uint32(0xC2B2AE35))
-        codes[j] = _code(numbers[j], np.uint32(noise >> np.uint32(32 - _SHIFT)))
-
-
-@kernel(forceinline=True, allocates=False)
-def pack_nearest(numbers: Floats, codes: Codes) -> None:
-    """Fill in the codes nearest to numbers, of all rates."""
-    for j in range(RATE_COUNT):
-        codes[j] = _code(numbers[j], np.uint32(1 << (_SHIFT - 1)))
-
-
-@kernel(forceinline=True, allocates=False)
-def mean_of_packed(codes: Codes, values: Floats) -> float:
-    """`mean_over` with the weights of these codes."""
-    a = b = c = d = e = f = g = h = np.float32(0.0)
-    for j in range(0, RATE_COUNT, 8):
-        a += number_of(codes[j]) * values[j]
-        b += number_of(codes[j + 1]) * values[j + 1]
-        c += number_of(codes[j + 2]) * values[j + 2]
-        d += number_of(codes[j + 3]) * values[j + 3]
-        e += number_of(codes[j + 4]) * values[j + 4]
-        f += number_of(codes[j + 5]) * values[j + 5]
-        g += number_of(codes[j + 6]) * values[j + 6]
-        h += number_of(codes[j + 7]) * values[j + 7]
-    return float(((a + e) + (c + g)) + ((b + f) + (d + h)))
+        bits = np.uint32(_bits_of(numbers[j]) + np.uint32(noise >> np.uint32(32 - _SHIFT)))
+        code = np.int32(bits >> np.uint32(_SHIFT)) - np.int32(_FIRST)
+        codes[j] = np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))

@@ -18,7 +18,6 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.page_index import floor_time, time_to_reach
 from pollwise.policies.index.whittle import Whittle
 from pollwise.rates.lattice import RATES
-from pollwise.rates.packed import packed
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
@@ -338,18 +337,17 @@ def test_intervals_are_those_after_which_the_policy_polls(objective):
 def due_after(policy, frequencies):
     """The intervals at which the policy's index reaches the one price that fits best."""
     state = policy.state
-    state.pages["belief"] = packed(policy.rate_posteriors(range(30))[1])  # as if none in bursts
+    steady = policy.rate_posteriors(range(30))[1]  # as if none came in bursts
+
+    def interval(page, log_price):
+        state.shared["belief"] = steady[page]
+        return min(
+            time_to_reach(state.pages, state.shared, page, math.exp(log_price)),
+            floor_time(state.pages, state.shared, page),
+        )
 
     def intervals(log_price):
-        return np.array(
-            [
-                min(
-                    time_to_reach(state.pages, state.shared, page, math.exp(log_price)),
-                    floor_time(state.pages, state.shared, page),
-                )
-                for page in range(30)
-            ]
-        )
+        return np.array([interval(page, log_price) for page in range(30)])
 
     low, high = -30.0, 30.0
     for _ in range(60):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.rates.lattice import RATE_COUNT, mean_over
-from pollwise.rates.packed import mean_of_packed, pack, pack_nearest, packed, unpack, unpacked
+from pollwise.rates.lattice import RATE_COUNT
+from pollwise.rates.packed import pack, packed, unpack, unpacked
 from pollwise.rates.posterior import forget, learn_poll, unchanged_table
 
 DAY = 86_400.0
@@ -36,8 +36,6 @@ def test_what_is_unpacked_is_packed_into_the_same_codes(codes):
     for seed in range(5):
         pack(values, again, seed)
         assert np.array_equal(again, codes)
-    pack_nearest(values, again)
-    assert np.array_equal(again, codes)
     assert np.array_equal(packed(values), codes)
 
 
@@ -77,10 +75,3 @@ def test_steps_too_small_for_a_code_add_up():
     told = exact > 0.01
     assert unpacked(codes)[told] == pytest.approx(exact[told], rel=0.1)
     assert 0.1 < exact[told].min() / exact.max() * 10 < 0.99  # it did say something
-
-
-def test_a_mean_over_codes_is_that_over_their_numbers():
-    rng = np.random.default_rng(3)
-    weights, values = rng.random((2, RATE_COUNT)).astype(np.float32)
-    codes = packed(weights)
-    assert mean_of_packed(codes, values) == mean_over(unpacked(codes), values)

@@ -25,7 +25,7 @@ from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
-from pollwise.rates.packed import number_of, pack_nearest
+from pollwise.rates.packed import number_of
 
 __all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 
@@ -71,31 +71,41 @@ def judge_bursts(state: IndexState, page: int, better: float) -> None:
 
 
 @kernel(allocates=False)
-def form_belief(state: IndexState, page: int) -> None:
-    """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
-    own, common = state.pages[page], state.shared[0]
-    if math.isnan(own.seen_at):
-        return
+def _believe(state: IndexState, page: int) -> None:
+    """Work out the belief of a page that has a copy."""
+    common = state.shared[0]
     weigh_rates(state, page, common.belief)
     _weigh_spells(state, page, common.bursts)
     share = np.float32(burst_share(state, page))
     for j in range(RATE_COUNT):
         common.belief[j] += share * (common.bursts[j] - common.belief[j])
-    pack_nearest(common.belief, own.belief)
+    common.believed = page
+
+
+@kernel(allocates=False)
+def form_belief(state: IndexState, page: int) -> None:
+    """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
+    own = state.pages[page]
+    if math.isnan(own.seen_at):
+        return
+    _believe(state, page)
     look_at_site(state, page)
-    own.round = common.round
+    own.round = state.shared[0].round
 
 
 @kernel(forceinline=True, allocates=False)
 def refresh_belief(state: IndexState, page: int) -> None:
-    """Take in what other pages have taught about this one since."""
-    own = state.pages[page]
-    if not state.shared[0].learning:
+    """Make the belief that of this page, and take in what others have taught about it since."""
+    own, common = state.pages[page], state.shared[0]
+    if not common.learning:
         return
-    if own.round != state.shared[0].round:
+    if own.round != common.round:
         form_belief(state, page)
-    elif own.site >= 0:
+        return
+    if common.believed != page:
+        _believe(state, page)
+    if own.site >= 0:
         if own.surges != state.sites[own.site].surges:
             look_at_site(state, page)
         else:
-            refresh_surge(own, state.sites[own.site], state.shared[0])
+            refresh_surge(own, state.sites[own.site], common)

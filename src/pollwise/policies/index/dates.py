@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
-from pollwise.rates.packed import number_of
 from pollwise.rates.posterior import learn_last_change
 
 __all__ = [
@@ -61,7 +60,7 @@ def is_doubted(own: Any) -> bool:
 
 @kernel
 def learn_date(
-    own: Any, since: float, elapsed: float, changed: Floats, unchanged: Floats
+    own: Any, belief: Floats, since: float, elapsed: float, changed: Floats, unchanged: Floats
 ) -> Floats:
     """Take in that a page changed in `elapsed` seconds, and `since` seconds ago, as it is told.
 
@@ -73,9 +72,8 @@ def learn_date(
     quiet = lattice_row(unchanged, time_step(max(since, 1e-6)))
     true_told, untrue_told = 0.0, 0.0
     for j in range(RATE_COUNT):
-        belief = number_of(own.belief[j])
-        true_told += belief * RATES[j] * quiet[j]
-        untrue_told += belief * untrue[j]
+        true_told += belief[j] * RATES[j] * quiet[j]
+        untrue_told += belief[j] * untrue[j]
     odds = math.exp(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
     own.date_odds = min(max(own.date_odds + moved, -_MOST_ODDS), _MOST_ODDS)

@@ -100,7 +100,9 @@ def _learn_change(
             learn_poll(common.likelihood, ticks * DAY, unchanged)
     else:
         since = polled_at - told
-        untrue = learn_date(own, since, elapsed, common.tables[CHANGED_TABLE], unchanged)
+        untrue = learn_date(
+            own, common.belief, since, elapsed, common.tables[CHANGED_TABLE], unchanged
+        )
         learn_last_change(common.likelihood, since, unchanged, untrue)
 
 

@@ -1,7 +1,8 @@
 """What a poll of a page is worth now, and when it will be worth the price: compiled functions.
 
 The index of a page is that of its objective (`objectives.Objective.index`), for a learning policy
-its mean over the belief in the rate of the page.
+its mean over the belief in the rate of the page. That is `shared.belief`, which whoever calls these
+functions has made that of the page (`belief.refresh_belief`).
 """
 
 import math
@@ -36,7 +37,6 @@ from pollwise.rates.lattice import (
     time_at,
     time_step,
 )
-from pollwise.rates.packed import mean_of_packed, number_of
 
 __all__ = [
     "SURELY",
@@ -61,7 +61,7 @@ def _weigh(own: Any, common: Any) -> None:
     """Work out the shares that the rates of a page have in its index: its belief, by hope."""
     tilt = common.tilt[0 if common.slow_is_hopeful else min(own.polls, TILTS - 1)]
     for j in range(RATE_COUNT):
-        common.shares[j] = number_of(own.belief[j]) * tilt[j]
+        common.shares[j] = common.belief[j] * tilt[j]
     normalise(common.shares)
     common.surged = (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
     if common.surged:
@@ -133,7 +133,7 @@ def ticks_between(own: Any, begin: float, end: float) -> int:
 @kernel(forceinline=True, allocates=False)
 def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
     """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
-    return mean_of_packed(own.belief, common.clock[ticks]) * own.weight * own.worth
+    return mean_over(common.belief, common.clock[ticks]) * own.weight * own.worth
 
 
 @kernel(forceinline=True, allocates=False)
@@ -180,7 +180,7 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
 def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
     """The probability of a change within `elapsed` seconds, as of the belief in rates."""
     changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
-    return min(mean_of_packed(pages[page].belief, changed), 1.0)  # sums of 32 bits may exceed it
+    return min(mean_over(shared[0].belief, changed), 1.0)  # sums of 32 bits may exceed it
 
 
 @kernel(allocates=False)

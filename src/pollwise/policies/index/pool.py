@@ -1,7 +1,8 @@
 """The pool of the queue: the pages that are about due, and what each of them competes with.
 
-The index of a page is worked out once in a step of the lattice of times (1 %), and anew when what
-is known of the page changes. The functions are compiled.
+The index of a page is worked out once in a step of the lattice of times (1 %), its belief once in
+a round of the prior, and both anew when what is known of the page changes. The functions are
+compiled.
 """
 
 import math
@@ -10,15 +11,33 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.page_index import by_clock, index_of, own_price
 from pollwise.policies.index.state import POOL, IndexState
-from pollwise.rates.lattice import time_step, time_until
+from pollwise.rates.lattice import put, time_step, time_until
 
 __all__ = ["bid_of", "enter_pool", "forget_index", "leave_pool", "pool_bid"]
 
 
 @kernel(allocates=False)
+def _believe_kept(state: IndexState, page: int) -> None:
+    """Make the belief that of a page: the one that is kept, if it is in the pool."""
+    own, common = state.pages[page], state.shared[0]
+    if own.where != POOL:
+        refresh_belief(state, page)
+        return
+    kept = common.kept[own.place]
+    is_kept = kept.round == common.round
+    if is_kept:
+        put(common.belief, kept.belief)
+        common.believed = page
+    refresh_belief(state, page)
+    if not is_kept:
+        put(kept.belief, common.belief)
+        kept.round = common.round
+
+
+@kernel(allocates=False)
 def bid_of(state: IndexState, page: int, now: float) -> float:
     """What a page competes with: its index, at its own price."""
-    refresh_belief(state, page)
+    _believe_kept(state, page)
     return index_of(state.pages, state.shared, page, now) / own_price(state, page)
 
 
@@ -28,7 +47,7 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     common = state.shared[0]
     kept, page = common.kept[spot], common.pool[spot]
     own = state.pages[page]
-    refresh_belief(state, page)
+    _believe_kept(state, page)
     kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
     moves = own.signal > 0.0 or own.overlap > 0.0 or own.surge > 0.0 or by_clock(own, common)
@@ -54,7 +73,8 @@ def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float
 def forget_index(state: IndexState, page: int) -> None:
     """Have a page looked at anew, if it is in the pool."""
     if state.pages[page].where == POOL:
-        state.shared[0].kept[state.pages[page].place].until = -math.inf
+        kept = state.shared[0].kept[state.pages[page].place]
+        kept.until, kept.round = -math.inf, -1
 
 
 @kernel(forceinline=True, allocates=False)

@@ -16,6 +16,7 @@ compiled.
 import math
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import IndexState
@@ -55,6 +56,7 @@ def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed:
         return
     true = 0.0
     if changed:
+        refresh_belief(state, page)
         anyhow = chance_after(
             state.pages, state.shared, page, operational_time(state, page, polled_at)
         )

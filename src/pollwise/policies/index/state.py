@@ -63,8 +63,8 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("round", "i8"),  # of the prior, and the number of surges of the site, that `belief` and
-        ("surges", "i8"),  # `surge` were made with
+        ("round", "i8"),  # of the prior, and the number of surges of the site, when it was looked
+        ("surges", "i8"),  # at last
         ("surge", "f4"),  # seconds by which its site makes it older than it is
         ("overlap", "f4"),  # how many changes were seen on its site since the copy was made
         ("changes", "f4"),  # seen by polls
@@ -81,10 +81,9 @@ INDEX_PAGE = np.dtype(
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("young", "i4"),  # 1: added later than the first pages, and no change of it was seen
         ("spell_at", "f8"),  # when the change seen last was over, or the page was added
-        # The next three are packed (`pollwise.rates.packed`).
+        # The next two are packed (`pollwise.rates.packed`).
         ("likelihood", "u2", (RATE_COUNT,)),  # of each lattice rate, given all polls
         ("spells", "u2", (RATE_COUNT,)),  # between changes: how many passed at each rate
-        ("belief", "u2", (RATE_COUNT,)),  # the probability of each rate now
     ]
 )
 """What is kept of each page."""
@@ -143,6 +142,8 @@ KEPT_INDEX = np.dtype(
         ("index", "f8"),
         ("since", "f8"),  # between which times it is that, while nothing new is known
         ("until", "f8"),
+        ("round", "i8"),  # of the prior, that the belief was worked out with; -1: there is none
+        ("belief", "f4", (RATE_COUNT,)),
     ]
 )
 """The index of a page of the pool, and how long it is that."""
@@ -205,7 +206,8 @@ INDEX_SHARED = np.dtype(
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
         ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
         ("own_spells", "f4", (RATE_COUNT,)),
-        ("belief", "f4", (RATE_COUNT,)),  # of the page looked at last, while it is formed
+        ("believed", "i8"),  # the page looked at last; the next two are of it
+        ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
         ("bursts", "f4", (RATE_COUNT,)),
         ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
         ("least", "f4", (RATE_COUNT,)),

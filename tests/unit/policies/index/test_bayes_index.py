@@ -13,7 +13,6 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief
 from pollwise.rates.lattice import RATES
-from pollwise.rates.packed import unpacked
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
@@ -135,7 +134,7 @@ class TestEstimate:
             # After 40 polls hope adds next to nothing to the mean of the index.
             index = Detection().index(RATES, 5 * DAY, weight=3.0 if page else 1.0)
             form_belief(policy.state, page)
-            belief = unpacked(policy.state.pages["belief"][page])
+            belief = policy.state.shared["belief"][0]
             assert estimate.index == pytest.approx(belief @ index, rel=0.01)
 
     def test_due_is_when_the_index_reaches_the_price(self):
@@ -253,10 +252,11 @@ def test_the_chance_of_a_change_is_its_mean_over_the_belief():
     policy.state.shared["recalibration"] = 0.0
     rates, posteriors = policy.rate_posteriors([0, 1, 2])
     assert posteriors.sum(axis=1) == pytest.approx(1.0)
+    beliefs = np.empty((3, len(rates)))
     for page in range(3):
         form_belief(policy.state, page)
-    beliefs = unpacked(policy.state.pages["belief"][:3])
-    assert beliefs.sum(axis=1) == pytest.approx(1.0, rel=1e-3)
+        beliefs[page] = policy.state.shared["belief"]
+    assert beliefs.sum(axis=1) == pytest.approx(1.0)
     elapsed = 100.0 - np.array([60.0, 20.0, 40.0])
     expected = (beliefs * -np.expm1(-rates * elapsed[:, None])).sum(axis=1)
     # Times are rounded to the lattice.

@@ -9,7 +9,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.lattice import RATE_COUNT, RATES
-from pollwise.rates.packed import packed, unpacked
+from pollwise.rates.packed import unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Observation, Outcome, Page
 
@@ -38,8 +38,8 @@ def test_the_odds_are_those_of_bayes():
     policy = BayesianIndex()
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
-    own["belief"] = packed(np.eye(RATE_COUNT)[PLACE])
-    untrue = learn_date(own, 60.0, DAY, changed_table(), unchanged_table())
+    belief = np.eye(RATE_COUNT, dtype=np.float32)[PLACE]
+    untrue = learn_date(own, belief, 60.0, DAY, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
     assert own["date_odds"] == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)

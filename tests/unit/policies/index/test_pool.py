@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.page_index import shortest_round
 from pollwise.policies.index.pool import bid_of, pool_bid
 from pollwise.policies.index.state import IndexState
@@ -14,12 +15,16 @@ from pollwise.types import Observation, Outcome, Page
 
 PAGES = 200
 STEPS = 1_500
+LITTLE = 0.1
+"""What others may have taught since about a page that was not polled."""
 
 
 @numba.njit
 def largest_difference(state, now):
-    """Between the bids of the pool and those worked out now, as a share; and how many were kept."""
-    common, worst, kept = state.shared[0], 0.0, 0
+    """Between the bids of the pool and those worked out now, as a share; how many were kept; and
+    the largest part of a belief of the pool that would be at other rates by now.
+    """
+    common, worst, kept, moved = state.shared[0], 0.0, 0, 0.0
     patience = common.patience * shortest_round(state.shared)
     for spot in range(common.pool_size):
         kept += common.kept[spot].since <= now < common.kept[spot].until
@@ -27,7 +32,11 @@ def largest_difference(state, now):
         anew = bid_of(state, common.pool[spot], now)
         if bid != anew:
             worst = max(worst, abs(bid - anew) / max(abs(bid), abs(anew)))
-    return worst, kept
+        if common.kept[spot].round == common.round:
+            form_belief(state, common.pool[spot])
+            apart = np.abs(common.belief - common.kept[spot].belief).sum() / 2.0
+            moved = max(moved, apart)
+    return worst, kept, moved
 
 
 def page(number: int, rng: np.random.Generator, now: float) -> Page:
@@ -75,8 +84,9 @@ def test_a_kept_index_is_that_of_now(objective, shares):
             case 5:
                 now -= float(rng.uniform(0.0, 20.0))
         state = IndexState(*(array.copy() for array in policy.state))
-        difference, kept = largest_difference(state, now)
+        difference, kept, moved = largest_difference(state, now)
         assert difference < 1e-5  # callers may add up in another order
+        assert moved < LITTLE
         total += kept
         for polled in policy.select(now, 1).page_ids.tolist():
             chance = -math.expm1(-rates[polled] * max(now - seen[polled], 0.0))

@@ -13,7 +13,6 @@ from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.sites import look_at_site, note_poll
 from pollwise.policies.index.state import SURGES
 from pollwise.rates.lattice import RATE_COUNT, RATES
-from pollwise.rates.packed import packed
 from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
@@ -134,7 +133,7 @@ def test_how_much_pages_follow_their_site_is_found_out(truth):
     for _ in range(3_000):
         elapsed = rng.uniform(0.2, 3.0) * DAY
         changes = rng.poisson(elapsed / DAY) if rng.random() < 0.8 else 10
-        own["belief"] = packed(np.eye(RATE_COUNT)[place])
+        state.shared["belief"] = np.eye(RATE_COUNT)[place]
         own["overlap"] = changes
         rate = (site["overlap"] + 1.0) / max(site["waited"], 1.0)
         excess = max(changes / rate - elapsed, 0.0) if site["waited"] > 0 else 0.0

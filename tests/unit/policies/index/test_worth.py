@@ -12,7 +12,6 @@ from pollwise.policies.index.page_index import index_of, ticks_between, time_to_
 from pollwise.policies.index.state import NO_SURGE
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
-from pollwise.rates.packed import packed
 from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
@@ -97,7 +96,7 @@ def certain_of(place: int, objective, **fields) -> BayesianIndex:
     policy = BayesianIndex(objective=objective)
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
-    own["belief"] = packed(np.eye(RATE_COUNT)[place])
+    policy.state.shared["belief"] = np.eye(RATE_COUNT)[place]
     for name, value in fields.items():
         own[name] = value
     return policy
