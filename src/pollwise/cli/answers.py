@@ -24,8 +24,8 @@ def notify(text: str) -> None:
 
 @contextmanager
 def told_if_slow() -> Iterator[None]:
-    """A context that reads what was learned, and says so if that takes long."""
-    why = "getting ready: at its first use it compiles, which takes up to a minute"
+    """A context in which what was learned is read; it says why, if that takes long."""
+    why = "getting ready: what was learned is read, and compiled for at first, up to a minute"
     slow = threading.Timer(_SILENT, notify, [why])
     slow.daemon = True
     slow.start()

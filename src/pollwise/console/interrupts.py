@@ -11,17 +11,19 @@ _SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
 
 
 def end_on_interrupt() -> None:
-    """From now on Ctrl-C ends the process at once, with a line; the database comes to no harm.
+    """From now on Ctrl-C ends the process, with a line; the database comes to no harm.
 
-    As an exception it may get lost in the libraries that are being loaded.
+    As an exception it may get lost in the libraries that are being loaded. While a function is
+    being compiled it waits for that, up to some seconds; a second Ctrl-C after the line has begun
+    ends it at once, though nobody reads the line.
     """
     signal.signal(signal.SIGINT, _end)
 
 
 def _end(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)
     line = "stopped while it got ready: nothing is lost, the same command begins anew\n"
-    with suppress(OSError):  # nobody may look
+    with suppress(OSError, ValueError):  # nobody may look
         is_terminal = os.isatty(sys.stderr.fileno())
         os.write(sys.stderr.fileno(), f"{_SHOW_CURSOR if is_terminal else ''}{line}".encode())
-    signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

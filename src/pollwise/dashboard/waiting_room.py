@@ -1,8 +1,10 @@
 """Answers everybody that it takes a moment, while the process that polls gets ready."""
 
 import asyncio
+import errno
 import socket
 import threading
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Self
@@ -15,6 +17,11 @@ _PATIENCE = 5.0
 """Seconds that a request may take to come."""
 _MOST = 200
 """Connections at a time; beyond that the oldest one is cut."""
+_LAST = 0.1
+"""Seconds that a request may take to come once it closes."""
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE = 0.01
+"""Seconds, after which a connection is taken again that there was no room for."""
 _LONGEST = 2**16
 """Bytes of a request."""
 _LINE = "pollwise is getting ready: at its first start it compiles, this takes about a minute"
@@ -73,19 +80,30 @@ class WaitingRoom:
             self._has_begun.set()
             await self._stop.wait()
             self._loop.remove_reader(listener)
+            if self._answering:  # whoever has asked gets an answer
+                await asyncio.wait(self._answering, timeout=_LAST)
 
     def _accept(self, listener: socket.socket) -> None:
-        with suppress(OSError):  # it has gone
+        try:
             connection, _ = listener.accept()
-            connection.setblocking(False)
-            if len(self._answering) >= _MOST:
-                oldest = next(iter(self._answering))
-                del self._answering[oldest]
-                oldest.cancel()
-            answering = self._loop.create_task(self._tell(connection))
-            self._answering[answering] = None
-            # Not by the task itself: it may be cancelled before it begins.
-            answering.add_done_callback(partial(self._end, connection))
+        except OSError as error:
+            if error.errno in _NO_ROOM:  # it would be tried again at once
+                self._cut_oldest()
+                time.sleep(_PAUSE)
+            return  # else it has gone
+        connection.setblocking(False)
+        if len(self._answering) >= _MOST:
+            self._cut_oldest()
+        answering = self._loop.create_task(self._tell(connection))
+        self._answering[answering] = None
+        # Not by the task itself: it may be cancelled before it begins.
+        answering.add_done_callback(partial(self._end, connection))
+
+    def _cut_oldest(self) -> None:
+        if self._answering:
+            oldest = next(iter(self._answering))
+            del self._answering[oldest]
+            oldest.cancel()
 
     def _end(self, connection: socket.socket, answering: asyncio.Task[None]) -> None:
         connection.close()

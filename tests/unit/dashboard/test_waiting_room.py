@@ -1,9 +1,10 @@
 """The answers while the process that polls gets ready."""
 
+import resource
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -33,6 +34,42 @@ def test_nobody_is_left_waiting_when_it_closes() -> None:
             client.join()
     assert ends.count(b"HTTP/1.1 503") > 30
     assert set(ends) <= {b"HTTP/1.1 503", b""}
+
+
+def test_who_has_asked_when_it_closes_gets_an_answer():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        with WaitingRoom(listener) as room:
+            asking = socket.create_connection(listener.getsockname(), 10)
+            asking.sendall(b"GET / HTTP/1.1\r\n")
+            time.sleep(0.2)
+            asking.sendall(b"\r\n")
+            room.close()
+        with asking:
+            assert asking.recv(12, socket.MSG_WAITALL) == b"HTTP/1.1 503"
+
+
+def test_without_room_for_connections_it_waits_for_some():
+    """And takes no more than a small part of a core."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listener.setblocking(False)
+        asking = [stack.enter_context(socket.socket()) for _ in range(3)]
+        stack.enter_context(WaitingRoom(listener))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (asking[-1].fileno() + 1, limits[1]))
+        try:
+            begun = time.process_time()
+            for one in asking:
+                one.settimeout(10)
+                one.connect(listener.getsockname())
+                one.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            time.sleep(0.5)
+            assert time.process_time() - begun < 0.25
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for one in asking:
+            assert one.recv(12, socket.MSG_WAITALL) == b"HTTP/1.1 503"
 
 
 class _Client(threading.Thread):

@@ -13,7 +13,8 @@ The numbers were set by trial, in simulated worlds of 500 pages and on recorded 
 `docs/theory.md` has more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +120,8 @@ class BayesianIndex(IndexPolicy):
         """The same of many pages: records with the fields of `PageEstimate`, NaN for None."""
         ids = self._watched(page_ids)
         estimates = np.zeros(len(ids), ESTIMATE)
-        estimates_of(self.state, ids, float(now), estimates)
+        with self._only_looking():
+            estimates_of(self.state, ids, float(now), estimates)
         return estimates
 
     def likely_next(self, now: float) -> int | None:
@@ -184,9 +186,20 @@ class BayesianIndex(IndexPolicy):
         """The probability that a poll of each page at `now` finds a change; NaN without a copy."""
         ids = self._watched(page_ids)
         before = self.state.pages[ids]  # to look at pages must not change them
-        chances: NDArray[np.float64] = chances_of(self.state, ids, now)
+        with self._only_looking():
+            chances: NDArray[np.float64] = chances_of(self.state, ids, now)
         self.state.pages[ids] = before
         return chances
+
+    @contextmanager
+    def _only_looking(self) -> Iterator[None]:
+        """A context in which beliefs are worked out; the one at hand is put back."""
+        shared = self.state.shared
+        before = shared["believed"].copy(), shared["belief"].copy()
+        try:
+            yield
+        finally:
+            shared["believed"], shared["belief"] = before
 
     def recalibrated(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances of a change that follow from the rates, corrected by experience."""

@@ -269,3 +269,25 @@ def test_only_pages_that_are_watched_have_chances(ask):
     more = () if ask is BayesianIndex.rate_posteriors else (1.0,)
     with pytest.raises(InputError, match="no page with the id 7 is watched"):
         ask(watching(), [0, 7], *more)
+
+
+@pytest.mark.parametrize("ask", ["chances", "estimates"])
+def test_to_look_at_pages_changes_no_decision(ask):
+    """Not even what is learned from the poll that is under way meanwhile."""
+    rng = np.random.default_rng(5)
+    rates = 10.0 ** rng.uniform(-7.0, -4.0, 40)
+    asked, other = BayesianIndex(), BayesianIndex()
+    for policy in (asked, other):
+        policy.add([Page(n, site=f"site{n % 4}", seen_at=0.0) for n in range(40)])
+    seen = dict.fromkeys(range(40), 0.0)
+    for turn in range(600):
+        now = 600.0 * (turn + 1)
+        (page,) = asked.select(now, 1).page_ids.tolist()
+        assert other.select(now, 1).page_ids.tolist() == [page]
+        getattr(asked, ask)(range(turn % 40 + 1), now)
+        changed = rng.random() < -math.expm1(-rates[page] * (now - seen[page]))
+        seen[page] = now
+        for policy in (asked, other):
+            policy.observe([Observation(page, now, Outcome(int(changed)))])
+    for name, array in other.state_dict().items():
+        assert np.array_equal(asked.state_dict()[name], array, equal_nan=True), name
