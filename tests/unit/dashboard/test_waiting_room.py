@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from pollwise.dashboard import waiting_room
 from pollwise.dashboard.waiting_room import WaitingRoom
 
 
@@ -36,14 +37,15 @@ def test_nobody_is_left_waiting_when_it_closes() -> None:
     assert set(ends) <= {b"HTTP/1.1 503", b""}
 
 
-def test_who_has_asked_when_it_closes_gets_an_answer():
+def test_who_is_asking_when_it_closes_gets_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting_room, "_LAST", 10.0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         with WaitingRoom(listener) as room:
             asking = socket.create_connection(listener.getsockname(), 10)
             asking.sendall(b"GET / HTTP/1.1\r\n")
-            time.sleep(0.2)
-            asking.sendall(b"\r\n")
+            time.sleep(0.2)  # it has been accepted
+            threading.Timer(0.2, asking.sendall, [b"\r\n"]).start()
             room.close()
         with asking:
             assert asking.recv(12, socket.MSG_WAITALL) == b"HTTP/1.1 503"
