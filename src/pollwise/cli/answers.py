@@ -1,12 +1,11 @@
 """Answers on stdout: one JSON document for programs, a table for people; notices on stderr."""
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pollwise.insight.documents import document
+from pollwise.slow_work import told_if_slow
 
 if TYPE_CHECKING:
     from pollwise.console.simulations import Columns
@@ -22,17 +21,10 @@ def notify(text: str) -> None:
     stderr().print(f"pollwise: {text}", soft_wrap=True)
 
 
-@contextmanager
-def told_if_slow() -> Iterator[None]:
-    """A context in which what was learned is read; it says why, if that takes long."""
+def reading_what_was_learned() -> AbstractContextManager[None]:
+    """A context for that; it says so if it takes long."""
     why = "getting ready: what was learned is read, and compiled for at first, up to a minute"
-    slow = threading.Timer(_SILENT, notify, [why])
-    slow.daemon = True
-    slow.start()
-    try:
-        yield
-    finally:
-        slow.cancel()
+    return told_if_slow(notify, why, after=_SILENT)
 
 
 def print_json(answer: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pollwise.cli.answers import notify, print_json, told_if_slow
+from pollwise.cli.answers import notify, print_json, reading_what_was_learned
 from pollwise.cli.options import DB, Db, Json, OrderName, RenderOption, SharesOption, listed
 from pollwise.errors import InputError
 
@@ -184,7 +184,7 @@ def list_pages(
     from pollwise.console.page_list import print_page_list
     from pollwise.insight.page_list import Order, read_page_list
 
-    with told_if_slow():
+    with reading_what_was_learned():
         answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
     if as_json:
         print_json(answer)

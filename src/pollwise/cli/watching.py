@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pollwise.cli.answers import notify, print_json, told_if_slow
+from pollwise.cli.answers import notify, print_json, reading_what_was_learned
 from pollwise.cli.configuring import configured
 from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
@@ -245,7 +245,7 @@ def status(db: Db = DB, as_json: Json = False) -> None:
     from pollwise.console.status import print_status
     from pollwise.insight.status import read_status
 
-    with told_if_slow():
+    with reading_what_was_learned():
         answer = read_status(db)
     if as_json:
         print_json(answer)
@@ -262,7 +262,7 @@ def explain(
     from pollwise.console.explanation import print_explanation
     from pollwise.insight.explanation import read_explanation
 
-    with told_if_slow():
+    with reading_what_was_learned():
         answer = read_explanation(db, url)
     if as_json:
         print_json(answer)
@@ -370,7 +370,7 @@ def plan(
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")
-    with told_if_slow():
+    with reading_what_was_learned():
         answer = read_plan(db, freshness, curve=plot is not None)
     if plot is not None:
         draw_plan(plot, answer)

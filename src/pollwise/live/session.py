@@ -10,7 +10,6 @@ import math
 import os
 import signal
 import sys
-import threading
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -44,6 +43,7 @@ from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.bounds import MOST_DEMANDED
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings, WatchSettings, damaged_run
+from pollwise.slow_work import told_if_slow
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
@@ -141,13 +141,8 @@ class Session:
             why = "the first run compiles for about a minute"
             if not is_sure:
                 why = "what was compiled is loaded, or compiled anew, which takes about a minute"
-            slow = threading.Timer(0.0 if is_sure else _SILENT, say, [f"getting ready: {why}"])
-            slow.daemon = True
-            slow.start()
-            try:
+            with told_if_slow(say, f"getting ready: {why}", after=0.0 if is_sure else _SILENT):
                 self._prepare(scheduler)
-            finally:
-                slow.cancel()
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
         pages = len(self.records)

@@ -1,4 +1,4 @@
-"""Positive numbers in 16 bits, for the 96 numbers and more that are kept of each page.
+"""Positive numbers in 16 bits, for the many that are kept of each page.
 
 A code is the middle of a 32-bit float: 7 bits of the exponent and 9 of the mantissa, from 2^-100 to
 2^28, with steps of 0.2 to 0.1 %. What is learned in many small steps is rounded up or down at

@@ -12,7 +12,7 @@ def test_what_takes_long_is_explained(
 ) -> None:
     monkeypatch.setattr(answers, "_SILENT", 0.0)
     told = ""
-    with answers.told_if_slow():
+    with answers.reading_what_was_learned():
         while not told:
             time.sleep(0.01)
             told = capsys.readouterr().err
@@ -20,6 +20,6 @@ def test_what_takes_long_is_explained(
 
 
 def test_what_is_quick_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    with answers.told_if_slow():
+    with answers.reading_what_was_learned():
         pass
     assert capsys.readouterr().err == ""

@@ -30,7 +30,7 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
     if now <= own.seen_at:
         return 0.0
     refresh_belief(state, page)
-    chance = chance_after(state.pages, state.shared, page, operational_time(state, page, now))
+    chance = chance_after(state.shared, operational_time(state, page, now))
     return 1.0 - (1.0 - chance) * (1.0 - own.signal)
 
 

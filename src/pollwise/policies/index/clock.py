@@ -67,8 +67,8 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -
     if own.dates < 2:
         return
     ticks = ticks_between(own, own.seen_at, polled_at)
-    by_clock = chance_after(state.pages, state.shared, page, ticks * DAY) if ticks > 0 else 0.0
-    by_rate = chance_after(state.pages, state.shared, page, polled_at - own.seen_at)
+    by_clock = chance_after(state.shared, ticks * DAY) if ticks > 0 else 0.0
+    by_rate = chance_after(state.shared, polled_at - own.seen_at)
     by_clock = min(max(by_clock, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     odds = by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)

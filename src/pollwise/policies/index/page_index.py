@@ -171,14 +171,14 @@ def floor_time(pages: Pages, shared: Shared, page: int) -> float:
     if not (common.learning and common.gap > 0.0 and common.patience < math.inf):
         return math.inf
     floor = common.patience * round_time(pages, shared, page)
-    if common.slow_is_hopeful and chance_after(pages, shared, page, floor) < SURELY:
+    if common.slow_is_hopeful and chance_after(shared, floor) < SURELY:
         return math.inf
     return floor
 
 
 @kernel(forceinline=True, allocates=False)
-def chance_after(pages: Pages, shared: Shared, page: int, elapsed: float) -> float:
-    """The probability of a change within `elapsed` seconds, as of the belief in rates."""
+def chance_after(shared: Shared, elapsed: float) -> float:
+    """The probability of a change within `elapsed` seconds, as of the belief at hand."""
     changed = lattice_row(shared[0].tables[CHANGED_TABLE], time_step(elapsed))
     return min(mean_over(shared[0].belief, changed), 1.0)  # sums of 32 bits may exceed it
 

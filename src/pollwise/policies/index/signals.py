@@ -57,9 +57,7 @@ def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed:
     true = 0.0
     if changed:
         refresh_belief(state, page)
-        anyhow = chance_after(
-            state.pages, state.shared, page, operational_time(state, page, polled_at)
-        )
+        anyhow = chance_after(state.shared, operational_time(state, page, polled_at))
         true = own.signal / (1.0 - (1.0 - own.signal) * (1.0 - anyhow))
     own.signals += 1.0
     own.true_signals += true

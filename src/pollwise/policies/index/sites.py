@@ -159,7 +159,7 @@ def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> 
     excess = _excess(own, site, waited)
     best = best_common = -math.inf
     for k in range(PULLS):
-        chance = chance_after(state.pages, state.shared, page, waited + _PULL[k] * excess)
+        chance = chance_after(state.shared, waited + _PULL[k] * excess)
         chance = min(max(chance, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
         told = math.log(chance if changed else 1.0 - chance)
         site.pull_odds[k] = _KEEP * site.pull_odds[k] + told

@@ -204,8 +204,8 @@ INDEX_SHARED = np.dtype(
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
-        ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
-        ("own_spells", "f4", (RATE_COUNT,)),
+        ("likelihood", "f4", (RATE_COUNT,)),  # unpacked: of the page polled last, while it learns
+        ("own_spells", "f4", (RATE_COUNT,)),  # the same
         ("believed", "i8"),  # the page looked at last; the next two are of it
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
         ("bursts", "f4", (RATE_COUNT,)),
