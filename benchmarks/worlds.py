@@ -1,7 +1,7 @@
 """Where the default policy loses: every history, budget, objective, with and without dates.
 
     python benchmarks/worlds.py TRACES [--history NAME ...] [--budget 0.05 ...]
-        [--objective NAME ...] [--runs build/worlds] [--json] [--out FILE]
+        [--objective NAME ...] [--starts 4] [--runs build/worlds] [--json] [--out FILE]
 
 TRACES has the tables of `HISTORIES`; --history may name any other table there, too.
 
@@ -12,10 +12,15 @@ by page: a paired bootstrap over the pages gives the interval (95 %) of the diff
 of them by more than that. Three more tables do the same for the first 10, 25 and 50 % of the time,
 where policies know little.
 
+When a poll happens to be made decides a part of what it finds, and the pages of a history share
+that. So every policy runs from several starts, each a part of the time between two polls of a page
+later, and what it did to a page is added up over them.
+
 Two references are told rates: `whittle` each page's mean rate over the whole time, and *told by
 year*, four times a year, its mean rate over the year around that moment.
 
-What was run is kept in --runs and not run again: give another folder for another version.
+What was run is kept in --runs and not run again: give another folder for another version, or
+number of starts.
 """
 
 import argparse
@@ -35,7 +40,7 @@ from pollwise.objectives import Objective, objective
 from pollwise.policies.arrays import all_watched
 from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.policies.index.whittle import Whittle
-from pollwise.scheduler.budgets import parse_budget
+from pollwise.scheduler.budgets import BudgetText, parse_budget
 from pollwise.simulation.compare.replays import limit_of
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.recorded.replay import Replay
@@ -61,6 +66,8 @@ HISTORIES = (
 )
 _RESAMPLES = 1_000
 _YEAR = 365.25 * 86_400.0
+_LATEST_START = 0.1
+"""The share of the time within which all starts are."""
 _UNSEEN_CHANGES = 0.5
 """Changes that are added to those of a year: a page without any may change yet."""
 
@@ -121,10 +128,13 @@ class WhittleByYear(Whittle):
 
 
 class Runs:
-    """Tallies by page of all parts of the time, run once and kept in files."""
+    """Tallies by page of all parts of the time, run once and kept in files.
 
-    def __init__(self, folder: Path, traces: Path) -> None:
-        self._folder, self._traces = folder, traces
+    They are the sums of runs from so many `starts`.
+    """
+
+    def __init__(self, folder: Path, traces: Path, starts: int) -> None:
+        self._folder, self._traces, self._starts = folder, traces, starts
         self._worlds: dict[tuple[str, bool], Replay] = {}
 
     def _file(self, cell: Cell, policy: str) -> Path:
@@ -144,37 +154,27 @@ class Runs:
         file = self._file(cell, policy)
         if file.exists():
             return
-        world = self._world(corpus, cell.dated)
+        whole = self._world(corpus, cell.dated)
         budget = parse_budget(f"{cell.budget}/day/page")
-        if policy == BY_YEAR:
-            told = WhittleByYear(world, objective(cell.objective))
-            moments = np.arange(world.begin + _YEAR / 4, world.end, _YEAR / 4).tolist()
-            polls = simulate(
-                told, world, seed=0, budget=limit_of(budget), pauses=moments, on_pause=told.tell
-            )
-        else:
-            pages = len(world.pages)
-            setting = Setting(
-                objective(cell.objective),
-                budget=budget.total(pages),
-                pages=pages,
-                rates=world.rates,
-            )
-            made = WATCHING.choose(policy).make(setting)
-            polls = simulate(made, world, seed=0, budget=limit_of(budget))
-        span = world.end - world.begin
-        parts = {
-            name: tally(
-                polls,
-                world.changes,
-                begin=world.begin + begin * span,
-                end=world.begin + end * span,
-            )
-            for name, (begin, end) in PARTS.items()
-        }
+        names = {page.url: number for number, page in enumerate(whole.pages)}
+        parts = dict[str, Floats]()
+        for world in self._started(whole, budget.total(1)):
+            rows = [names[page.url] for page in world.pages]
+            for part, told in _tallied(world, cell, policy, budget).items():
+                total = parts.setdefault(part, np.zeros((len(whole.pages), told.shape[1])))
+                total[rows] += told
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(file, **parts)  # type: ignore[arg-type]
-        print(f"{cell}: {policy}, {len(polls):,d} polls", file=sys.stderr)
+        print(f"{cell}: {policy}", file=sys.stderr)
+
+    def _started(self, whole: Replay, rate: float) -> Iterator[Replay]:
+        """A world from each of the starts; `rate`: the polls a second of a page."""
+        yield whole
+        apart = min(1.0 / rate, _LATEST_START * (whole.end - whole.begin)) / self._starts
+        for start in range(1, self._starts):
+            later = whole.within(whole.begin + start * apart, whole.end)
+            later.reset(0)
+            yield later
 
     def _world(self, corpus: Corpus, dated: bool) -> Replay:
         key = (corpus.name, dated)
@@ -185,6 +185,30 @@ class Runs:
             world.reset(0)
             self._worlds[key] = world
         return self._worlds[key]
+
+
+def _tallied(world: Replay, cell: Cell, policy: str, budget: BudgetText) -> dict[str, Floats]:
+    """What a policy did in each part of the time, by page."""
+    if policy == BY_YEAR:
+        told = WhittleByYear(world, objective(cell.objective))
+        moments = np.arange(world.begin + _YEAR / 4, world.end, _YEAR / 4).tolist()
+        polls = simulate(
+            told, world, seed=0, budget=limit_of(budget), pauses=moments, on_pause=told.tell
+        )
+    else:
+        pages = len(world.pages)
+        setting = Setting(
+            objective(cell.objective), budget=budget.total(pages), pages=pages, rates=world.rates
+        )
+        made = WATCHING.choose(policy).make(setting)
+        polls = simulate(made, world, seed=0, budget=limit_of(budget))
+    span = world.end - world.begin
+    return {
+        name: tally(
+            polls, world.changes, begin=world.begin + begin * span, end=world.begin + end * span
+        )
+        for name, (begin, end) in PARTS.items()
+    }
 
 
 def verdict(runs: Runs, cell: Cell, part: str) -> Verdict:
@@ -261,11 +285,12 @@ def main() -> int:
     parser.add_argument("--history", nargs="+", default=[corpus.name for corpus in HISTORIES])
     parser.add_argument("--budget", nargs="*", default=BUDGETS)
     parser.add_argument("--objective", nargs="*", default=list(FIGURES), choices=list(FIGURES))
+    parser.add_argument("--starts", type=int, default=4)
     parser.add_argument("--runs", type=Path, default=Path("build/worlds"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    runs = Runs(arguments.runs, arguments.traces)
+    runs = Runs(arguments.runs, arguments.traces, arguments.starts)
     known = {one.name: one for one in HISTORIES}
     corpora = [known.get(name) or Corpus(name, f"{name}.parquet", "") for name in arguments.history]
     chosen = list(cells(corpora, arguments.budget, arguments.objective))
