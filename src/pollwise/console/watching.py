@@ -180,8 +180,10 @@ class WatchDisplay(RunDisplay):
             if self._first_copies and not self._quiet and not self._console.is_terminal:
                 self._say(self._first_copies_words())
 
-    def _first_copies_words(self) -> str:
-        return f"first copies: {self._copied:,} of {self._first_copies:,}"
+    def _first_copies_words(self, left: int = 0) -> str:
+        # Pages may have been added since the start.
+        all_of_them = max(self._first_copies, self._copied + left)
+        return f"first copies: {self._copied:,} of {all_of_them:,}"
 
     def _look_ahead(self, watched: "Mapping[int, Watched]") -> None:
         """Ask what comes next, for the live line."""
@@ -230,7 +232,8 @@ class WatchDisplay(RunDisplay):
         if ahead is None:
             return "getting ready"
         if ahead.first_copies or ahead.compiling:
-            return self._first_copies_words() + (", compiling" if ahead.compiling else "")
+            words = self._first_copies_words(ahead.first_copies)
+            return words + (", compiling" if ahead.compiling else "")
         if ahead.next_poll is None:
             return "pages rest or are being polled"
         wait = self._looked_at + ahead.next_poll.wait - time.monotonic()

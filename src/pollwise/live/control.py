@@ -85,11 +85,10 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
             case AddPages(pages):
                 effect, events = _written(store, pages, now)
             case ChangePages(pages):
-                for page in pages:
-                    _watched(store, page.url)
+                _watched_pages(store, [page.url for page in pages])
                 effect, events = _written(store, pages, now)
             case RemovePages(urls):
-                removed = tuple(_watched(store, url).page for url in dict.fromkeys(urls))
+                removed = _watched_pages(store, urls)
                 page_ids = tuple(page.id for page in removed)
                 store.remove_pages(page_ids, now)
                 effect = Effect(removed=_urls(removed))
@@ -97,8 +96,8 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
             case LeaveHost(scope, seconds):
                 events.append(HostBlocked(now, scope, now + seconds))
             case SignalPages(urls):
-                signalled = (_watched(store, url).page.id for url in dict.fromkeys(urls))
-                events.append(Signalled(now, tuple(signalled), now))
+                signalled = tuple(page.id for page in _watched_pages(store, urls))
+                events.append(Signalled(now, signalled, now))
             case UnmaskPart() | MaskPart():
                 effect, remasked = _remasked(store, request)
             case MarkRead(seqs, up_to, read):
@@ -144,7 +143,8 @@ def carry_out_waiting(store: Store, now: float, *, polls: bool = True) -> list[C
                 answer = encode_answer(str(error))
             store.answer_request(one.id, now, answer)
         # Pages may have been removed since they were signalled.
-        if known := tuple(url for url in signalled if store.find_page(url) is not None):
+        watched = store.find_pages(list(signalled))
+        if known := tuple(url for url in signalled if url in watched):
             done.append(carry_out(store, SignalPages(known), now))
     return done
 
@@ -199,8 +199,7 @@ def signal_pages(db: Path, urls: Sequence[str]) -> None:
     """
     with Store.open_readonly(db) as store:
         require_watch(store)
-        for url in urls:
-            _watched(store, url)
+        _watched_pages(store, urls)
     with Requester.open(db) as requester:
         requester.put_request(encode_request(SignalPages(tuple(urls))), time.time())
 
@@ -242,10 +241,21 @@ def _require_watched(db: Path) -> None:
 
 
 def _watched(store: StoreReader, url: str) -> PageRecord:
-    record = store.find_page(url)
-    if record is None:
-        raise InputError(f"{url} is not watched in {store.path}: `pollwise list` shows what is")
-    return record
+    return _records(store, [url])[0]
+
+
+def _watched_pages(store: StoreReader, urls: Sequence[str]) -> tuple[Page, ...]:
+    """The pages of URLs, each once; `InputError` for the first that is not watched."""
+    return tuple(record.page for record in _records(store, urls))
+
+
+def _records(store: StoreReader, urls: Sequence[str]) -> list[PageRecord]:
+    named = list(dict.fromkeys(urls))
+    found = store.find_pages(named)
+    for url in named:
+        if url not in found:
+            raise InputError(f"{url} is not watched in {store.path}: `pollwise list` shows what is")
+    return [found[url] for url in named]
 
 
 def _is_of_budget(request: Request) -> bool:
@@ -268,10 +278,10 @@ def _remasked(store: Store, request: MaskPart | UnmaskPart) -> tuple[Effect, Mas
 
 def _written(store: Store, pages: Sequence[NewPage], now: float) -> tuple[Effect, list[Event]]:
     """Write pages, new and known ones; what came of it, and the events that tell of that."""
-    before = {page.url: store.find_page(page.url) for page in pages}
+    before = store.find_pages([page.url for page in pages])
     added, changed, unchanged = list[Page](), list[Page](), list[Page]()
     for page in {page.url: page for page in store.add_pages(pages, now)}.values():
-        known = before[page.url]
+        known = before.get(page.url)
         same = known is not None and known.page == page
         (added if known is None else unchanged if same else changed).append(page)
     events: list[Event] = [Added(now, tuple(added))] if added else []

@@ -78,8 +78,9 @@ class FollowedList:
         before = {page.url: page for page in self.pages}
         told = [_told(page, before.get(page.url)) for page in pages if page != before.get(page.url)]
         with store.together():
-            known = tuple(page for page in told if store.find_page(page.url) is not None)
-            new = tuple(page for page in told if page not in known)
+            watched = store.find_pages([page.url for page in told])
+            known = tuple(page for page in told if page.url in watched)
+            new = tuple(page for page in told if page.url not in watched)
             done = [carry_out(store, AddPages(new), now)] if new else []
             done += [carry_out(store, ChangePages(known), now)] if known else []
             done += self._remove_missing(store, now, pages, followed)
@@ -106,12 +107,8 @@ class FollowedList:
         others = [one for one in followed if one is not self]
         named = {page.url for page in pages}.union(*({p.url for p in o.pages} for o in others))
         # A page that this list named last may have been brought by another one.
-        marks = {self._mark, *(other._mark for other in others)}
-        missing = tuple(
-            record.page.url
-            for record in store.pages()
-            if record.listed_in in marks and record.page.url not in named
-        )
+        marks = [self._mark, *(other._mark for other in others)]
+        missing = tuple(url for url in store.listed_urls(marks) if url not in named)
         return [carry_out(store, RemovePages(missing), now)] if missing else []
 
     def _read(self) -> list[NewPage]:

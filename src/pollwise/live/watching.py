@@ -429,11 +429,12 @@ def ahead(scheduler: Scheduler, now: float) -> Ahead:
 
 def _add(store: Store, pages: Sequence[NewPage]) -> str | None:
     """Watch these pages, too; a line that says of which watched ones something is changed."""
-    before = [store.find_page(page.url) for page in pages]
+    anew = store.told_anew(pages)
+    before = store.find_pages([page.url for page in anew])
     changed = [
         page.url
-        for known, page in zip(before, store.add_pages(pages, now=time.time()), strict=True)
-        if known is not None and _terms(known.page) != _terms(page)
+        for page in store.add_pages(anew, now=time.time())
+        if page.url in before and _terms(before[page.url].page) != _terms(page)
     ]
     more = f" and {len(changed) - 1:,d} more" if len(changed) > 1 else ""
     told = "weight, cost or bounds are other ones than before, as was told now"

@@ -55,6 +55,15 @@ class StoreReader(Protocol):
     def find_page(self, url: str) -> PageRecord | None:
         """The watched page with exactly this URL, if there is one."""
 
+    def find_pages(self, urls: Sequence[str]) -> dict[str, PageRecord]:
+        """Those of these URLs that are watched, with their pages."""
+
+    def told_anew(self, pages: Sequence[NewPage]) -> list[NewPage]:
+        """Those of these pages that `StoreJournal.add_pages` would add, or change in any way."""
+
+    def listed_urls(self, paths: Sequence[str]) -> list[str]:
+        """The URLs of the watched pages that lists with these paths have brought, by id."""
+
     def next_page_id(self) -> int:
         """The id of the next new page: one more than the largest so far."""
 

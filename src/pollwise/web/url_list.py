@@ -52,6 +52,8 @@ def _read(path: Path) -> str:
 
 
 def _entry(line: str) -> NewPage:
+    if len(words := line.split()) == 1:
+        return wished_page(words[0])
     url, *marks = (found[0] for found in _TOKEN.finditer(line) if found["comment"] is None)
     values: dict[str, list[str]] = {}
     for mark in marks:

@@ -42,7 +42,7 @@ def canonical(url: str) -> str:
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
     """
-    return _parse(url).href
+    return _parse(url)[1]
 
 
 def joined(base: str, reference: str) -> str:
@@ -53,7 +53,7 @@ def joined(base: str, reference: str) -> str:
     >>> joined("https://example.org/a/b", "../c#d")
     'https://example.org/c'
     """
-    return _parse(reference, base).href
+    return _parse(reference, base)[1]
 
 
 def scope_of(url: str) -> str:
@@ -89,11 +89,12 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
-    parsed = _parse(url)
-    return Spelled(parsed.href, parsed.host, parsed.origin)
+    parsed, href = _parse(url)
+    return Spelled(href, parsed.host, parsed.origin)
 
 
-def _parse(url: str, base: str | None = None) -> URL:
+def _parse(url: str, base: str | None = None) -> tuple[URL, str]:
+    """A URL, and its canonical spelling; errors as for `canonical`."""
     if found := _CONTROL.search(url):
         raise InputError(
             f"a character that no URL may contain ({found[0]!r}) in {_shown(url)};"
@@ -121,7 +122,8 @@ def _parse(url: str, base: str | None = None) -> URL:
         )
     if "#" in href:
         parsed.hash = ""
-    return parsed
+        href = parsed.href
+    return parsed, href
 
 
 def _shown(url: str) -> str:

@@ -165,12 +165,14 @@ def test_the_live_line_tells_of_first_copies_and_of_compiling(terminal):
         Ahead(None, first_copies=5, compiling=True),
         Ahead(None, compiling=True),
         Ahead(NextPoll(7, 0.0), first_copies=1),
+        Ahead(None, first_copies=9),  # as pages were added meanwhile
     )
     told = live_lines(terminal, *aheads)
     assert [line.partition("; ")[2] for line in told] == [
         "first copies: 0 of 8, compiling",
         "first copies: 0 of 8, compiling",
         "first copies: 0 of 8",
+        "first copies: 0 of 9",
     ]
 
 

@@ -51,8 +51,11 @@ COLUMNS = {
     for query, words in {
         "next_page_id": "whole",
         "live_pages": _PAGE,
-        "live_page_by_url": _PAGE,
-        "new_pages": _PAGE,
+        "live_pages_by_url": _PAGE,
+        "wishes_by_url": (
+            "text text text number number interval? interval? flag text text text text flag"
+        ),
+        "listed_urls": "text",
         "totals": "whole whole whole whole whole whole",
         "recent_polls": "whole time outcome time? whole? number flag",
         "outcomes": "whole time outcome",

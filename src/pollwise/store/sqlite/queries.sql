@@ -55,25 +55,26 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
--- name: live_page_by_url
--- One watched page (the same columns as live_pages).
+-- name: live_pages_by_url
+-- The watched pages with these URLs, a JSON array (the same columns as live_pages).
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
        listed_in, name, rendered
-FROM pages WHERE url = :url AND removed_at IS NULL;
+FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
 
--- name: new_pages
--- The watched pages from an id on (the same columns as live_pages).
-SELECT id, url, scope, weight, cost, seen_at,
-       etag, last_modified, body_hash, text_hash, earlier_hashes,
-       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered
-FROM pages WHERE id >= :first AND removed_at IS NULL ORDER BY id;
+-- name: wishes_by_url
+-- What users want of the watched pages with these URLs, a JSON array.
+SELECT url, scope, listed_in, weight, cost, longest_interval, shortest_interval, paused, tags,
+       selected, ignored, name, rendered
+FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
+
+-- name: listed_urls
+-- The watched pages that lists with these paths, a JSON array, have brought.
+SELECT url FROM pages
+WHERE listed_in IN (SELECT value FROM json_each(:paths)) AND removed_at IS NULL ORDER BY id;
 
 -- name: page_ids
 -- The pages that ever had a URL, removed ones too, oldest first.

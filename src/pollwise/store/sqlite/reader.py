@@ -19,6 +19,7 @@ from pollwise.store.records import (
     Fetched,
     Hit,
     Lately,
+    NewPage,
     PageRecord,
     Run,
     Sizes,
@@ -39,7 +40,14 @@ from pollwise.store.sqlite.connection import Connection
 from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.learned import read_learned
 from pollwise.store.sqlite.receivers import read_receivers
-from pollwise.store.sqlite.rows import Row, observation, page_record, stored_change, stored_version
+from pollwise.store.sqlite.rows import (
+    Row,
+    is_told_anew,
+    observation,
+    page_record,
+    stored_change,
+    stored_version,
+)
 from pollwise.store.sqlite.search import count_matches, search
 from pollwise.store.sqlite.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
@@ -51,6 +59,7 @@ CHANGED_SETTINGS = "changed settings"
 
 _EVENTS_AT_ONCE = 1000
 _CHANGES_AT_ONCE = 200
+_URLS_AT_ONCE = 2_000
 
 
 class SqliteReader:
@@ -72,8 +81,29 @@ class SqliteReader:
         ]
 
     def find_page(self, url: str) -> PageRecord | None:
-        records = self._records("live_page_by_url", url=url)
-        return records[0] if records else None
+        return self.find_pages([url]).get(url)
+
+    def find_pages(self, urls: Sequence[str]) -> dict[str, PageRecord]:
+        return {
+            record.page.url: record
+            for begin in range(0, len(urls), _URLS_AT_ONCE)
+            for record in self._records(
+                "live_pages_by_url", urls=json.dumps(urls[begin : begin + _URLS_AT_ONCE])
+            )
+        }
+
+    def told_anew(self, pages: Sequence[NewPage]) -> list[NewPage]:
+        anew = []
+        for begin in range(0, len(pages), _URLS_AT_ONCE):
+            part = pages[begin : begin + _URLS_AT_ONCE]
+            urls = json.dumps([page.url for page in part])
+            known = {row[0]: row for row in self._connection.rows("wishes_by_url", urls=urls)}
+            anew += [page for page in part if is_told_anew(page, known.get(page.url))]
+        return anew
+
+    def listed_urls(self, paths: Sequence[str]) -> list[str]:
+        rows = self._connection.rows("listed_urls", paths=json.dumps(paths))
+        return [url for (url,) in rows]
 
     def _records(self, query: str, **values: object) -> list[PageRecord]:
         return self._made(self._connection.rows(query, **values))

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import astuple
+from sys import intern
 from typing import Any
 
 from pollwise.checks import is_finite, read_json
@@ -24,6 +25,8 @@ from pollwise.types import Observation, Outcome, Page, PageMemory
 
 __all__ = [
     "Row",
+    "is_told_anew",
+    "new_page",
     "observation",
     "page_record",
     "page_values",
@@ -34,6 +37,13 @@ __all__ = [
 ]
 
 Row = tuple[Any, ...]
+
+_NOTHING = PageMemory()
+"""One for the million pages that were never polled."""
+_TOLD = (
+    "weight", "longest_interval", "shortest_interval", "paused", "tags", "select", "ignore",
+    "render", "name",
+)  # fmt: skip
 
 
 def page_record(row: Row) -> PageRecord:
@@ -48,6 +58,7 @@ def page_record(row: Row) -> PageRecord:
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
     paused, tags, selected, ignored, source, items, listed_in, name, rendered = row[30:]
     known_noise = unpack_noise(noise)
+    scope = intern(scope)
     return PageRecord(
         page=Page(
             page_id,
@@ -57,7 +68,7 @@ def page_record(row: Row) -> PageRecord:
             cost,
             seen_at,
             site=scope,
-            kind=kind_of(url),
+            kind=intern(kind_of(url)),
             longest_interval=longest,
             shortest_interval=shortest,
             changes_in_a_row=known_noise.changes_in_a_row,
@@ -68,7 +79,9 @@ def page_record(row: Row) -> PageRecord:
             name=name,
             render=bool(rendered),
         ),
-        memory=PageMemory(
+        memory=_NOTHING
+        if not any((*row[6:11], noise, items))
+        else PageMemory(
             _text(etag),
             _text(last_modified),
             body_hash,
@@ -97,6 +110,17 @@ def page_record(row: Row) -> PageRecord:
     )
 
 
+def new_page(page_id: int, page: NewPage) -> Page:
+    """The page that the query `insert_page` makes of one that was not watched before."""
+    told = {name: value for name in _TOLD if (value := getattr(page, name)) is not None}
+    for bound in ("longest_interval", "shortest_interval"):
+        if bound in told:
+            told[bound] = told[bound] or None
+    told["cost"] = usual_cost(bool(page.render)) if page.cost is None else page.cost
+    scope, kind = intern(page.scope), intern(kind_of(page.url))
+    return Page(page_id, page.url, scope, site=scope, kind=kind, **told)
+
+
 def page_values(
     page: NewPage | Page, added_at: float, known: Page | None = None
 ) -> dict[str, object]:
@@ -105,14 +129,45 @@ def page_values(
 
     `InputError` if weight or cost is not finite.
     """
-    told = {"weight": page.weight, "cost": _cost(page, known)}
-    for name, value in told.items():
+    told = _wishes(page, None if known is None else (known.cost, known.render))
+    for name in ("weight", "cost"):
+        value = told[name]
         if value is not None and not math.isfinite(value):
             raise InputError(f"{page.url}: {name} {value} must be finite")
     return {
         "url": page.url,
         "scope": page.scope,
         **told,
+        "listed_in": page.listed_in if isinstance(page, NewPage) else None,
+        "added_at": added_at,
+        "depth": 0,
+    }
+
+
+def is_told_anew(page: NewPage, known: Row | None) -> bool:
+    """Whether adding a page would add or change a row, `known` from the query `wishes_by_url`."""
+    if known is None:
+        return True
+    _, scope, listed_in, weight, cost, *others, rendered = known
+    if page.scope != scope or (page.listed_in == "" and listed_in):
+        return True
+    told = _wishes(page, (cost, rendered)).values()
+    kept = (weight, cost, *others, rendered)
+    # An interval of 0 takes back what NULL says there is not.
+    return any(
+        wanted is not None and (wanted or None) != (had or None)
+        for wanted, had in zip(told, kept, strict=True)
+    )
+
+
+def _wishes(page: NewPage | Page, known: tuple[float, bool] | None) -> dict[str, Any]:
+    """What is wanted of a page, by column, in the order of `wishes_by_url`; None: not told.
+
+    `known`: the cost of a page that is watched already, and whether it is rendered.
+    """
+    return {
+        "weight": page.weight,
+        "cost": _cost(page, known),
         "longest_interval": page.longest_interval,
         "shortest_interval": page.shortest_interval,
         "paused": page.paused,
@@ -121,21 +176,19 @@ def page_values(
         "ignored": _joined("\n", page.ignore),
         "name": page.name,
         "rendered": page.render,
-        "listed_in": page.listed_in if isinstance(page, NewPage) else None,
-        "added_at": added_at,
-        "depth": 0,
     }
 
 
-def _cost(page: NewPage | Page, known: Page | None) -> float | None:
+def _cost(page: NewPage | Page, known: tuple[float, bool] | None) -> float | None:
     """The cost that a page has from now on; None: it stays as it was.
 
     Where nobody chose one, it follows from whether the page is rendered.
     """
     if page.cost is not None or page.render is None:
         return page.cost
-    chosen = known is not None and known.cost != usual_cost(known.render)
-    return None if chosen else usual_cost(page.render)
+    if known is not None and known[0] != usual_cost(known[1]):
+        return None
+    return usual_cost(page.render)
 
 
 def _joined(between: str, texts: Sequence[str] | None) -> str | None:

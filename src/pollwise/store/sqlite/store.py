@@ -43,7 +43,7 @@ from pollwise.store.sqlite.queries import SQL
 from pollwise.store.sqlite.reader import CHANGED_SETTINGS, SqliteReader
 from pollwise.store.sqlite.receivers import save_receiver
 from pollwise.store.sqlite.requests import SqliteRequests
-from pollwise.store.sqlite.rows import page_values
+from pollwise.store.sqlite.rows import new_page, page_values
 from pollwise.store.sqlite.subscriptions import drop_subscription, save_subscriptions
 from pollwise.store.sqlite.times import note_time, set_back
 from pollwise.types import Page, PageMemory, StateDict, has_same_parts
@@ -126,28 +126,33 @@ class Store(SqliteReader, SqliteRequests):
         self.close()
 
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
-        page_ids, known_pages = [], {}
         with self._connection.transaction() as connection:
             note_time(connection, now)
-            first_id = next_id = self.next_page_id()
-            for new in pages:
-                known = self.find_page(new.url)
-                values = page_values(new, now, None if known is None else known.page)
-                page_id = next_id if known is None else known.page.id
-                next_id += known is None
-                statement = SQL["insert_page"] if known is None else SQL["update_page"]
-                connection.execute(statement, {"id": page_id, **values})
-                page_ids.append(page_id)
-                if known is None:
+            before = self.find_pages([page.url for page in pages])
+            next_id = self.next_page_id()
+            written, others, rows = dict[str, Page](), list[NewPage](), list[dict[str, object]]()
+            for page in pages:
+                if page.url in before or page.url in written:
+                    others.append(page)
                     continue
-                [record] = self._records("live_page_by_url", url=new.url)
-                if not has_same_parts(known.page, record.page):
-                    connection.execute(SQL["forget_copy"], {"id": page_id})
-                known_pages[page_id] = record.page
-            # All at once, which takes a third of the time for very many.
-            added = {one.page.id: one.page for one in self._records("new_pages", first=first_id)}
-        added.update(known_pages)
-        return [added[page_id] for page_id in page_ids]
+                page_id = next_id + len(rows)
+                rows.append({"id": page_id, **page_values(page, now)})
+                written[page.url] = new_page(page_id, page)
+            connection.executemany(SQL["insert_page"], rows)
+            for page in others:
+                # What another of these pages told of it holds by now.
+                known = self._known(page.url)
+                values = page_values(page, now, known)
+                connection.execute(SQL["update_page"], {"id": known.id, **values})
+                if not has_same_parts(known, self._known(page.url)):
+                    connection.execute(SQL["forget_copy"], {"id": known.id})
+            again = self.find_pages([page.url for page in others])
+            written |= {url: record.page for url, record in again.items()}
+        return [written[page.url] for page in pages]
+
+    def _known(self, url: str) -> Page:
+        """The page with this URL, which is watched."""
+        return self.find_pages([url])[url].page
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
         with self._connection.transaction() as connection:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,24 @@ from .damage import put
 A, B, C = (NewPage(f"https://{name}.example/", f"{name}.example") for name in "abc")
 
 
+pages_with_wishes = st.builds(
+    NewPage,
+    st.just(A.url),
+    st.sampled_from([A.scope, "b.example"]),
+    weight=st.sampled_from([None, 1.0, 2.0]),
+    cost=st.sampled_from([None, 1.0, 10.0]),
+    longest_interval=st.sampled_from([None, 0.0, 60.0]),
+    shortest_interval=st.sampled_from([None, 0.0, 60.0]),
+    paused=st.sampled_from([None, False, True]),
+    tags=st.sampled_from([None, (), ("news", "daily")]),
+    select=st.sampled_from([None, (), ("main", "p")]),
+    ignore=st.sampled_from([None, (), ("nav",)]),
+    render=st.sampled_from([None, False, True]),
+    listed_in=st.sampled_from([None, "", "/list"]),
+    name=st.sampled_from([None, "", "Town hall"]),
+)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "pollwise.db") as store:
@@ -57,6 +76,11 @@ def learned(page_ids: list[int], value: float) -> StateDict:
         "page.window": np.full((len(page_ids), 3), value, dtype=np.float32),
         "price": np.array(value),
     }
+
+
+def rows_of_pages(store: Store) -> list[object]:
+    with closing(sqlite3.connect(store.path)) as connection:
+        return connection.execute("SELECT * FROM pages").fetchall()
 
 
 def dump(store: Store) -> list[str]:
@@ -168,6 +192,40 @@ class TestPages:
 
     def test_an_unknown_url_is_not_found(self, store: Store) -> None:
         assert store.find_page(A.url) is None
+
+    def test_many_urls_are_found_at_once(self, store: Store) -> None:
+        many = [NewPage(f"https://a.example/{number}", "a.example") for number in range(5001)]
+        store.add_pages(many, now=0.0)
+        urls = [page.url for page in many[::-1]]
+        found = store.find_pages([*urls, B.url])
+        assert found == {record.page.url: record for record in store.pages()}
+        assert store.told_anew([*many, B]) == [B]
+
+    def test_the_pages_that_lists_brought_are_found_by_them(self, store: Store) -> None:
+        store.add_pages(
+            [replace(A, listed_in="/one"), replace(B, listed_in="/two"), replace(C, listed_in="")],
+            now=0.0,
+        )
+        assert store.listed_urls(["/two", "/one", "/three"]) == [A.url, B.url]
+        store.add_pages([replace(B, listed_in="")], now=1.0)  # somebody names it besides
+        assert store.listed_urls(["/two"]) == []
+
+    def test_what_is_told_twice_at_once_holds_as_it_was_told_last(self, store: Store) -> None:
+        heavy, selected = replace(A, weight=5.0), replace(A, select=("main",))
+        first, second, third = store.add_pages([A, heavy, selected], now=0.0)
+        assert first == second == third == store.pages()[0].page
+        assert (first.weight, first.select) == (5.0, ("main",))
+
+    @given(st.lists(pages_with_wishes, min_size=2, max_size=4))
+    def test_what_is_told_anew_is_what_adding_it_would_change(self, told: list[NewPage]) -> None:
+        with TemporaryDirectory() as folder, Store.open(Path(folder) / "a.db") as store:
+            [made] = store.add_pages(told[:1], now=0.0)
+            assert made == store.pages()[0].page
+            for page in told[1:]:
+                before = rows_of_pages(store)
+                anew = store.told_anew([page])
+                store.add_pages([page], now=1.0)
+                assert (anew == [page]) == (rows_of_pages(store) != before)
 
 
 class TestPolls:

@@ -1,0 +1,109 @@
+"""How `pollwise watch` copes with a long list: how soon it polls, what it takes, how it ends.
+
+    python benchmarks/large_list.py [--hosts 1000] [--pages 1000] [--budget 500/second]
+        [--seconds 20] [--json]
+
+So many hosts on loopback addresses, with so many pages each, are watched from a list in a file:
+first with a new database, then again with the one that this has made. The time until the first
+request is that by the clock; then it polls for --seconds more, and is ended by SIGINT.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from served import Log, serving
+from watches import memory, started
+
+from pollwise.errors import StoreError
+from pollwise.store import Store
+
+_LOOK_EVERY = 1.0
+_TOO_LONG = 1800.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """What one start was like: seconds, polls a second from the first request on, megabytes."""
+
+    pages: int
+    database: str
+    until_first_request: float
+    polls_per_second: float
+    memory: float
+    on_disk: float
+    until_ended: float
+
+
+def run(urls: list[str], budget: str, place: Path, seconds: float) -> tuple[float, float, float]:
+    """Watch pages until they have been polled for so long; when it began and was told to end, and
+    the memory it had then.
+    """
+    begun_at, before = time.monotonic(), polled(place)
+    process = started(urls, budget, place)
+    while polled(place) == before:
+        if process.poll() is not None or time.monotonic() > begun_at + _TOO_LONG:
+            sys.exit(f"no poll: {(place / 'watch.log').read_text()}")
+        time.sleep(_LOOK_EVERY)
+    time.sleep(seconds)
+    ended_at, most = time.monotonic(), memory(process.pid, at_most=False)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=600)
+    return begun_at, ended_at, most
+
+
+def polled(place: Path) -> int:
+    """How many polls the database has, as far as there is one."""
+    with suppress(StoreError), Store.open_readonly(place / "watch.db") as store:
+        return store.totals().polls
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=Path(__file__).name)
+    parser.add_argument("--hosts", type=int, default=1000)
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--budget", default="500/second")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        words = ["plain", "--hosts", str(asked.hosts), "--pages", str(asked.pages), "--steady"]
+        with serving(place / "log.npz", *words) as urls:
+            for database in ("new", "known"):
+                begun_at, ended_at, most = run(urls, asked.budget, place, asked.seconds)
+                over_after = time.monotonic() - ended_at
+                on_disk = (place / "watch.db").stat().st_size / 1e6
+                runs.append((database, begun_at, ended_at, most, on_disk, over_after))
+        log = Log.read(place / "log.npz")
+    of_pages = np.sort(log.begun_at[log.page != -1])
+    starts = []
+    for database, begun_at, ended_at, most, on_disk, over_after in runs:
+        times = of_pages[(of_pages >= begun_at) & (of_pages < ended_at)]
+        first = float(times[0])
+        rate = len(times) / (ended_at - first)
+        starts.append(Start(len(urls), database, first - begun_at, rate, most, on_disk, over_after))
+    if asked.json:
+        print(json.dumps([asdict(start) for start in starts], indent=2))
+        return 0
+    for start in starts:
+        print(
+            f"{start.pages:,} pages, a {start.database} database: first request after"
+            f" {start.until_first_request:.1f} s, then {start.polls_per_second:.0f} polls a second;"
+            f" {start.memory:.0f} MB, {start.on_disk:.0f} MB on disk; ended in"
+            f" {start.until_ended:.1f} s"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
