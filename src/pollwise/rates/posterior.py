@@ -22,6 +22,7 @@ __all__ = [
     "DIFFUSION",
     "changed_table",
     "forget",
+    "learn_doubtful_poll",
     "learn_last_change",
     "learn_poll",
     "unchanged_table",
@@ -77,19 +78,13 @@ def learn_poll(likelihood: NDArray[np.float32], elapsed: float, table: NDArray[n
 
 
 @kernel(allocates=False)
-def learn_signalled_change(
-    likelihood: NDArray[np.float32],
-    elapsed: float,
-    table: NDArray[np.float32],
-    reliability: np.float32,
+def learn_doubtful_poll(
+    likelihood: NDArray[np.float32], elapsed: float, table: NDArray[np.float32], doubt: np.float32
 ) -> None:
-    """Take in that a page changed in `elapsed` seconds, of which a signal told before the poll.
-
-    With probability `reliability` the change was that of the signal, which says nothing of others.
-    """
+    """The same of a poll whose outcome says, with probability `doubt`, nothing of the rate."""
     values = lattice_row(table, time_step(elapsed))
     for j in range(RATE_COUNT):
-        likelihood[j] *= values[j] + reliability * (np.float32(1.0) - values[j])
+        likelihood[j] *= values[j] + doubt * (np.float32(1.0) - values[j])
     _rescale(likelihood)
 
 

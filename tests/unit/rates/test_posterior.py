@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
+from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_at, time_step
 from pollwise.rates.posterior import (
     DIFFUSION,
     changed_table,
     forget,
+    learn_doubtful_poll,
     learn_last_change,
     learn_poll,
     unchanged_table,
@@ -65,6 +66,24 @@ def posterior(likelihood: np.ndarray) -> np.ndarray:
 
 def quantile(likelihood: np.ndarray, share: float) -> float:
     return float(RATES[np.searchsorted(np.cumsum(posterior(likelihood)), share)])
+
+
+@given(polls=polls, doubt=st.floats(0.0, 1.0, width=32))
+def test_a_doubtful_poll_is_a_mixture_with_one_that_says_nothing(polls, doubt):
+    own = np.ones(RATE_COUNT, np.float32)
+    for changed, elapsed in polls:
+        if changed is None:
+            continue
+        table = CHANGED if changed else UNCHANGED
+        surely = own.copy()
+        learn_poll(surely, elapsed, table)
+        rows = lattice_row(table, time_step(elapsed)).astype(float)
+        exact = own * ((1 - doubt) * rows + doubt)
+        learn_doubtful_poll(own, elapsed, table, np.float32(doubt))
+        exact = np.maximum(exact / max(exact.max(), FLOOR), FLOOR)
+        assert own == pytest.approx(exact, rel=1e-4)
+        if doubt == 0.0:
+            assert own == pytest.approx(surely, rel=1e-6)
 
 
 @given(polls=polls)

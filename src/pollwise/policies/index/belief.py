@@ -32,6 +32,8 @@ __all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
 _MOST_ODDS = 8.0
+_MOST_EVIDENCE = 3.0
+"""How much one poll may move the odds: one that neither model would have expected is no proof."""
 _YOUNG_ODDS = (-3.0, 5.0)
 _YOUNG_SHARE = 0.5
 """How much a poll counts for all young pages, compared with its own one."""
@@ -64,6 +66,7 @@ def burst_model(state: IndexState, page: int) -> Floats:
 def judge_bursts(state: IndexState, page: int, better: float) -> None:
     """Learn from a poll, which bursts predicted better by this logarithm of a ratio."""
     own, common = state.pages[page], state.shared[0]
+    better = min(max(better, -_MOST_EVIDENCE), _MOST_EVIDENCE)
     own.burst_odds = min(max(own.burst_odds + better, -_MOST_ODDS), _MOST_ODDS)
     if own.young:
         least, most = _YOUNG_ODDS

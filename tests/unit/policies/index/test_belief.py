@@ -188,6 +188,14 @@ def test_how_likely_young_pages_are_to_be_in_a_burst_is_learned_from_them():
     assert state.shared["young_odds"][0] == 5.0
 
 
+def test_one_poll_moves_the_odds_by_no_more_than_three():
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    for better, odds in ((20.0, 3.0), (-1.0, 2.0), (-20.0, -1.0)):
+        judge_bursts(policy.state, 0, better)
+        assert policy.state.pages["burst_odds"][0] == odds
+
+
 def test_what_is_known_of_young_pages_is_kept():
     policy = newcomer(5 * DAY, 7 * DAY)
     policy.state.shared["young_odds"] = 1.5

@@ -158,3 +158,37 @@ def test_an_id_used_for_another_page_starts_from_nothing():
     assert (own["reverts"], own["changes"], own["worth"], own["dates"]) == (0, 0, 1, 0)
     assert not own["spells"].any()
     assert np.ptp(own["likelihood"]) == 0.0
+
+
+def newspapers(*, dated: bool) -> BayesianIndex:
+    """Two pages that change every quarter of an hour, polled every four days in turn for half a
+    year; at the latest poll of page 0 nothing had changed: its server was ill.
+    """
+    policy = BayesianIndex(objective=Delay())
+    policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
+    rng = np.random.default_rng(3)
+    for day in np.arange(4.0, 180.0, 4.0):
+        for page in (0, 1):
+            now = (day + page) * DAY
+            told = now - rng.exponential(900.0) if dated else None
+            policy.observe([Observation(page, now, Outcome.CHANGED, told)])
+    policy.observe([Observation(0, 180.0 * DAY, Outcome.UNCHANGED)])
+    return policy
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_a_page_that_always_changed_is_not_given_up_after_one_silent_poll(dated):
+    """Without room for such polls in the model its next one was due after two months (the times of
+    its changes told) or two years."""
+    policy = newspapers(dated=dated)
+    # As if a page that always changes were polled every four days.
+    policy.state.shared["price"] = policy.estimate(1, 181.0 * DAY).index
+    assert policy.estimate(0, 181.0 * DAY).due_at < 190.0 * DAY
+    assert policy.estimate(0, 181.0 * DAY).change_rate > 50.0 / DAY
+
+
+def test_a_page_whose_times_are_told_is_not_taken_for_bursty_after_one_silent_poll():
+    policy = newspapers(dated=True)
+    for day in range(184, 200, 4):
+        policy.observe([Observation(0, day * DAY, Outcome.CHANGED, day * DAY - 900.0)])
+    assert policy.state.pages["burst_odds"][0] < -5.0
