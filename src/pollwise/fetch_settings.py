@@ -265,10 +265,13 @@ def _check_user_agent(text: str) -> None:
 def _check_proxy(text: str) -> None:
     if not text:
         return
+    mend = "--proxy: not a URL; write it as http://proxy.example:3128"
+    if not text.isprintable():
+        raise InputError(mend)
     try:
         url = URL(text)
     except ValueError as error:
-        raise InputError("--proxy: not a URL; write it as http://proxy.example:3128") from error
+        raise InputError(mend) from error
     if url.username or url.password:
         raise InputError(
             f"--proxy: a login of {url.host}, which would be seen by others and stored; write it"

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 __all__ = ["kind_of"]
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+# Looked for at the begin of a word only: else each letter of a long one would be tried.
+_ORIGIN = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 

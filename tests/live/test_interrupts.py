@@ -1,4 +1,4 @@
-"""Ctrl-C before a watch has begun leaves the terminal as it was."""
+"""Ctrl-C or SIGTERM before a watch has begun leaves the terminal as it was."""
 
 import os
 import pty
@@ -13,8 +13,11 @@ from .daemons import PROGRAM
 HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("sign", [b"watching", HIDE])
-def test_ctrl_c_at_the_start_shows_the_cursor_and_a_line(tmp_path: Path, sign: bytes) -> None:
+def test_the_end_at_the_start_shows_the_cursor_and_a_line(
+    tmp_path: Path, sign: bytes, number: signal.Signals
+) -> None:
     """However far it has come: it says that it stopped."""
     ours, its = pty.openpty()
     watch = subprocess.Popen(
@@ -28,7 +31,7 @@ def test_ctrl_c_at_the_start_shows_the_cursor_and_a_line(tmp_path: Path, sign: b
     shown = b""
     while sign not in shown:
         shown += os.read(ours, 1024)
-    watch.send_signal(signal.SIGINT)
+    watch.send_signal(number)
     try:
         while part := os.read(ours, 1024):
             shown += part
@@ -36,6 +39,6 @@ def test_ctrl_c_at_the_start_shows_the_cursor_and_a_line(tmp_path: Path, sign: b
         pass
     finally:
         os.close(ours)
-    assert watch.wait() in (0, -signal.SIGINT)
+    assert watch.wait() in (0, -number)
     assert shown.rfind(HIDE) <= shown.rfind(SHOW)
     assert b"stopped" in shown.splitlines()[-1]

@@ -36,3 +36,10 @@ def test_patterns(name, kind):
 def test_every_name_has_one_and_numbers_do_not_matter(name, number):
     assert isinstance(kind_of(name), str)
     assert kind_of(f"list/item-{number}") == "list/item#"
+
+
+def test_a_name_of_a_million_letters_takes_no_longer_than_its_length():
+    """Were each letter tried as the begin of a scheme, it would take hours."""
+    letters = "a" * 1_000_000
+    assert kind_of(f"http://h.example/{letters}") == letters
+    assert kind_of(f"http://h.example/x/{letters}1") == "x/a#".replace("a", letters)

@@ -23,7 +23,7 @@ def notify(text: str) -> None:
 
 def reading_what_was_learned() -> AbstractContextManager[None]:
     """A context for that; it says so if it takes long."""
-    why = "getting ready: what was learned is read, and compiled for at first, up to a minute"
+    why = "getting ready: what was learned is read; the first time that takes up to a minute"
     return told_if_slow(notify, why, after=_SILENT)
 
 

@@ -70,11 +70,14 @@ def add(
 
     wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     pages = [] if file is None else read_url_list(file)
-    pages += [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
+    named = [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
+    pages += named
     if not pages:
+        if file is not None:
+            raise InputError(f"{file} names no page: write one URL on each line")
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
-    _require_one_to_name(name, len(urls or ()))
+    _require_one_to_name(name, len({page.url for page in named}))
     _ask(db, AddPages(tuple(reversed(each.values()))), make=True, as_json=as_json)
 
 

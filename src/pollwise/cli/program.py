@@ -166,4 +166,5 @@ def _usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     if not message or context is None:
         return message
-    return f"{message}; '{context.command_path} --help' shows what can be given"
+    joint = "" if message.endswith("?") else ";"
+    return f"{message}{joint} '{context.command_path} --help' shows what can be given"

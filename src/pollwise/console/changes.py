@@ -39,6 +39,10 @@ class Change:
     reverted: bool
 
 
+_LATE = 10
+"""Minutes by which an answer may come after a later one."""
+
+
 class LineLimit:
     """Lets through so many lines of a page a minute, and counts the others.
 
@@ -58,7 +62,8 @@ class LineLimit:
     def is_over(self, now: float) -> bool:
         """Whether another minute begins at `now` (UTC seconds)."""
         minute = int(now // 60.0)
-        if minute <= self._minute:
+        # A late answer is of a minute before; a clock that was set back, of one long ago.
+        if self._minute - _LATE <= minute <= self._minute:
             return False
         self._minute = minute
         self._told.clear()

@@ -1,4 +1,4 @@
-"""Ctrl-C while a command gets ready for its run, which later ends it cleanly."""
+"""Ctrl-C and SIGTERM while a command gets ready for its run, which later ends it cleanly."""
 
 import os
 import signal
@@ -11,13 +11,14 @@ _SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
 
 
 def end_on_interrupt() -> None:
-    """From now on Ctrl-C ends the process, with a line; the database comes to no harm.
+    """From now on they end the process, with a line; the database comes to no harm.
 
     As an exception it may get lost in the libraries that are being loaded. While a function is
     being compiled it waits for that, up to some seconds; a second Ctrl-C after the line has begun
     ends it at once, though nobody reads the line.
     """
-    signal.signal(signal.SIGINT, _end)
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, _end)
 
 
 def _end(number: int, frame: object) -> None:

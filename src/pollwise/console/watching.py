@@ -14,7 +14,7 @@ from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat, object_line
 from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
-from pollwise.events import Removed
+from pollwise.events import Added, Removed
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
 from pollwise.scheduler.bounds import ALWAYS
@@ -109,6 +109,8 @@ class WatchDisplay(RunDisplay):
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)
+            elif isinstance(event, Added):
+                self._first_copies += len(event.pages)
         for report in progress.reports:
             page_id = report.result.observation.page_id
             if page_id not in watched:  # removed meanwhile
@@ -154,7 +156,8 @@ class WatchDisplay(RunDisplay):
                 self._lines.tell(Change(observation.page_id, url, at, observation.reverted))
         trouble = trouble_of(report)
         if trouble is None:
-            self._troubles.pop(observation.page_id, None)
+            if self._troubles.pop(observation.page_id, None) is not None:
+                news = news or "back"
         elif self._troubles.get(observation.page_id) != trouble:
             news = self._troubles[observation.page_id] = trouble
         if self._detail is Detail.polls:
@@ -180,10 +183,8 @@ class WatchDisplay(RunDisplay):
             if self._first_copies and not self._quiet and not self._console.is_terminal:
                 self._say(self._first_copies_words())
 
-    def _first_copies_words(self, left: int = 0) -> str:
-        # Pages may have been added since the start.
-        all_of_them = max(self._first_copies, self._copied + left)
-        return f"first copies: {self._copied:,} of {all_of_them:,}"
+    def _first_copies_words(self) -> str:
+        return f"first copies: {self._copied:,} of {self._first_copies:,}"
 
     def _look_ahead(self, watched: "Mapping[int, Watched]") -> None:
         """Ask what comes next, for the live line."""
@@ -232,8 +233,7 @@ class WatchDisplay(RunDisplay):
         if ahead is None:
             return "getting ready"
         if ahead.first_copies or ahead.compiling:
-            words = self._first_copies_words(ahead.first_copies)
-            return words + (", compiling" if ahead.compiling else "")
+            return self._first_copies_words() + (", compiling" if ahead.compiling else "")
         if ahead.next_poll is None:
             return "pages rest or are being polled"
         wait = self._looked_at + ahead.next_poll.wait - time.monotonic()

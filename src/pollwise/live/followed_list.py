@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class FollowedList:
     def __init__(
         self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
     ) -> None:
-        self._path = path
+        self.path = path
         # The name of a file need not be UTF-8.
         self._mark = str(path.absolute()).encode(errors="backslashreplace").decode()
         self._read_file = read
@@ -66,17 +66,19 @@ class FollowedList:
             self._seen = stamp
             return []
         try:
-            if self._path.exists() and not self._path.is_file():  # a pipe would never end
-                raise InputError(f"{self._path} is no file any more")
+            if self.path.exists() and not self.path.is_file():  # a pipe would never end
+                raise InputError(f"{self.path} is no file any more")
             pages = self._read()
             if not pages:
-                raise InputError(f"{self._path} names no page")
+                raise InputError(f"{self.path} names no page")
         except InputError as error:
             self._taken, self._fails = stamp, True
             self.notices.append(f"{error}; its pages are watched as before")
             return []
         before = {page.url: page for page in self.pages}
         told = [_told(page, before.get(page.url)) for page in pages if page != before.get(page.url)]
+        others = [one for one in followed if one is not self]
+        told += store.told_anew(_told_by_others(before, pages, others))
         with store.together():
             watched = store.find_pages([page.url for page in told])
             known = tuple(page for page in told if page.url in watched)
@@ -88,7 +90,7 @@ class FollowedList:
         self._taken, self.pages = stamp, pages
         if self._fails:
             self._fails = False
-            self.notices.append(f"{self._path} can be read again, and is followed")
+            self.notices.append(f"{self.path} can be read again, and is followed")
         return done
 
     def remove_missing(
@@ -112,19 +114,30 @@ class FollowedList:
         return [carry_out(store, RemovePages(missing), now)] if missing else []
 
     def _read(self) -> list[NewPage]:
-        return [replace(page, listed_in=self._mark) for page in self._read_file(self._path)]
+        return [replace(page, listed_in=self._mark) for page in self._read_file(self.path)]
 
     def _stamp(self) -> _Stamp:
         """What differs when the file was written, or may be read by others than before; None:
         there is none, or what never ends.
         """
         try:
-            status = os.stat(self._path)
+            status = os.stat(self.path)
         except OSError:  # reading it says why
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
         return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _told_by_others(
+    before: Mapping[str, NewPage], pages: Sequence[NewPage], others: Sequence[FollowedList]
+) -> list[NewPage]:
+    """The pages that a list names no more, as the other lists that name them say."""
+    dropped = before.keys() - {page.url for page in pages}
+    if not dropped:
+        return []
+    named = {page.url: page for one in others for page in one.pages if page.url in dropped}
+    return [_told(page, before[url]) for url, page in named.items()]
 
 
 def _told(page: NewPage, before: NewPage | None) -> NewPage:

@@ -142,6 +142,8 @@ def watch_pages(
         outside = reach(first, undo=undo) if is_new else None
         listed = [page for one in followed for page in one.pages]
         if not (pages or listed or may_be_empty) and is_new:
+            if followed:
+                raise InputError(f"{followed[0].path} names no page: write one URL on each line")
             raise InputError(
                 f"nothing to watch: no URL was given and there is no database {db};"
                 " name pages, or a list of them with --file"

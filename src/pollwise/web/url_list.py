@@ -14,6 +14,7 @@ _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="[^"]*") | \S+"""
 _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
+_MOST_NAMED = 10
 _ANSWERS = {"yes": True, "no": False, "": False}
 
 
@@ -23,18 +24,35 @@ def read_url_list(path: Path) -> list[NewPage]:
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
     `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"` and
     `render=yes` may follow the URL in any order, and a comment after ` #`. With nothing behind the
-    sign they take back what the page had. `InputError` names file and line.
+    sign they take back what the page had. `InputError` names the file and the lines.
     """
     listed: dict[str, NewPage] = {}
+    wrong: dict[int, InputError] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             page = _entry(line)
         except InputError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
-        listed.setdefault(page.url, page)
+            wrong[number] = error
+        else:
+            listed.setdefault(page.url, page)
+    if wrong:
+        first, *others = wrong
+        more = f"; wrong are also lines {_named(others)}" if others else ""
+        raise InputError(f"{path}, line {first}: {wrong[first]}{more}") from wrong[first]
     return list(listed.values())
+
+
+def _named(numbers: list[int]) -> str:
+    """The numbers of lines, not all of very many.
+
+    >>> _named([3, 5]), _named(list(range(99)))
+    ('3, 5', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 89 more')
+    """
+    told = ", ".join(map(str, numbers[:_MOST_NAMED]))
+    left = len(numbers) - _MOST_NAMED
+    return f"{told} and {left:,d} more" if left > 0 else told
 
 
 def _read(path: Path) -> str:

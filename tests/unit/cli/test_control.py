@@ -51,7 +51,7 @@ def test_a_name_goes_before_the_title_until_it_is_taken_back(run):
 
 
 def test_a_new_page_may_have_a_name(run):
-    run("add", A, "--name", "Town hall")
+    run("add", A, A, "--name", "Town hall")
     assert "Town hall" in run("list").out
 
 

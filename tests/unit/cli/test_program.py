@@ -173,6 +173,25 @@ def test_an_empty_database_has_nothing_to_watch(run, tmp_path):
     assert_refused(run("watch", "--db", "x.db"), "nothing to watch: x.db has no pages")
 
 
+def test_a_list_without_pages_is_named(run, tmp_path):
+    (tmp_path / "none.txt").write_text("# nothing yet\n")
+    for command in ("watch", "add"):
+        told = run(command, "--file", "none.txt")
+        assert_refused(told, "none.txt names no page: write one URL on each line")
+
+
+def test_a_file_without_a_byte_is_no_database(run, tmp_path):
+    (tmp_path / "x.db").touch()
+    assert_refused(
+        run("status", "--db", "x.db"), "x.db is empty: 'pollwise watch' makes a database"
+    )
+
+
+def test_a_mistyped_command_gets_one_mark(run):
+    told = run("wach")
+    assert_refused(told, "Did you mean", "? 'pollwise --help' shows what can be given")
+
+
 def assert_refused(answer: Answer, *parts: str) -> None:
     """One line on stderr, which has these parts, and the status of an input of no use."""
     assert (answer.status, answer.out) == (2, "")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pollwise.console import changes
-from pollwise.console.changes import Change, ChangeLines
+from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -79,6 +79,15 @@ def test_on_a_terminal_a_line_of_text_is_no_longer_than_the_terminal(db, termina
         telling.lines.tell(CHANGE)
         telling.lines.close()
     assert max(map(len, terminal.plain.splitlines())) == 80
+
+
+def test_after_a_clock_was_set_back_the_limit_counts_anew():
+    limit = LineLimit(1)
+    limit.is_over(864_000.0)
+    assert [limit.lets_through(URL) for _ in range(2)] == [True, False]
+    assert not limit.is_over(863_700.0)  # a late answer
+    assert limit.is_over(777_600.0)
+    assert limit.lets_through(URL)
 
 
 def test_when_nobody_reads_any_more_it_says_so(db, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 from pollwise.console import display
 from pollwise.console.log import LogFormat, notices_in
 from pollwise.console.watching import Detail, WatchDisplay
+from pollwise.events import Added
 from pollwise.live.loop import Progress, Watched
 from pollwise.live.watching import Ahead, NextPoll
 from pollwise.settings import WatchSettings
@@ -59,7 +60,7 @@ def test_changes_go_to_stdout_and_troubles_to_stderr_once(capsys):
     assert out == f"{MOMENT}  {URL}\n"
     head, *lines, end = err.splitlines()
     assert (head, end) == (HEAD, END)
-    troubles = ["failed (status 500)", "failed (status 503)", "gone", "gone"]
+    troubles = ["failed (status 500)", "failed (status 503)", "gone", "back", "gone"]
     assert lines == [f"{MOMENT}  {what}  {URL}" for what in troubles]
 
 
@@ -165,15 +166,24 @@ def test_the_live_line_tells_of_first_copies_and_of_compiling(terminal):
         Ahead(None, first_copies=5, compiling=True),
         Ahead(None, compiling=True),
         Ahead(NextPoll(7, 0.0), first_copies=1),
-        Ahead(None, first_copies=9),  # as pages were added meanwhile
     )
     told = live_lines(terminal, *aheads)
     assert [line.partition("; ")[2] for line in told] == [
         "first copies: 0 of 8, compiling",
         "first copies: 0 of 8, compiling",
         "first copies: 0 of 8",
-        "first copies: 0 of 9",
     ]
+
+
+def test_first_copies_of_pages_added_meanwhile_count(terminal):
+    added = Progress((Added(86_400.0, (Page(8), Page(9))),), ())
+    with terminal.in_use(), shown_by() as shown:
+        ahead = Ahead(None, first_copies=2)
+        shown.begin(first_copies=1, ahead=lambda: ahead, end=lambda: None)
+        shown.show(turn(Outcome.CHANGED, first=True), WATCHED)
+        assert shown._live_line().endswith("; first copies: 1 of 1")
+        shown.show(added, WATCHED)
+        assert shown._live_line().endswith("; first copies: 1 of 3")
 
 
 def test_the_live_line_is_no_longer_than_the_terminal(terminal, monkeypatch):

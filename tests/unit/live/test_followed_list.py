@@ -103,6 +103,21 @@ def test_what_a_line_says_no_more_is_taken_back(path, write, store):
     assert (second.weight, second.tags) == (1.0, ("t",))
 
 
+def test_what_another_list_says_of_a_page_holds_when_this_one_drops_it(path, write, store):
+    write(f"{A} weight=2 tags=t", B)
+    other_path = path.with_name("others.txt")
+    other_path.write_text(f"{A} weight=7\n")
+    both = [FollowedList(other_path), FollowedList(path)]
+    for one in both:
+        store.add_pages(one.pages, 0.0)
+    assert watched(store) == {A: 2.0, B: 1.0}
+    write(B)
+    both[1].carry_out(store, 1.0, both)
+    assert what_was_done(both[1].carry_out(store, 2.0, both)) == [f"set: {A}"]
+    assert watched(store) == {A: 7.0, B: 1.0}
+    assert store.find_page(A).page.tags == ()
+
+
 def test_a_cost_that_a_line_says_no_more_is_the_usual_one(path, write, store):
     write(f"{A} render=yes cost=5", f"{B} render=yes", f"{C} cost=5")
     followed = FollowedList(path)

@@ -74,6 +74,13 @@ def test_errors_name_file_and_line(tmp_path, line, message):
     assert str(caught.value).startswith(f"{path}, line 3: ")
 
 
+def test_all_lines_that_are_wrong_are_named(tmp_path):
+    path = tmp_path / "urls"
+    path.write_text("x\nhttp://h/\ny\nhttp://h/ weight=0\n")
+    with pytest.raises(InputError, match=r"line 1: not a URL: 'x'; .*; wrong are also lines 3, 4$"):
+        read_url_list(path)
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_url_list(tmp_path / "none")

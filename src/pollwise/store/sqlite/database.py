@@ -94,6 +94,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 def _check_format(path: Path) -> None:
     """`StoreVersionError` unless the database has the format of this version."""
+    if path.exists() and path.stat().st_size == 0:
+        raise StoreError(f"{path} is empty: 'pollwise watch' makes a database of it")
     version, known = _check_version(path), latest_format()
     if version < known:
         raise StoreVersionError(
