@@ -46,7 +46,7 @@ def run(urls: list[str], budget: str, place: Path, seconds: float) -> tuple[floa
     """Watch pages until they have been polled for so long; when it began and was told to end, and
     the memory it had then.
     """
-    begun_at, before = time.monotonic(), polled(place)
+    before, begun_at = polled(place), time.monotonic()
     process = started(urls, budget, place)
     while polled(place) == before:
         if process.poll() is not None or time.monotonic() > begun_at + _TOO_LONG:

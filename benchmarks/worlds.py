@@ -19,8 +19,7 @@ later, and what it did to a page is added up over them.
 Two references are told rates: `whittle` each page's mean rate over the whole time, and *told by
 year*, four times a year, its mean rate over the year around that moment.
 
-What was run is kept in --runs and not run again: give another folder for another version, or
-number of starts.
+What was run is kept in --runs and not run again: give another folder for another version.
 """
 
 import argparse
@@ -141,7 +140,8 @@ class Runs:
         aims = policy == BY_YEAR or WATCHING.choose(policy).takes("objective")
         aim = cell.objective if aims else "any"
         dated = "dated" if cell.dated else "plain"
-        return self._folder / f"{cell.history}_{dated}_{cell.budget}_{aim}_{policy}.npz"
+        name = f"{cell.history}_{dated}_{cell.budget}_{aim}_{policy}_{self._starts}.npz"
+        return self._folder / name
 
     def get(self, cell: Cell, policy: str, part: str) -> Floats:
         """The tally of what was run, a row for each page."""

@@ -11,7 +11,7 @@ _SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
 
 
 def end_on_interrupt() -> None:
-    """From now on they end the process, with a line; the database comes to no harm.
+    """From now on Ctrl-C and SIGTERM end the process, with a line; the database comes to no harm.
 
     As an exception it may get lost in the libraries that are being loaded. While a function is
     being compiled it waits for that, up to some seconds; a second Ctrl-C after the line has begun
@@ -28,3 +28,4 @@ def _end(number: int, frame: object) -> None:
         is_terminal = os.isatty(sys.stderr.fileno())
         os.write(sys.stderr.fileno(), f"{_SHOW_CURSOR if is_terminal else ''}{line}".encode())
     os.kill(os.getpid(), number)
+    os._exit(128 + number)  # the first process of a container does not die of it

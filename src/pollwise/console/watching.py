@@ -109,8 +109,11 @@ class WatchDisplay(RunDisplay):
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)
+                    # Of a page removed without a copy nobody knows here whether it had one.
+                    self._never_seen.discard(page_id)
             elif isinstance(event, Added):
                 self._first_copies += len(event.pages)
+                self._told_of_first_copies = False
         for report in progress.reports:
             page_id = report.result.observation.page_id
             if page_id not in watched:  # removed meanwhile

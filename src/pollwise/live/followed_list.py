@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,11 @@ class FollowedList:
         self.notices: list[str] = []
         """What people should know; who tells them takes it out."""
 
+    @property
+    def names_no_page(self) -> bool:
+        """Whether it is a list of nothing but pages, and has none: that is taken for a mistake."""
+        return not self.pages and self._read_file is read_url_list
+
     def carry_out(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
     ) -> list[Carried]:
@@ -78,7 +83,7 @@ class FollowedList:
         before = {page.url: page for page in self.pages}
         told = [_told(page, before.get(page.url)) for page in pages if page != before.get(page.url)]
         others = [one for one in followed if one is not self]
-        told += store.told_anew(_told_by_others(before, pages, others))
+        told += store.told_anew(_told_by_others(store, before, pages, others))
         with store.together():
             watched = store.find_pages([page.url for page in told])
             known = tuple(page for page in told if page.url in watched)
@@ -96,7 +101,12 @@ class FollowedList:
     def remove_missing(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
     ) -> list[Carried]:
-        """Remove the pages that this list brought and that none of the `followed` names now."""
+        """Remove the pages that this list brought and that none of the `followed` names now.
+
+        If it `names_no_page` they stay.
+        """
+        if self.names_no_page:
+            return []
         return self._remove_missing(store, now, self.pages, followed)
 
     def _remove_missing(
@@ -130,13 +140,18 @@ class FollowedList:
 
 
 def _told_by_others(
-    before: Mapping[str, NewPage], pages: Sequence[NewPage], others: Sequence[FollowedList]
+    store: Store,
+    before: Mapping[str, NewPage],
+    pages: Sequence[NewPage],
+    others: Sequence[FollowedList],
 ) -> list[NewPage]:
-    """The pages that a list names no more, as the other lists that name them say."""
-    dropped = before.keys() - {page.url for page in pages}
-    if not dropped:
-        return []
-    named = {page.url: page for one in others for page in one.pages if page.url in dropped}
+    """The watched pages that a list names no more, as the other lists that name them say."""
+    dropped = store.find_pages(list(before.keys() - {page.url for page in pages}))
+    named: dict[str, NewPage] = {}
+    for page in (page for one in others for page in one.pages if page.url in dropped):
+        unsaid = asdict(named[page.url]) if page.url in named else {}
+        said = {name: value for name, value in asdict(page).items() if value is not None}
+        named[page.url] = NewPage(**{**unsaid, **said})
     return [_told(page, before[url]) for url, page in named.items()]
 
 

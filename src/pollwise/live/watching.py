@@ -141,9 +141,10 @@ def watch_pages(
         is_new = not db.exists()
         outside = reach(first, undo=undo) if is_new else None
         listed = [page for one in followed for page in one.pages]
+        empty = [one.path for one in followed if one.names_no_page]
+        if empty and is_new and not (pages or listed or may_be_empty):
+            raise InputError(f"{empty[0]} names no page: write one URL on each line")
         if not (pages or listed or may_be_empty) and is_new:
-            if followed:
-                raise InputError(f"{followed[0].path} names no page: write one URL on each line")
             raise InputError(
                 f"nothing to watch: no URL was given and there is no database {db};"
                 " name pages, or a list of them with --file"
@@ -165,6 +166,8 @@ def watch_pages(
         store.change_settings(settings.recorded())
         if changed := _add(store, [*pages, *listed]):
             say(changed)
+        for path in empty:
+            say(f"{path} names no page; its pages are watched as before")
         for one in followed:
             done += one.remove_missing(store, time.time(), followed)
         for carried in done:

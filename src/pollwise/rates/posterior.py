@@ -2,7 +2,8 @@
 
 A page keeps the likelihood of each rate of the lattice given its own polls; how often a rate
 occurs among all pages is the prior weight of the rate. A poll at
-elapsed time τ multiplies the likelihood by e^(-λτ) if nothing changed, by 1 - e^(-λτ) if the page
+elapsed time τ multiplies the likelihood by e^(-λτ) if nothing changed (or, with doubt ε, by
+ε + (1 - ε) e^(-λτ)), by 1 - e^(-λτ) if the page
 changed, and by λ e^(-λδ) if its last change is known to have been δ before the poll (Cho and
 Garcia-Molina, "Estimating frequency of change", 2003, sections 4 and 5, derive estimators from
 these three).

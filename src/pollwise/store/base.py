@@ -59,7 +59,10 @@ class StoreReader(Protocol):
         """Those of these URLs that are watched, with their pages."""
 
     def told_anew(self, pages: Sequence[NewPage]) -> list[NewPage]:
-        """Those of these pages that `StoreJournal.add_pages` would add, or change in any way."""
+        """These pages without those of which `StoreJournal.add_pages` would change nothing.
+
+        Of a URL that is there several times, all of them or none.
+        """
 
     def listed_urls(self, paths: Sequence[str]) -> list[str]:
         """The URLs of the watched pages that lists with these paths have brought, by id."""

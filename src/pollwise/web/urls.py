@@ -13,6 +13,7 @@ __all__ = [
     "Spelled",
     "canonical",
     "joined",
+    "located",
     "origin_of",
     "plain_scopes",
     "scope_of",
@@ -91,6 +92,15 @@ def spelled(url: str) -> Spelled:
     """
     parsed, href = _parse(url)
     return Spelled(href, parsed.host, parsed.origin)
+
+
+def located(url: str) -> tuple[str, str]:
+    """The canonical spelling of a URL and its politeness scope; `InputError` as for `canonical`.
+
+    For the many of a list: none is remembered.
+    """
+    parsed, href = _parse(url)
+    return href, parsed.host
 
 
 def _parse(url: str, base: str | None = None) -> tuple[URL, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
-from pollwise.web.urls import spelled
+from pollwise.web.urls import located
 
 __all__ = ["LONGEST_NAME", "read_tags", "read_wishes", "wished_page"]
 
@@ -21,8 +21,7 @@ _TAG = re.compile(r"[^\s,]+")
 def wished_page(url: str, **told: Any) -> NewPage:
     """A page with what is wanted of it, told as to `read_wishes`; `InputError` also for the URL."""
     wishes = read_wishes(**told) if told else {}
-    address = spelled(url)
-    return NewPage(address.url, address.scope, **wishes)
+    return NewPage(*located(url), **wishes)
 
 
 def read_wishes(

@@ -118,6 +118,41 @@ def test_what_another_list_says_of_a_page_holds_when_this_one_drops_it(path, wri
     assert store.find_page(A).page.tags == ()
 
 
+def test_what_several_other_lists_say_is_put_together(path, write, store):
+    write(f"{A} weight=2", B)
+    others = path.with_name("one.txt"), path.with_name("two.txt")
+    for other, line in zip(others, (f"{A} weight=5 tags=t", A), strict=True):
+        other.write_text(f"{line}\n")
+    lists = [FollowedList(path), *map(FollowedList, others)]
+    store.add_pages(lists[0].pages, 0.0)
+    write(B)
+    for now in (1.0, 2.0):
+        lists[0].carry_out(store, now, lists)
+    assert watched(store) == {A: 5.0, B: 1.0}
+
+
+def test_a_page_that_was_removed_does_not_come_back_when_a_list_drops_it(path, write, store):
+    write(A, B)
+    other_path = path.with_name("others.txt")
+    other_path.write_text(f"{A}\n")
+    both = [FollowedList(path), FollowedList(other_path)]
+    store.add_pages(both[0].pages, 0.0)
+    store.remove_pages([0], 0.5)
+    write(B)
+    for now in (1.0, 2.0):
+        assert both[0].carry_out(store, now, both) == []
+
+
+def test_an_empty_list_takes_no_page_away_at_a_start(path, write, store):
+    write(A, B)
+    store.add_pages(FollowedList(path).pages, 0.0)
+    write("# nothing")
+    emptied = FollowedList(path)
+    assert emptied.names_no_page
+    assert emptied.remove_missing(store, 1.0, [emptied]) == []
+    assert watched(store) == {A: 1.0, B: 1.0}
+
+
 def test_a_cost_that_a_line_says_no_more_is_the_usual_one(path, write, store):
     write(f"{A} render=yes cost=5", f"{B} render=yes", f"{C} cost=5")
     followed = FollowedList(path)

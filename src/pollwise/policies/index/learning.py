@@ -21,14 +21,7 @@ from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import CHANGED_TABLE, DAY, UNCHANGED_TABLE, IndexState
-from pollwise.rates.lattice import (
-    RATE_COUNT,
-    RATES,
-    lattice_row,
-    mean_over,
-    normalise,
-    time_step,
-)
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.packed import number_of, pack, unpack
 from pollwise.rates.posterior import (
     forget,
@@ -85,31 +78,6 @@ def _end_spell(
         common.own_spells[j] = number_of(own.spells[j]) + bursts[j]
         common.spells[j] += bursts[j]
     pack(common.own_spells, own.spells, seed)
-
-
-@kernel(allocates=False)
-def _log_ratio(
-    state: IndexState,
-    bursts: NDArray[np.float32],
-    steady: NDArray[np.float32],
-    row: NDArray[np.float32],
-    since: float,
-) -> float:
-    """How much better bursts predicted a poll, as the logarithm of a ratio.
-
-    `row` has the chance of its outcome for each rate. If the last change is known to have been
-    `since` seconds ago (NaN: it is not), how likely that is per second counts instead: of a page
-    that changes far more often than it is polled, the outcome says nothing.
-    """
-    by_bursts, by_steady = mean_over(bursts, row), mean_over(steady, row)
-    if not math.isnan(since):
-        quiet = lattice_row(state.shared[0].tables[UNCHANGED_TABLE], time_step(max(since, 1e-6)))
-        by_bursts = by_steady = 0.0
-        for j in range(RATE_COUNT):
-            density = RATES[j] * quiet[j]
-            by_bursts += bursts[j] * density
-            by_steady += steady[j] * density
-    return math.log(max(by_bursts, _LEAST_CHANCE) / max(by_steady, _LEAST_CHANCE))
 
 
 @kernel
@@ -190,10 +158,9 @@ def learn(state: IndexState, observation: Any) -> None:
         if changed and own.signal > 0.0:
             row = row + np.float32(own.signal) * (np.float32(1.0) - row)
         steady, bursts = steady_model(state, page), burst_model(state, page)
-        since = math.nan
-        if dated and own.signal == 0.0 and not (is_doubted(own) or by_clock(own, common)):
-            since = polled_at - last_changed_at
-        judge_bursts(state, page, _log_ratio(state, bursts, steady, row, since))
+        better = max(mean_over(bursts, row), _LEAST_CHANCE)
+        better /= max(mean_over(steady, row), _LEAST_CHANCE)
+        judge_bursts(state, page, math.log(better))
         # What a poll after a signal finds says nothing of how pages change by themselves, together
         # or by the clock.
         unasked = own.signal == 0.0

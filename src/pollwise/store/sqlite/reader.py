@@ -93,13 +93,13 @@ class SqliteReader:
         }
 
     def told_anew(self, pages: Sequence[NewPage]) -> list[NewPage]:
-        anew = []
+        anew = set[str]()
         for begin in range(0, len(pages), _URLS_AT_ONCE):
             part = pages[begin : begin + _URLS_AT_ONCE]
             urls = json.dumps([page.url for page in part])
             known = {row[0]: row for row in self._connection.rows("wishes_by_url", urls=urls)}
-            anew += [page for page in part if is_told_anew(page, known.get(page.url))]
-        return anew
+            anew |= {page.url for page in part if is_told_anew(page, known.get(page.url))}
+        return [page for page in pages if page.url in anew]
 
     def listed_urls(self, paths: Sequence[str]) -> list[str]:
         rows = self._connection.rows("listed_urls", paths=json.dumps(paths))

@@ -185,10 +185,3 @@ def test_a_page_that_always_changed_is_not_given_up_after_one_silent_poll(dated)
     policy.state.shared["price"] = policy.estimate(1, 181.0 * DAY).index
     assert policy.estimate(0, 181.0 * DAY).due_at < 190.0 * DAY
     assert policy.estimate(0, 181.0 * DAY).change_rate > 50.0 / DAY
-
-
-def test_a_page_whose_times_are_told_is_not_taken_for_bursty_after_one_silent_poll():
-    policy = newspapers(dated=True)
-    for day in range(184, 200, 4):
-        policy.observe([Observation(0, day * DAY, Outcome.CHANGED, day * DAY - 900.0)])
-    assert policy.state.pages["burst_odds"][0] < -5.0

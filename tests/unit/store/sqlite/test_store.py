@@ -227,6 +227,18 @@ class TestPages:
                 store.add_pages([page], now=1.0)
                 assert (anew == [page]) == (rows_of_pages(store) != before)
 
+    @given(st.lists(pages_with_wishes, min_size=1, max_size=4), st.integers(0, 3))
+    def test_what_is_told_anew_has_the_last_word_of_each_page(
+        self, told: list[NewPage], known: int
+    ) -> None:
+        left = []
+        for only_anew in (False, True):
+            with TemporaryDirectory() as folder, Store.open(Path(folder) / "a.db") as store:
+                store.add_pages(told[:known], now=0.0)
+                store.add_pages(store.told_anew(told) if only_anew else told, now=1.0)
+                left.append(rows_of_pages(store))
+        assert left[0] == left[1]
+
 
 class TestPolls:
     @pytest.fixture(autouse=True)
