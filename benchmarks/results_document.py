@@ -41,7 +41,7 @@ The constants of `{ours}` were set by trial on the whole of policies, opendata, 
 peps and curlwww, some on endoflife and scoop
 ([figures](figures.md#worlds-it-was-not-made-for)), and in simulated worlds of 500 pages
 ([theory](theory.md)); those of the other policies by their authors. None was set on phpdoc,
-opendataall, outages and topnews.
+opendataall and outages; what a silent poll says was set after a look at topnews.
 """
 
 
