@@ -51,11 +51,6 @@ class FollowedList:
         self.notices: list[str] = []
         """What people should know; who tells them takes it out."""
 
-    @property
-    def names_no_page(self) -> bool:
-        """Whether it is a list of nothing but pages, and has none: that is taken for a mistake."""
-        return not self.pages and self._read_file is read_url_list
-
     def carry_out(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
     ) -> list[Carried]:
@@ -103,9 +98,9 @@ class FollowedList:
     ) -> list[Carried]:
         """Remove the pages that this list brought and that none of the `followed` names now.
 
-        If it `names_no_page` they stay.
+        An empty list is taken for a mistake: its pages stay.
         """
-        if self.names_no_page:
+        if not self.pages:
             return []
         return self._remove_missing(store, now, self.pages, followed)
 
@@ -149,9 +144,8 @@ def _told_by_others(
     dropped = store.find_pages(list(before.keys() - {page.url for page in pages}))
     named: dict[str, NewPage] = {}
     for page in (page for one in others for page in one.pages if page.url in dropped):
-        unsaid = asdict(named[page.url]) if page.url in named else {}
         said = {name: value for name, value in asdict(page).items() if value is not None}
-        named[page.url] = NewPage(**{**unsaid, **said})
+        named[page.url] = replace(named.get(page.url, page), **said)
     return [_told(page, before[url]) for url, page in named.items()]
 
 

@@ -141,10 +141,10 @@ def watch_pages(
         is_new = not db.exists()
         outside = reach(first, undo=undo) if is_new else None
         listed = [page for one in followed for page in one.pages]
-        empty = [one.path for one in followed if one.names_no_page]
-        if empty and is_new and not (pages or listed or may_be_empty):
-            raise InputError(f"{empty[0]} names no page: write one URL on each line")
+        empty = [one.path for one in followed if not one.pages]
         if not (pages or listed or may_be_empty) and is_new:
+            if empty:
+                raise InputError(f"{empty[0]} names no page: write one URL on each line")
             raise InputError(
                 f"nothing to watch: no URL was given and there is no database {db};"
                 " name pages, or a list of them with --file"

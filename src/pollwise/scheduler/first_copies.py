@@ -18,7 +18,8 @@ class FirstCopies:
     """The pages that wait for their first answer, whatever it is, and the rate at which they may.
 
     They are polled in the order of weight per cost, then in that in which they came, as far as
-    their hosts are free. One choice takes time in proportion to the logarithm of the pages.
+    their hosts are free: a busy one is looked at again when it is expected to be, or when
+    `look_again` says so. One choice takes time in proportion to the logarithm of the pages.
 
     >>> waiting = FirstCopies(Budget(rate=1.0))
     >>> for page in (Page(0, scope="a"), Page(1, scope="a", weight=2.0), Page(2, scope="b")):
@@ -42,7 +43,7 @@ class FirstCopies:
         # it again because its host is busy. What is outdated is dropped late.
         self._free: list[tuple[_Place, str]] = []
         self._busy: list[tuple[float, str]] = []
-        self._waiting: set[str] = set()
+        self._look_at: dict[str, float] = {}
         self._held: list[tuple[float, int]] = []
 
     def __contains__(self, page_id: int) -> bool:
@@ -83,20 +84,20 @@ class FirstCopies:
                 del self._held_until[page_id]
                 self._line_up(self._pages[page_id])
         while self._busy and self._busy[0][0] <= now:
-            _, scope = heapq.heappop(self._busy)
-            self._waiting.discard(scope)
-            self._offer(scope)
+            time, scope = heapq.heappop(self._busy)
+            if self._look_at.get(scope) == time:
+                del self._look_at[scope]
+                self._offer(scope)
         while self._free:
             place, scope = heapq.heappop(self._free)
             line = self._by_scope.get(scope)
-            if scope in self._waiting or line is None:
+            if scope in self._look_at or line is None:
                 continue
             page_id = place[-1]
             if line[0] == place and self._places.get(page_id) == place:
                 free = free_at(scope, now)
                 if free > now:
-                    self._waiting.add(scope)
-                    heapq.heappush(self._busy, (free, scope))
+                    self._expect(scope, free)
                     continue
                 heapq.heappop(line)
                 del self._places[page_id]
@@ -106,6 +107,11 @@ class FirstCopies:
                 heapq.heappop(line)
             self._offer(scope)
         return None
+
+    def look_again(self, scope: str, free_at: float) -> None:
+        """A scope that was busy is free from this time on."""
+        if scope in self._look_at:
+            self._expect(scope, free_at)
 
     @property
     def next_at(self) -> float:
@@ -125,8 +131,12 @@ class FirstCopies:
         place = (-page.weight / page.cost, next(self._turns), page.id)
         self._places[page.id] = place
         heapq.heappush(self._by_scope.setdefault(page.scope, []), place)
-        if page.scope not in self._waiting and self._by_scope[page.scope][0] == place:
+        if page.scope not in self._look_at and self._by_scope[page.scope][0] == place:
             self._offer(page.scope)
+
+    def _expect(self, scope: str, free_at: float) -> None:
+        self._look_at[scope] = free_at
+        heapq.heappush(self._busy, (free_at, scope))
 
     def _offer(self, scope: str) -> None:
         """Let the first page of a scope be chosen."""

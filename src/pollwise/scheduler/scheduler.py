@@ -649,6 +649,8 @@ class Scheduler:
         free_at = self._hosts.free_at(scope, now)
         self._bounds.host_freed(scope, free_at)
         self._named.look_again(scope, free_at)
+        if self._first_copies is not None:
+            self._first_copies.look_again(scope, free_at)
 
     def _charge(self, page_id: int, lease: _Lease, cost: float) -> None:
         """Tell a policy that shares the budget out what a poll took of it."""

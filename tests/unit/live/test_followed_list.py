@@ -148,7 +148,6 @@ def test_an_empty_list_takes_no_page_away_at_a_start(path, write, store):
     store.add_pages(FollowedList(path).pages, 0.0)
     write("# nothing")
     emptied = FollowedList(path)
-    assert emptied.names_no_page
     assert emptied.remove_missing(store, 1.0, [emptied]) == []
     assert watched(store) == {A: 1.0, B: 1.0}
 

@@ -15,6 +15,7 @@ from pollwise.types import Budget, Outcome, Page
 from .round_robin import (
     FAILED,
     GONE,
+    UNCHANGED,
     RoundRobin,
     World,
     assert_within_budget,
@@ -162,6 +163,14 @@ class TestRate:
         times = [time for time, _ in some.polls]
         assert len(times) >= 5
         assert all(later - time >= 2.0 for time, later in itertools.pairwise(times))
+
+    def test_a_host_that_is_free_sooner_than_expected_has_first_copies_first(self):
+        """Nobody knows how soon an answer comes: the policy must not get in before them."""
+        some = scheduler(budget=2.0, first=2.0, crawl_delay=1.0)
+        world = World(some, lambda page_id, now: (0.6, UNCHANGED))
+        world.send(Added(0.0, tuple(Page(n, scope="h") for n in range(3))))
+        world.run(10.0)
+        assert [page_id for _, page_id in world.polls[:3]] == [0, 1, 2]
 
     def test_a_blocked_host_is_not_asked(self):
         some = scheduler()

@@ -128,31 +128,32 @@ class Store(SqliteReader, SqliteRequests):
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
         with self._connection.transaction() as connection:
             note_time(connection, now)
-            before = self.find_pages([page.url for page in pages])
+            found = self.find_pages([page.url for page in pages])
+            watched = {url: record.page for url, record in found.items()}
             next_id = self.next_page_id()
-            written, others, rows = dict[str, Page](), list[NewPage](), list[dict[str, object]]()
+            rows, others = list[dict[str, object]](), list[NewPage]()
             for page in pages:
-                if page.url in before or page.url in written:
+                if page.url in watched:
                     others.append(page)
                     continue
                 page_id = next_id + len(rows)
                 rows.append({"id": page_id, **page_values(page, now)})
-                written[page.url] = new_page(page_id, page)
+                watched[page.url] = new_page(page_id, page)
             connection.executemany(SQL["insert_page"], rows)
             for page in others:
-                # What another of these pages told of it holds by now.
-                known = self._known(page.url)
-                values = page_values(page, now, known)
-                connection.execute(SQL["update_page"], {"id": known.id, **values})
-                if not has_same_parts(known, self._known(page.url)):
-                    connection.execute(SQL["forget_copy"], {"id": known.id})
-            again = self.find_pages([page.url for page in others])
-            written |= {url: record.page for url, record in again.items()}
-        return [written[page.url] for page in pages]
+                watched[page.url] = self._update(connection, watched[page.url], page, now)
+        return [watched[page.url] for page in pages]
 
-    def _known(self, url: str) -> Page:
-        """The page with this URL, which is watched."""
-        return self.find_pages([url])[url].page
+    def _update(
+        self, connection: sqlite3.Connection, known: Page, told: NewPage, now: float
+    ) -> Page:
+        """Write what is told of a page that is watched; the page as it is then."""
+        values = {"id": known.id, **page_values(told, now, known)}
+        connection.execute(SQL["update_page"], values)
+        [record] = self._records("live_pages_by_url", urls=json.dumps([told.url]))
+        if not has_same_parts(known, record.page):
+            connection.execute(SQL["forget_copy"], {"id": known.id})
+        return record.page
 
     def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
         with self._connection.transaction() as connection:
