@@ -109,7 +109,7 @@ class WatchDisplay(RunDisplay):
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)
-                    # Of a page removed without a copy nobody knows here whether it had one.
+                    # Whether it had a copy is not known here: it stays counted among all.
                     self._never_seen.discard(page_id)
             elif isinstance(event, Added):
                 self._first_copies += len(event.pages)
