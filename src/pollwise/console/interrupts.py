@@ -5,6 +5,8 @@ import signal
 import sys
 from contextlib import suppress
 
+from pollwise.console.slow_readers import end_beside
+
 __all__ = ["end_on_interrupt"]
 
 _SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
@@ -24,6 +26,7 @@ def end_on_interrupt() -> None:
 def _end(number: int, frame: object) -> None:
     signal.signal(number, signal.SIG_DFL)
     line = "stopped while it got ready: nothing is lost, the same command begins anew\n"
+    end_beside(sys.stderr)  # what waits there may hide the cursor
     with suppress(OSError, ValueError):  # nobody may look
         is_terminal = os.isatty(sys.stderr.fileno())
         os.write(sys.stderr.fileno(), f"{_SHOW_CURSOR if is_terminal else ''}{line}".encode())

@@ -7,12 +7,12 @@ import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TextIO
 
 from pollwise.console.quantities import count
 
-__all__ = ["AT_ONCE", "LOOK", "readiness", "stderr_beside", "wait_until_written"]
+__all__ = ["AT_ONCE", "LOOK", "end_beside", "readiness", "stderr_beside", "wait_until_written"]
 
 LOOK = 1.0
 """Seconds after which to look again whether anybody reads."""
@@ -71,6 +71,15 @@ def wait_until_written(stream: object) -> None:
         stream.wait()
 
 
+def end_beside(stream: object) -> None:
+    """Write what a stream was given so far, as far as somebody reads, and nothing after that.
+
+    A signal handler may call it, wherever the program is.
+    """
+    if isinstance(stream, _WrittenBeside):
+        stream.end()
+
+
 class _WrittenBeside(io.TextIOBase):
     """A text stream whose writes never wait: see `stderr_beside`."""
 
@@ -79,8 +88,9 @@ class _WrittenBeside(io.TextIOBase):
         self._descriptor = stream.fileno()
         self._say = say
         self._ready = readiness(stream)
-        # A text, or what to set when all texts before it are written.
-        self._waiting: queue.Queue[str | threading.Event] = queue.Queue(_MOST_WAITING)
+        # A text, or what to set when all texts before it are written. A signal handler may come
+        # while it is given one, which a `Queue` would not outlive.
+        self._waiting: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
         self._dropped = 0
         self._error: OSError | None = None
         self._ending = threading.Event()
@@ -108,24 +118,22 @@ class _WrittenBeside(io.TextIOBase):
         """Have a text written, soon."""
         if self._error is not None:
             raise self._error
-        try:
-            self._waiting.put_nowait(text)
-        except queue.Full:
+        if self._waiting.qsize() < _MOST_WAITING:
+            self._waiting.put(text)
+        else:
             self._dropped += text.count("\n")
         return len(text)
 
     def wait(self) -> None:
         """Wait, not for long, until all is written so far."""
         reached = threading.Event()
-        with suppress(queue.Full):
-            self._waiting.put_nowait(reached)
-            reached.wait(LOOK)
+        self._waiting.put(reached)
+        reached.wait(LOOK)
 
     def end(self) -> None:
         """Write what waits as far as somebody reads, and end."""
         self._ending.set()
-        with suppress(queue.Full):  # the thread has enough to do
-            self._waiting.put_nowait(threading.Event())
+        self._waiting.put(threading.Event())  # it may wait for something
         self._thread.join(2 * LOOK)
 
     def _go_on(self) -> None:

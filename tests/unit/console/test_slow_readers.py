@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pollwise.cli.answers import notify
-from pollwise.console.slow_readers import stderr_beside
+from pollwise.console.slow_readers import end_beside, stderr_beside
 from pollwise.console.watching import Detail, WatchDisplay
 from pollwise.live.loop import Progress, Watched
 from pollwise.settings import WatchSettings
@@ -98,3 +98,13 @@ def test_a_watch_that_tells_every_poll_to_nobody_goes_on_and_ends(monkeypatch):
                     shown.show(Progress((), (report,)), watched)
         assert time.monotonic() - begun < 10.0
     os.close(reader)
+
+
+def test_nothing_is_written_after_its_end(monkeypatch):
+    with piped(monkeypatch) as reader:
+        with stderr_beside(notify):
+            sys.stderr.write("before\n")
+            end_beside(sys.stderr)
+            sys.stderr.write("after\n")
+        sys.stderr.write("outside\n")
+    assert read_all(reader) == ["before", "outside"]
