@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 import numba
 
+from pollwise.kernel_compiler import Kernel
 from pollwise.kernel_folder import kernel_folder
 
 __all__ = ["kernel"]
@@ -30,7 +31,6 @@ def kernel(function: Function, /) -> Function: ...
 def kernel(
     *,
     allocates: bool = ...,
-    inline: str = ...,
     forceinline: bool = ...,
     fastmath: bool | set[str] = ...,
     nogil: bool = ...,
@@ -42,8 +42,6 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
     A decorator in the place of `numba.njit(cache=True)`, and with its options. `forceinline` makes
     its code part of its callers': calls that hand over many arrays cost more than a short function.
-    So does `inline="always"`, before it is compiled: that spares the compiler a long function that
-    one other calls.
     A function that makes no array, and takes none from a function that does, says so by
     `allocates=False`: then there is nothing in it that counts references. numba refuses a function
     that makes one, but a result of another that does would never be freed. (`lattice_row` makes a
@@ -59,6 +57,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         try:
             # numba reads it only here; functions that others decorate keep their own folder.
             _config.CACHE_DIR = folder
-            return numba.njit(cache=bool(folder), **options)(function)
+            made = Kernel(function, targetoptions={"nopython": True, **options})
+            if folder:
+                made.enable_caching()
+            return made
         finally:
             _config.CACHE_DIR = others

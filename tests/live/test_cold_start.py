@@ -180,7 +180,7 @@ async def test_a_collection_that_compiles_says_so_to_who_asks(tmp_path: Path) ->
             session.get(found[1].decode()) as answer,
         ):
             assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
-            assert "it compiles, this takes about a minute" in await answer.text()
+            assert "it compiles, this takes about half a minute" in await answer.text()
     finally:
         process.kill()
         await process.communicate()

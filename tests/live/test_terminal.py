@@ -39,7 +39,7 @@ async def shown_by(folder: Path, until: str, *words: str) -> str:
     os.close(theirs)
     written = ""
     try:
-        async with asyncio.timeout(240):  # the first run of all compiles for a minute or two
+        async with asyncio.timeout(240):  # the first run of all compiles for a minute or so
             while more := await asyncio.to_thread(read, ours):
                 written += more
                 if until and until in written:

@@ -15,7 +15,7 @@ CALLED = """\
 from little.kernel_cache import kernel
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def addend(number):
     return {addend}
 

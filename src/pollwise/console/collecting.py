@@ -150,7 +150,7 @@ class CollectDisplay(RunDisplay):
         return ""
 
     def _preparation(self) -> str:
-        """What a person sees before the first poll: the first run compiles for about a minute."""
+        """What a person sees before the first poll: the first run compiles for half a minute."""
         return f"getting ready, {time.monotonic() - self._made_at:.0f} s so far"
 
     def _picture(self) -> RenderableType:

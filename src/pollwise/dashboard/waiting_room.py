@@ -24,7 +24,7 @@ _PAUSE = 0.01
 """Seconds, after which a connection is taken again that there was no room for."""
 _LONGEST = 2**16
 """Bytes of a request."""
-_LINE = "pollwise is getting ready: at its first start it compiles, this takes about a minute"
+_LINE = "pollwise is getting ready: at its first start it compiles, this takes about half a minute"
 _PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>In a moment</title>

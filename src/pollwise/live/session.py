@@ -129,7 +129,7 @@ class Session:
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
             say(
-                f"the first run compiles, which takes about a minute{meanwhile} learning"
+                f"the first run compiles, which takes about half a minute{meanwhile} learning"
                 f" {'goes on' if goes_on else 'starts'} after it"
             )
             self._awaited = AwaitedPolicy()
@@ -138,9 +138,9 @@ class Session:
                 self._take_up(settings.policy(len(self.records)))
         else:
             # What was compiled may be of no use any more, as on another processor.
-            why = "the first run compiles for about a minute"
+            why = "the first run compiles for about half a minute"
             if not is_sure:
-                why = "what was compiled is loaded, or compiled anew, which takes about a minute"
+                why = "what was compiled is loaded, or compiled anew for about half a minute"
             with told_if_slow(say, f"getting ready: {why}", after=0.0 if is_sure else _SILENT):
                 self._prepare(scheduler)
 

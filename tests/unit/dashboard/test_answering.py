@@ -128,7 +128,7 @@ async def test_who_asks_while_it_gets_ready_is_told_to_wait(tmp_path: Path) -> N
                     async with session.get(address + path, headers={"Accept": accept}) as answer:
                         assert (answer.status, answer.content_type) == (503, kind)
                         assert answer.headers["Retry-After"] == "2"
-                        assert "compiles, this takes about a minute" in await answer.text()
+                        assert "compiles, this takes about half a minute" in await answer.text()
                 async with session.head(address) as answer:
                     assert answer.status == 503
         with pytest.raises(TimeoutError):  # nobody answers any more, though it listens

@@ -69,7 +69,7 @@ def test_first_copies_are_said_to_be_fetched_only_if_any_are_missing(
             store.commit(Batch(polls=(poll,)))
         Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
     [line] = said
-    assert line.startswith("the first run compiles, which takes about a minute; ")
+    assert line.startswith("the first run compiles, which takes about half a minute; ")
     assert ("first copies" in line) == (outcome is None)
 
 
@@ -81,7 +81,7 @@ def test_a_slow_start_of_what_was_compiled_is_not_said_to_compile(tmp_path, monk
     with Store.open(tmp_path / "pages.db") as store:
         Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
     assert said == [
-        "getting ready: what was compiled is loaded, or compiled anew, which takes about a minute"
+        "getting ready: what was compiled is loaded, or compiled anew for about half a minute"
     ]
 
 

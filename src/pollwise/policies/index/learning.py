@@ -137,7 +137,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         common.learned += 1
 
 
-@kernel(inline="always")
+@kernel
 def learn(state: IndexState, observation: Any) -> None:
     """Take in a poll that tells something of a page, and make it the time of the copy."""
     page, polled_at = observation.page, observation.polled_at

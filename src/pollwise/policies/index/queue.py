@@ -179,7 +179,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         _enter_calendar(state, page, max(_entry(state, page), soon))
 
 
-@kernel(inline="always", allocates=False)
+@kernel(allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool."""
     common, pages = state.shared[0], state.pages
@@ -200,7 +200,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
         enter_pool(state, page)
 
 
-@kernel(inline="always", allocates=False)
+@kernel(allocates=False)
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
@@ -220,7 +220,7 @@ def _sweep(state: IndexState) -> None:
             heap_update(state.calendar, state.pages, page, _entry(state, page))
 
 
-@kernel(inline="always", allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _note_poll(shared: Shared, now: float, largest: float, second: float) -> None:
     """Average the price and the time between polls; `second` is the largest bid that lost.
 
@@ -246,7 +246,7 @@ def _note_poll(shared: Shared, now: float, largest: float, second: float) -> Non
     common.latest = common.selected_at = now
 
 
-@kernel(inline="always", allocates=False)
+@kernel(forceinline=True, allocates=False)
 def head_wins(
     state: IndexState, head: int, bid: float, chosen: int, largest: float, now: float
 ) -> bool:
@@ -259,7 +259,7 @@ def head_wins(
     return bid >= largest
 
 
-@kernel(inline="always", allocates=False)
+@kernel(allocates=False)
 def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """The page of the largest index, its bid, and the largest that loses (below 0: none does).
 
@@ -300,7 +300,7 @@ def best_of(state: IndexState, pages: NDArray[np.int64], now: float) -> int:
     return int(chosen)
 
 
-@kernel(inline="always", allocates=False)
+@kernel(forceinline=True, allocates=False)
 def lease_page(state: IndexState, page: int, now: float, largest: float, second: float) -> None:
     """Lease the page that `best_page` gave, with these bids, at the same time."""
     state.shared[0].copy_waited = state.pages[page].where != NEW
@@ -312,7 +312,7 @@ def lease_page(state: IndexState, page: int, now: float, largest: float, second:
     _sweep(state)
 
 
-@kernel(inline="always", allocates=False)
+@kernel(allocates=False)
 def select_page(state: IndexState, now: float) -> int:
     """Lease the page of the largest index and give its id; -1: there is none to poll."""
     page, largest, second = best_page(state, now)

@@ -1,0 +1,99 @@
+"""Kernels within kernels: what they do is what numba does, and less of it is made into code."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from numba.core.runtime import rtsys
+from numba.core.runtime._nrt_python import memsys_disable_stats, memsys_enable_stats
+
+from pollwise.kernel_cache import kernel
+
+PROGRAM = """\
+from pollwise.kernel_cache import kernel
+
+
+@kernel
+def root(number):
+    if number < 0:
+        raise ValueError("no root")
+    return number**0.5
+
+
+@kernel
+def roots(first, second):
+    return root(first), root(second)
+
+
+print(roots(9.0, 4.0))
+try:
+    roots(4.0, -1.0)
+except ValueError as error:
+    print(error)
+print(sum(roots.stats.cache_hits.values()))
+"""
+
+
+@kernel
+def doubled(number):
+    return 2 * number
+
+
+@kernel
+def doubled_twice(number):
+    return doubled(doubled(number))
+
+
+@kernel
+def filled(size, number):
+    made = np.empty(size)
+    made[:] = doubled(number)
+    return made
+
+
+@kernel
+def total(size, number):
+    return filled(size, number).sum()
+
+
+def test_a_kernel_that_others_call_is_compiled_with_them_only():
+    assert doubled_twice(3.5) == 14.0
+    assert total(3, 2.0) == 12.0
+    [part] = doubled.overloads.values()
+    assert part.library.get_pointer_to_function(part.fndesc.llvm_func_name) == 0
+
+
+def test_python_can_call_one_that_others_have_called():
+    assert doubled_twice(np.float32(1.5)) == 6.0
+    assert doubled(np.float32(1.5)) == 3.0
+    assert doubled_twice(np.float32(2.5)) == 10.0
+
+
+def test_others_can_call_one_that_python_has_called():
+    assert doubled(np.int32(4)) == 8
+    assert doubled_twice(np.int32(4)) == 16
+
+
+def test_arrays_that_a_part_makes_are_freed():
+    total(1_000, 2.0)
+    memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for _ in range(100):
+            assert total(1_000, 2.0) == 4_000.0
+        after = rtsys.get_allocation_stats()
+    finally:
+        memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free == 100
+
+
+def test_errors_of_parts_are_raised_also_from_code_that_was_kept(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    for hits in (0, 1):
+        command = [sys.executable, str(program)]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert ended.stdout == f"(3.0, 2.0)\nno root\n{hits}\n"
