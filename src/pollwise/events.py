@@ -236,12 +236,23 @@ def _row(event: Event) -> list[Any]:
     if isinstance(event, Budgeted) and not event.shares:
         return [kind, event.now, event.rate, event.burst]
     if isinstance(event, Polled):
-        return [kind, event.now, [astuple(one) for one in event.observations]]
+        return [kind, event.now, [_observation_row(one) for one in event.observations]]
     # The fields of others hold no classes: they need not be copied.
     return [kind, *(getattr(event, field.name) for field in fields(event))]
 
 
 _fields_of = attrgetter(*(field.name for field in fields(Page)))
+_fields_of_observation = attrgetter(*(field.name for field in fields(Observation)))
+_ITEMS = [field.name for field in fields(Observation)].index("items")
+
+
+def _observation_row(observation: Observation) -> tuple[Any, ...]:
+    """As `astuple` gives it, which would copy each field."""
+    row: tuple[Any, ...] = _fields_of_observation(observation)
+    if observation.items is None:
+        return row
+    items = tuple(map(astuple, observation.items))
+    return (*row[:_ITEMS], items, *row[_ITEMS + 1 :])
 
 
 def page_row(page: Page) -> tuple[Any, ...]:

@@ -265,6 +265,8 @@ class _UnderWay:
         own = self._watched.get(asked.id)
         changes = self._remasked.pop(asked.id, ())
         if own is None or has_same_parts(asked, own.page):
+            if not changes:
+                return report
             memory = report.result.memory
             for change in changes:
                 memory = change.applied(memory)

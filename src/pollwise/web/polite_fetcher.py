@@ -13,8 +13,7 @@ than the copy, then C would answer "not modified" for content never seen. For th
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -175,13 +174,14 @@ class PoliteFetcher:
         except InputError:  # that is said in the answer
             return await ask()
         address = None if self._addresses is None else await self._addresses.of(url)
+        names = [scope] if address is None else [scope, f"address {address}"]
         asked_at = self._clock()
-        until = asked_at + patience.longest_wait
-        async with self._taken(scope, patience, until):
-            if address is None:
-                return await self._asked(scope, ask, asked_at)
-            async with self._taken(f"address {address}", patience, until):
-                return await self._asked(scope, ask, asked_at)
+        return await self._taken(
+            names,
+            patience,
+            asked_at + patience.longest_wait,
+            lambda: self._asked(scope, ask, asked_at),
+        )
 
     async def _asked(self, scope: str, ask: Ask, wanted_at: float) -> FetchResult:
         """What an exchange gives whose turn has come."""
@@ -214,20 +214,24 @@ class PoliteFetcher:
         if result.status in (429, 503) and result.retry_after:
             self._turn(scope).blocked_until = self._clock() + result.retry_after
 
-    @asynccontextmanager
-    async def _taken(self, scope: str, patience: _Patience, until: float) -> AsyncIterator[None]:
-        """The turn at one scope, once it has come; see `_require_soon`."""
-        turn = self._turn(scope)
+    async def _taken(
+        self, names: Sequence[str], patience: _Patience, until: float, ask: Ask
+    ) -> FetchResult:
+        """What `ask` gives in the turns at these names; see `_require_soon`."""
+        if not names:
+            return await ask()
+        name, *others = names
+        turn = self._turn(name)
         if turn.waiting >= patience.most_waiting:
-            raise PostponedError(f"too many requests to {scope} wait already")
+            raise PostponedError(f"too many requests to {name} wait already")
         if turn.waiting:
-            self._require_soon(scope, turn, until - turn.waiting * self._delay_of(scope))
+            self._require_soon(name, turn, until - turn.waiting * self._delay_of(name))
         turn.waiting += 1
         try:
             async with turn.lock:
-                await self._wait(scope, turn, until)
+                await self._wait(name, turn, until)
                 try:
-                    yield
+                    return await self._taken(others, patience, until, ask)
                 finally:
                     turn.ended_at = self._clock()
         finally:

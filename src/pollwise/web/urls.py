@@ -21,6 +21,19 @@ __all__ = [
 ]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_OCTET = "(?: 25[0-5] | 2[0-4][0-9] | 1[0-9][0-9] | [1-9]?[0-9] )"
+_PLAIN = re.compile(
+    rf"""(?P<scheme> https? )
+    :// (?P<host>
+        (?: (?! xn-- ) [a-z0-9-]+ \. )* (?! xn-- ) [a-z] [a-z0-9-]*
+        | (?: {_OCTET} \. ){{3}} {_OCTET}
+    )
+    (?: : (?P<port> (?! 80/ | 443/ ) (?: [1-5][0-9]{{4}} | [1-9][0-9]{{0,3}} ) ) )?
+    (?: / (?! \. | %2[eE] ) [A-Za-z0-9._~!$&()*+,;=:@%-]* )+
+    (?: \? [A-Za-z0-9._~!$&()*+,;=:@%/?-]+ )?""",
+    re.VERBOSE,
+)
+"""URLs whose canonical spelling surely is their own, as that of most is; others are parsed."""
 _REMEMBERED = 1024
 """URLs: the parts of those being polled are asked for again and again."""
 
@@ -90,6 +103,10 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
+    if plain := _PLAIN.fullmatch(url):
+        scheme, host, port = plain["scheme"], plain["host"], plain["port"]
+        scope = host if port is None else f"{host}:{port}"
+        return Spelled(url, scope, f"{scheme}://{scope}")
     parsed, href = _parse(url)
     return Spelled(href, parsed.host, parsed.origin)
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.web.urls import canonical, joined, origin_of, scope_of
+from pollwise.web.urls import canonical, joined, located, origin_of, scope_of, spelled
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,31 @@ def test_joined(reference, expected):
 def test_joined_refuses_other_schemes():
     with pytest.raises(InputError, match="javascript is not fetched"):
         joined("http://h/", "javascript:alert(1)")
+
+
+LABELS = st.text("ax0-n", min_size=1, max_size=6)
+PIECES = st.text("aZ09._~!$&'()*+,;=:@%2e-/? |", max_size=12)
+
+
+@given(
+    st.sampled_from(["http", "https", "HTTP"]),
+    st.one_of(
+        st.lists(LABELS, min_size=1, max_size=3).map(".".join),
+        st.lists(st.integers(0, 300).map(str), min_size=1, max_size=5).map(".".join),
+        st.sampled_from(
+            ["xn--bcher-kva.example", "a.xn--nxa.b", "010.1.1.1", "[::1]", "a..b", "a_b"]
+        ),
+    ),
+    st.one_of(st.just(""), st.integers(0, 70_000).map(lambda port: f":{port}")),
+    st.lists(PIECES, max_size=3).map(lambda pieces: "".join(f"/{piece}" for piece in pieces)),
+    st.one_of(st.just(""), PIECES.map(lambda query: f"?{query}")),
+)
+def test_what_is_said_without_parsing_is_what_parsing_says(scheme, host, port, path, query):
+    url = f"{scheme}://{host}{port}{path}{query}"
+    try:
+        href, scope = located(url)
+    except InputError:
+        with pytest.raises(InputError):
+            spelled(url)
+    else:
+        assert spelled(url) == (href, scope, f"{href.partition(':')[0]}://{scope}")
