@@ -299,3 +299,16 @@ async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_pat
             report.release()
     assert len(second.result.masked) == 1
     assert third.result.observation.outcome is Outcome.UNCHANGED
+
+
+@pytest.mark.parametrize("format", [(), ("--json",)])
+def test_that_a_page_cannot_be_had_is_its_exit_status(format):
+    command = (sys.executable, "-c", "from pollwise.cli import main; main()", "check")
+    ended = subprocess.run(
+        [*command, "http://127.0.0.1:9/", "--allow-private", *format],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "connection refused" in ended.stdout
+    assert ended.returncode == 4

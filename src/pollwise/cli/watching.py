@@ -44,6 +44,8 @@ from pollwise.console.interrupts import end_on_interrupt
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
+_NOT_HAD = 4
+"""The exit status of `check` if the page cannot be had or compared."""
 
 
 def watch(
@@ -302,7 +304,10 @@ def check(
     allow_private: AllowPrivateOption = None,
     as_json: Json = False,
 ) -> None:
-    """What a poll sees of a page, and what of it is noise; fetches it two or three times."""
+    """What a poll sees of a page, and what of it is noise; fetches it two or three times.
+
+    The exit status is 4 if it cannot be had, or not be compared.
+    """
     from pollwise.console.checking import print_check
     from pollwise.live.checking import check_page
 
@@ -319,6 +324,8 @@ def check(
         print_json(answer)
     else:
         print_check(answer)
+    if answer.error is not None:
+        raise typer.Exit(_NOT_HAD)
 
 
 def unmask(

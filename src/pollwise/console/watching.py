@@ -184,7 +184,9 @@ class WatchDisplay(RunDisplay):
         if not self._told_of_first_copies and asked_for_all:
             self._told_of_first_copies = True
             if self._first_copies and not self._quiet and not self._console.is_terminal:
-                self._say(self._first_copies_words())
+                without = count(len(self._never_seen), "page")
+                again = f"; {without} gave none, and will be tried again"
+                self._say(self._first_copies_words() + (again if self._never_seen else ""))
 
     def _first_copies_words(self) -> str:
         return f"first copies: {self._copied:,} of {self._first_copies:,}"

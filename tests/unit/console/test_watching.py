@@ -213,7 +213,9 @@ def test_without_a_terminal_it_is_said_when_all_first_copies_were_asked_for(caps
         assert "first copies" not in capsys.readouterr().err
         shown.show(polled(2, Outcome.CHANGED), watched)
         shown.show(polled(0, Outcome.FAILED), watched)
-        assert capsys.readouterr().err.splitlines() == ["first copies: 2 of 3"]
+        assert capsys.readouterr().err.splitlines() == [
+            "first copies: 2 of 3; 1 page gave none, and will be tried again"
+        ]
 
 
 def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, monkeypatch):
