@@ -1,0 +1,118 @@
+"""Whether the engine has got heavier: by counts and ratios, which a slow or busy machine has, too.
+
+    python benchmarks/guard.py [--json]
+
+Ends with status 1 if a figure is above its bound:
+
+- bytes a page in the policy;
+- what a decision costs with 100,000 pages, as a multiple of what it costs with 1,000 (the least of
+  several runs of each, in turns);
+- calls of functions in the main thread for each poll of `pollwise watch`, 100 a second, answered
+  304: those of the second half of a run, by the profiler of Python.
+"""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from engine import decisions
+from served import Log, serving
+from watches import ENVIRONMENT, polls_kept
+
+BOUNDS = {
+    "bytes a page": 600.0,
+    "a decision, 100,000 pages to 1,000": 3.0,
+    "calls a poll": 900.0,
+}
+TIMES = 5
+FEW, MANY = 1_000, 100_000
+PAGES = 600
+BUDGET = "100/second"
+POLLS = (2, 5)
+"""Of each page, on average, when the calls are counted."""
+LOOK = 0.5
+PROFILED = """
+import cProfile, signal, sys
+from pollwise.cli import main
+
+def tell(*_):
+    print("calls:", sum(entry.callcount for entry in profile.getstats()), file=sys.stderr)
+
+profile = cProfile.Profile()
+signal.signal(signal.SIGUSR1, tell)
+profile.enable()
+main()
+"""
+
+
+def decision_ratio() -> float:
+    """How many times as much a decision costs with many pages as with few."""
+    best = {FEW: 0.0, MANY: 0.0}
+    for _ in range(TIMES):
+        for pages, most in best.items():
+            best[pages] = max(most, decisions(pages, 50_000)["decisions_per_second"])
+    return best[FEW] / best[MANY]
+
+
+def calls_a_poll() -> float:
+    """How many functions a poll of a watch calls."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        log, listed, said = place / "log.npz", place / "urls.txt", place / "watch.log"
+        looked_at = []
+        hosts = ("plain", "--hosts", str(PAGES), "--pages", "1", "--steady")
+        with serving(log, *hosts) as urls, said.open("w") as output:
+            listed.write_text("\n".join(urls))
+            words = ["watch", "--file", str(listed), "--budget", BUDGET, "--db", "watch.db"]
+            command = [sys.executable, "-c", PROFILED, *words]
+            watch = subprocess.Popen(
+                command, cwd=place, env=ENVIRONMENT, stdout=output, stderr=output
+            )
+            try:
+                while not (place / "watch.db").exists():
+                    time.sleep(LOOK)
+                for polls in POLLS:
+                    while sum(polls_kept(place).values()) < polls * PAGES:
+                        time.sleep(LOOK)
+                    watch.send_signal(signal.SIGUSR1)
+                    looked_at.append(time.monotonic())
+            finally:
+                watch.send_signal(signal.SIGINT)
+                watch.wait(timeout=60)
+        begun, ended = (
+            int(line.rpartition(" ")[2])
+            for line in said.read_text().splitlines()
+            if line.startswith("calls:")
+        )
+        answers = Log.read(log)
+        polled = answers.ended_at[answers.page >= 0]
+        return (ended - begun) / ((polled >= looked_at[0]) & (polled < looked_at[1])).sum()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    figures = {
+        "bytes a page": decisions(FEW, 1)["bytes_per_page"],
+        "a decision, 100,000 pages to 1,000": decision_ratio(),
+        "calls a poll": float(calls_a_poll()),
+    }
+    if asked.json:
+        print(json.dumps(figures, indent=1))
+    else:
+        for name, figure in figures.items():
+            print(f"{name}: {figure:.4g} (at most {BOUNDS[name]:g})")
+    heavier = [name for name, figure in figures.items() if figure > BOUNDS[name]]
+    if heavier:
+        print(f"heavier than allowed: {'; '.join(heavier)}", file=sys.stderr)
+    return 1 if heavier else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
