@@ -176,6 +176,25 @@ async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server,
     watch.kill()
 
 
+async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, tmp_path):
+    once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
+    status, told = await programs.run(*once, "http://127.0.0.1:9/")
+    assert (status, "1 page in trouble" in told) == (4, True)
+    # It rests by now; that it is in trouble is known from the run before.
+    status, told = await programs.run("watch", "--once", "--budget", "1/day")
+    assert (status, "0 polls, 0 changes, 1 page in trouble" in told) == (0, True)
+
+
+async def test_who_removes_a_page_of_a_list_hears_that_it_comes_back(programs, server, tmp_path):
+    a, b = server.url("/a"), server.url("/b")
+    (tmp_path / "pages.txt").write_text(f"{a}\n")
+    assert (await programs.run("watch", "--once", "--file", "pages.txt", b))[0] == 0
+    status, told = await programs.run("remove", a, b)
+    assert status == 0
+    assert f"{a} comes back at the next start of a watch of {tmp_path / 'pages.txt'}" in told
+    assert f"{b} comes back" not in told
+
+
 async def test_other_parts_of_a_page_are_no_change_of_it(programs, server, tmp_path):
     a = server.url("/a")
     server.set_page("/a", "<title>A</title><h1>top</h1><p>text")

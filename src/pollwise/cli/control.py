@@ -14,6 +14,8 @@ from pollwise.errors import InputError
 if TYPE_CHECKING:
     from pollwise.live.requests import Request
 
+_MOST_NAMED = 10
+
 Urls = Annotated[list[str] | None, typer.Argument(help="Pages that are watched.")]
 Tag = Annotated[
     str | None, typer.Option("--tag", metavar="TAG", help="All pages with this tag, instead.")
@@ -85,7 +87,13 @@ def remove(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = Fals
     """Watch pages no longer, also while a watch runs; their versions and changes stay."""
     from pollwise.live.requests import RemovePages
 
-    _ask(db, RemovePages(tuple(_chosen(urls, tag, db))), as_json=as_json)
+    chosen = _chosen(urls, tag, db)
+    listed = _listed_in(db, chosen)
+    _ask(db, RemovePages(tuple(chosen)), as_json=as_json)
+    for url, file in listed[:_MOST_NAMED]:
+        notify(f"{url} comes back at the next start of a watch of {file}, unless its line goes")
+    if len(listed) > _MOST_NAMED:
+        notify(f"so do {len(listed) - _MOST_NAMED:,d} other pages that lists name")
 
 
 def pause(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
@@ -235,6 +243,15 @@ def _change(
     _require_one_to_name(wishes.get("name"), len(chosen))
     pages = tuple(NewPage(url, scope_of(url), **wanted) for url in chosen)
     _ask(db, ChangePages(pages), as_json=as_json)
+
+
+def _listed_in(db: Path, urls: Sequence[str]) -> list[tuple[str, str]]:
+    """Those of these pages that the list of a watch names, each with its file."""
+    from pollwise.store import Store
+
+    with Store.open_readonly(db) as store:
+        found = store.find_pages(urls)
+    return [(url, record.listed_in) for url, record in found.items() if record.listed_in]
 
 
 def _require_one_to_name(name: str | None, pages: int) -> None:

@@ -45,7 +45,8 @@ from pollwise.console.interrupts import end_on_interrupt
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
 _NOT_HAD = 4
-"""The exit status of `check` if the page cannot be had or compared."""
+"""The exit status of `check` if the page cannot be had or compared, and of `watch --once` if no
+page could be had."""
 
 
 def watch(
@@ -224,7 +225,7 @@ def watch(
     }
     terms = configured(config, file, db, told)
     with stderr_beside(telling.say):
-        changes = watch_pages(
+        run = watch_pages(
             named_pages(urls or [], render=render),
             terms.followed,
             terms.told,
@@ -238,8 +239,10 @@ def watch(
             receivers=terms.receivers,
             read_again=terms.read_again,
         )
-    if once and changes:
+    if once and run.changes:
         raise typer.Exit(_CHANGED)
+    if once and run.polls and not run.answered:
+        raise typer.Exit(_NOT_HAD)
 
 
 def status(db: Db = DB, as_json: Json = False) -> None:

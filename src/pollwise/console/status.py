@@ -48,6 +48,11 @@ def print_status(status: Status) -> None:
         for failing in status.failures:
             failures.add_row(str(failing.failures), failing.url, failing.error or "-")
         console.print(failures)
+    if status.gone_pages:
+        gone = Table(folded("page"), title="Pages that are gone")
+        for url in status.gone_pages:
+            gone.add_row(url)
+        console.print(gone)
     if status.always_changes:
         restless = Table(folded("page"), title="Pages that differ at every poll")
         for url in status.always_changes:

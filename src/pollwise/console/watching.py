@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +93,16 @@ class WatchDisplay(RunDisplay):
         super().__exit__(*error)
 
     def begin(
-        self, *, first_copies: int, ahead: "Callable[[], Ahead]", end: Callable[[], None]
+        self,
+        *,
+        first_copies: int,
+        in_trouble: Iterable[int] = (),
+        ahead: "Callable[[], Ahead]",
+        end: Callable[[], None],
     ) -> None:
         """See `WatchingDisplay.begin`."""
+        for page_id in in_trouble:  # what it was is told if it is so at the next poll
+            self._troubles.setdefault(page_id, "")
         self._first_copies = first_copies
         self._copied = 0
         self._told_of_first_copies = False

@@ -63,7 +63,7 @@ def read_changedetection(file: IO[bytes]) -> Imported:
                     checks[page.url] = _checks(found, _time(watch.get("last_checked")), interval)
     except (
         *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-        *(NotImplementedError, RuntimeError, OSError, EOFError),
+        *(NotImplementedError, RuntimeError, OSError, EOFError, UnicodeDecodeError),
     ) as error:
         raise InputError(f"the backup cannot be read ({error}): make it again") from error
     return Imported("changedetection.io", tuple(pages), tuple(left_out), checks)

@@ -57,4 +57,6 @@ class Forecast:
 def require_freshness(freshness: float) -> None:
     """`InputError` for a freshness that no copies have: it must lie between 0 and 1."""
     if not 0 < freshness < 1:
-        raise InputError(f"freshness {freshness:g} must be between 0 and 1 (exclusive)")
+        raise InputError(
+            f"freshness {freshness:g} must be between 0 and 1 (exclusive), such as 0.95"
+        )

@@ -104,10 +104,10 @@ class Status:
     `clock_set_back` is the latest time that stored times were found to be in the future.
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
     first; `failing_receivers` are those of notices. `gone` counts the pages whose latest poll found
-    them gone, `paused` those that users paused. `with_hub` counts those whose hubs are asked to
-    tell of changes, `subscribed` those whose hubs do; `hub_error` is what went wrong with another
-    one, if it is known. `always_changing` pages differed at every one of their latest 12 polls;
-    `always_changes` names up to ten of them.
+    them gone, of which `gone_pages` names up to ten, and `paused` those that users paused.
+    `with_hub` counts those whose hubs are asked to tell of changes, `subscribed` those whose hubs
+    do; `hub_error` is what went wrong with another one, if it is known. `always_changing` pages
+    differed at every one of their latest 12 polls; `always_changes` names up to ten of them.
     `evidence` says what there is for a forecast: None without pages, for a `collection`, and
     before there was a run or an import. `forecast` is None then too, and as long as the evidence
     does not suffice; `growth` in the first hour.
@@ -138,6 +138,7 @@ class Status:
     clock_set_back: ClockSetBack | None
     last_changes: tuple[ChangedPage, ...]
     failures: tuple[FailingPage, ...]
+    gone_pages: tuple[str, ...]
     failing_receivers: tuple[FailingReceiver, ...]
     evidence: Evidence | None
     always_changes: tuple[str, ...]
@@ -174,6 +175,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
     known = snapshot.known
     evidence = None if known is None else known.evidence
     forecast = outlook_of(known) if known is not None and foreseen else None
+    gone = [record.page.url for record in records if record.outcome is Outcome.GONE]
     restless = [record.page.url for record in records if record.page.changes_in_a_row >= ALWAYS]
     return Status(
         database=str(snapshot.database),
@@ -191,7 +193,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
         bytes=totals.bytes,
         growth=growth,
         failing=totals.failing,
-        gone=sum(record.outcome is Outcome.GONE for record in records),
+        gone=len(gone),
         paused=sum(record.page.paused for record in records),
         with_hub=len(subscriptions),
         subscribed=len(subscriptions) - len(unconfirmed),
@@ -203,6 +205,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
             ChangedPage(r.page.url, r.last_changed_at, r.changes) for r in changed[:_RECENT]
         ),
         failures=tuple(FailingPage(r.page.url, r.error, r.failures) for r in failing[:_RECENT]),
+        gone_pages=tuple(gone[:_RECENT]),
         failing_receivers=receivers,
         evidence=evidence,
         always_changes=tuple(restless[:_RECENT]),

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +40,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
-from pollwise.types import Page
+from pollwise.types import Outcome, Page
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.hubs import Hubs
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
@@ -60,6 +60,7 @@ __all__ = [
     "Ahead",
     "MakeDisplay",
     "NextPoll",
+    "WatchRun",
     "WatchingDisplay",
     "ahead",
     "named_pages",
@@ -92,15 +93,30 @@ class WatchingDisplay(Protocol):
     """Shows people what a watch finds."""
 
     def begin(
-        self, *, first_copies: int, ahead: Callable[[], Ahead], end: Callable[[], None]
+        self,
+        *,
+        first_copies: int,
+        in_trouble: Iterable[int],
+        ahead: Callable[[], Ahead],
+        end: Callable[[], None],
     ) -> None:
         """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
-        `ahead`, called while nothing else happens, tells what comes next.
+        `in_trouble` are the ids of those whose latest poll failed or found them gone. `ahead`,
+        called while nothing else happens, tells what comes next.
         """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
         """Show what came of a turn; `watched` are all pages by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRun:
+    """What a run came to: the `changes` found, and of the `polls` those that were `answered`."""
+
+    changes: int
+    polls: int
+    answered: int
 
 
 MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisplay]]
@@ -121,8 +137,8 @@ def watch_pages(
     may_be_empty: bool = False,
     beside: Sequence[BesideRun] = (),
     read_again: ReadAgain | None = None,
-) -> int:
-    """Watch these pages and those of the database, until SIGINT or SIGTERM; how many changes.
+) -> WatchRun:
+    """Watch these pages and those of the database, until SIGINT or SIGTERM; what came of it.
 
     `told` are settings by name; the others stay as they were. The pages of `followed` lists come
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
@@ -184,7 +200,7 @@ def watch_pages(
         reloading = Reloading(read_again, say)
         with make_display(settings, count) as display:
 
-            def begin(clock: LiveClock) -> Run[int]:
+            def begin(clock: LiveClock) -> Run[WatchRun]:
                 settings = watch_settings(store)
                 session = Session(store, settings, clock=clock, say=say, once=once)
                 scopes = (record.page.scope for record in session.records)
@@ -205,8 +221,9 @@ def _opened(db: Path, say: Callable[[str], None]) -> Store:
         return opened(db, say)
     except StoreInUseError as error:
         raise StoreInUseError(
-            f"{error}; beside a watch `pollwise add URL --db {db}` gives it more pages, and"
-            f" `pollwise status --db {db}` tells how it stands"
+            f"{error}; beside a watch `pollwise add URL --db {db}` gives it more pages,"
+            f" `pollwise status --db {db}` tells how it stands, and"
+            f" `pollwise serve --no-polling --db {db}` shows it"
         ) from error
 
 
@@ -220,9 +237,14 @@ async def _watch(
     say: Callable[[str], None],
     beside: Sequence[BesideRun],
     stop: asyncio.Event,
-) -> int:
+) -> WatchRun:
     scopes = NamedScopes(record.page for record in session.records)
     first_copies = sum(record.page.seen_at is None for record in session.records)
+    in_trouble = [
+        record.page.id
+        for record in session.records
+        if record.outcome in (Outcome.FAILED, Outcome.GONE)
+    ]
     incoming, listed = Incoming(), ListedPages()
     traffic = Traffic()
     staffing = _Staffing(settings.quiet_hours(), session.clock, say)
@@ -237,11 +259,16 @@ async def _watch(
         listed=listed,
         on_settings=staffing.heed,
     )
-    changes = 0
+    changes = polls = answered = 0
 
     def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
-        nonlocal changes
+        nonlocal changes, polls, answered
         changes += progress.changes
+        polls += len(progress.reports)
+        answered += sum(
+            report.result.observation.outcome not in (Outcome.FAILED, Outcome.POSTPONED)
+            for report in progress.reports
+        )
         listed.note(progress, watched)
         if subscriber is not None:
             subscriber.note(progress, watched)
@@ -270,6 +297,7 @@ async def _watch(
 
         display.begin(
             first_copies=first_copies,
+            in_trouble=in_trouble,
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
         )
@@ -287,7 +315,7 @@ async def _watch(
             traffic=traffic,
             told_figures=beside,
         )
-    return changes
+    return WatchRun(changes, polls, answered)
 
 
 class _Staffing:

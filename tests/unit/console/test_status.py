@@ -39,6 +39,7 @@ STATUS = Status(
     clock_set_back=ClockSetBack(at=0.0, ahead=30 * 86_400.0, polls=2),
     last_changes=(ChangedPage(URL, changed_at=0.0, changes=1),),
     failures=(FailingPage(URL, error="no [/] answer", failures=2),),
+    gone_pages=(f"{URL}/gone",),
     failing_receivers=(
         FailingReceiver("phone", "status 500", 3, None, 12, waiting_since=60.0, next_try_at=120.0),
     ),

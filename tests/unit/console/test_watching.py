@@ -186,6 +186,15 @@ def test_first_copies_of_pages_added_meanwhile_count(terminal):
         assert shown._live_line().endswith("; first copies: 1 of 3")
 
 
+def test_pages_that_were_in_trouble_before_count_and_may_be_back(capsys):
+    with shown_by() as shown:
+        shown.begin(first_copies=0, in_trouble=[7, 9], ahead=lambda: Ahead(None), end=lambda: None)
+        assert shown._line().endswith("2 pages in trouble")
+        shown.show(turn(Outcome.UNCHANGED), WATCHED)
+        assert shown._line().endswith("1 page in trouble")
+    assert f"  back  {URL}" in capsys.readouterr().err
+
+
 def test_the_live_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     [line] = live_lines(terminal, Ahead(None, first_copies=5, compiling=True))

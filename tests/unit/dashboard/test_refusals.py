@@ -249,7 +249,7 @@ async def test_every_form_is_among_them(tmp_path: Path) -> None:
         for route in app.routes
         if isinstance(route, Route) and "POST" in (route.methods or ())
     }
-    forms = {one.path.replace(f"/{PAGE}", "/{page_id:int}") for one in FORMS}
+    forms = {one.path.replace(f"/{PAGE}", "/{page_id:number}") for one in FORMS}
     assert {path for path in paths if not path.startswith("/api/")} == forms
 
 

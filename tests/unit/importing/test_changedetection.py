@@ -182,3 +182,12 @@ def test_a_damaged_archive_is_refused(method):
         data = bytearray(sound)
         data[place] ^= 0x55
         read_or_refused(read, bytes(data))
+
+
+def test_names_of_files_that_are_no_text_are_refused():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("url-watches.json", '{"watching":{}}')
+        archive.writestr("ü/watch.json", '{"url":"http://e.example/"}')
+    with pytest.raises(InputError, match="make it again"):
+        read(file.getvalue().replace("ü".encode(), b"\xff\xff"))

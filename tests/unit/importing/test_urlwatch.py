@@ -83,6 +83,26 @@ def test_what_is_no_job_list_is_said_in_a_line(data, told):
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "job",
+    [
+        "url: http://a.example/\ntags: {}",
+        "url: http://a.example/\ntags: [{}]",
+        "url: http://a.example/\nfilter: {}",
+        "url: http://a.example/\nfilter: [{{css: {}}}]",
+        "command: ls\nname: {}",
+        "{}",
+    ],
+)
+def test_a_number_too_long_to_be_written_out_is_left_out(job):
+    """YAML reads hexadecimal ones of any length."""
+    read = read_urlwatch(
+        f"{job.format('0x' + 5_000 * 'f')}\n---\nurl: http://b.example/\n".encode()
+    )
+    assert [page.url for page in read.pages] == ["http://b.example/"]
+    assert len(read.left_out) == 1
+
+
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.text(max_size=40), st.text("abc:{}[]- \n,'\"&*!|>%@`#?", max_size=40))
 def test_any_text_is_read_or_refused(value, filters):

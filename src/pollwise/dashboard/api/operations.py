@@ -12,6 +12,7 @@ from pollwise.checks import read_json
 from pollwise.dashboard.access import MOST_BYTES
 from pollwise.dashboard.api.fields import read_body_fields, read_query_fields
 from pollwise.dashboard.api.refusals import RefusedError
+from pollwise.dashboard.path_numbers import NUMBER
 from pollwise.insight.documents import document
 
 __all__ = ["Asked", "Nothing", "Operation", "operation_routes"]
@@ -74,7 +75,7 @@ def _route(path: str, by_method: Mapping[str, Operation]) -> Route:
         told = await operation.carry_out(asked)
         return JSONResponse(document(told), operation.status)
 
-    return Route(path.replace("}", ":int}"), answer, methods=list(by_method))
+    return Route(path.replace("}", f":{NUMBER}}}"), answer, methods=list(by_method))
 
 
 def _query(operation: Operation, request: Request) -> Any:

@@ -18,6 +18,7 @@ from pollwise.dashboard.deeds import came_of
 from pollwise.dashboard.forms import Field, Form, Sent, as_text, done, read_form, told
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
+from pollwise.dashboard.path_numbers import NUMBER
 from pollwise.dashboard.views.page_settings import change_of, settings_form
 from pollwise.dashboard.views.pages import record_of
 from pollwise.errors import InputError
@@ -44,7 +45,7 @@ from pollwise.web.urls import scope_of
 
 __all__ = ["one_page_routes"]
 
-_PATH = "/pages/{page_id:int}"
+_PATH = f"/pages/{{page_id:{NUMBER}}}"
 _ENTRIES = 20
 _MOST = 10**9
 _LONGEST_PART = 100_000

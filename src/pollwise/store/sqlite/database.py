@@ -33,7 +33,8 @@ def check_readable(path: Path) -> None:
     """As `check_usable`, and `StoreError` if there is no file."""
     if not path.exists():
         raise StoreError(
-            f"{path} does not exist: start 'pollwise watch' or 'pollwise collect' to make it"
+            f"{path} does not exist: name another with --db, or start 'pollwise watch' or"
+            " 'pollwise collect' to make it"
         )
     check_usable(path)
 
