@@ -14,18 +14,28 @@ __all__ = ["Once"]
 _MANY = 1_000_000
 _PATIENCE = 60.0
 """Seconds that a call waits for a host, or for a page that is due soon."""
+_SILENT = 5.0
+"""Seconds that it waits without a word."""
 
 
 class Once:
     """Spends what the budget allowed since the last run ended, at most one poll of every page.
 
     First copies go at their own rate besides; where the budget holds for them too, it allows as
-    many as wait. `scheduler` has been restored and has had no event yet.
+    many as wait. `scheduler` has been restored and has had no event yet. `say` is told of a wait.
     """
 
-    def __init__(self, scheduler: Scheduler, pages: Iterable[Page], clock: Clock) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        pages: Iterable[Page],
+        clock: Clock,
+        say: Callable[[str], None],
+    ) -> None:
         self._scheduler = scheduler
         self._clock = clock
+        self._say = say
+        self._waits_until = -math.inf
         self._spent = 0.0
         wanted = [page for page in pages if not page.paused]
         now, rate = clock(), scheduler.budget.rate
@@ -68,4 +78,10 @@ class Once:
 
         `wake_at` is when the scheduler wants to be asked again (UTC seconds).
         """
-        return self.is_spent() or wake_at > self._clock() + _PATIENCE
+        wait = wake_at - self._clock()
+        if self.is_spent() or wait > _PATIENCE:
+            return True
+        if wait > _SILENT and wake_at > self._waits_until:
+            self._waits_until = wake_at
+            self._say(f"waiting {wait:.0f} s, until a host is free or a page may be polled again")
+        return False

@@ -210,7 +210,7 @@ class Session:
         except StateError as error:
             raise damaged_run(self.store.path) from error
         incoming = Incoming() if incoming is None else incoming
-        limit = Once(self.scheduler, pages, self.clock) if self._once else None
+        limit = Once(self.scheduler, pages, self.clock, self.say) if self._once else None
         if limit is not None:
             incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):

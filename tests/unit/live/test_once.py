@@ -1,6 +1,7 @@
 """How much one call of `watch --once` spends, and when it is over."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -47,6 +48,7 @@ def call(
     first_copies: Budget | None = None,
     rate: float = RATE,
     told: Event | None = None,
+    say: Callable[[str], None] = print,
 ) -> tuple[list[int], float, str]:
     """The pages that a call polls at this time, the seconds that it takes, and what it leaves."""
 
@@ -54,7 +56,7 @@ def call(
         clock, incoming = FakeClock(now=at), Incoming()
         scheduler = Scheduler(Uniform(), Budget(rate), crawl_delay=2.0, first_copies=first_copies)
         scheduler.restore(watched, state)
-        once, web = Once(scheduler, watched, clock), Web(clock)
+        once, web = Once(scheduler, watched, clock, say), Web(clock)
         incoming.put([once.event] if told is None else [told, once.event])
 
         async def record(progress: Progress) -> None:
@@ -122,6 +124,14 @@ def test_hosts_that_are_busy_are_waited_for_but_not_for_long():
     polled, seconds, state = call(1300.0, pages(3, host="one.example"), state)
     assert len(polled) == 3
     assert 4.0 <= seconds < 10.0
+    said: list[str] = []
+    back_soon = HostBlocked(1600.0, "one.example", 1640.0)
+    polled, seconds, _ = call(
+        1600.0, pages(3, host="one.example"), state, told=back_soon, say=said.append
+    )
+    assert len(polled) == 3
+    assert 40.0 <= seconds < 50.0
+    assert said == ["waiting 40 s, until a host is free or a page may be polled again"]
     wants_peace = HostBlocked(1600.0, "one.example", 9999.0)
     polled, seconds, _ = call(1600.0, pages(3, host="one.example"), state, told=wants_peace)
     assert len(polled) <= 1
