@@ -49,6 +49,8 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     if function is None:
         return lambda function: kernel(function, **options)
+    if _config.DISABLE_JIT:
+        return function
     # Always said: else it would be as with the caller that happens to come first.
     options["_nrt"] = options.pop("allocates", True)
     folder = kernel_folder()

@@ -4,6 +4,8 @@ numba makes machine code of every function by itself, with a wrapper for calls f
 its callers have it compiled and optimised into their own code again. Here a kernel that is compiled
 because another one calls it stays a part: its code is translated and checked, and no more. That
 halves the time to compile a policy. A part that Python calls as well is compiled anew for that.
+Kernels that call each other in a circle cannot be compiled so, nor one that Python calls while
+another is being compiled.
 
 Not all of what this builds upon is public, so pollwise asks for the versions of numba that have it.
 """
@@ -82,8 +84,10 @@ class Kernel(CPUDispatcher):
         """See numba; Python cannot call a part."""
         if _is_part(cres):
             self.overloads[tuple(cres.signature.args)] = cres
-        else:
-            super().add_overload(cres)
+            return
+        for environment in cres._find_referenced_environments():  # those of its parts, too
+            cres.library.codegen.set_env(environment.env_name, environment)
+        super().add_overload(cres)
 
 
 def _is_part(compiled: Any) -> bool:

@@ -185,6 +185,14 @@ async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, tmp_
     assert (status, "0 polls, 0 changes, 1 page in trouble" in told) == (0, True)
 
 
+async def test_once_tells_by_its_status_that_all_pages_are_gone(programs, server):
+    server.set_page("/a", "<p>text")
+    once = ("watch", "--once", "--budget", "6000/minute")
+    status, told = await programs.run(*once, server.url("/status/404"))
+    assert (status, "gone" in told) == (4, True)
+    assert (await programs.run(*once, server.url("/a")))[0] == 0
+
+
 async def test_who_removes_a_page_of_a_list_hears_that_it_comes_back(programs, server, tmp_path):
     a, b = server.url("/a"), server.url("/b")
     (tmp_path / "pages.txt").write_text(f"{a}\n")

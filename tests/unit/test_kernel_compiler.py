@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 from numba.core.runtime import rtsys
 from numba.core.runtime._nrt_python import memsys_disable_stats, memsys_enable_stats
@@ -23,15 +24,23 @@ def root(number):
 
 
 @kernel
+def require(number):
+    if number > 100:
+        raise ValueError("too large:", number)
+    return number
+
+
+@kernel
 def roots(first, second):
-    return root(first), root(second)
+    return root(first), root(require(second))
 
 
 print(roots(9.0, 4.0))
-try:
-    roots(4.0, -1.0)
-except ValueError as error:
-    print(error)
+for second in (-1.0, 101.0):
+    try:
+        roots(4.0, second)
+    except ValueError as error:
+        print(error)
 print(sum(roots.stats.cache_hits.values()))
 """
 
@@ -76,6 +85,24 @@ def test_others_can_call_one_that_python_has_called():
     assert doubled_twice(np.int32(4)) == 16
 
 
+def test_functions_that_others_compile_can_call_kernels():
+    @numba.njit
+    def other(number):
+        return doubled_twice(number) + 1
+
+    assert other(np.int16(5)) == 21
+    assert doubled(np.int16(5)) == 10
+
+
+def test_who_has_nothing_compiled_calls_python(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+
+    def halved(number):
+        return number / 2
+
+    assert kernel(halved) is halved
+
+
 def test_arrays_that_a_part_makes_are_freed():
     total(1_000, 2.0)
     memsys_enable_stats()
@@ -96,4 +123,4 @@ def test_errors_of_parts_are_raised_also_from_code_that_was_kept(tmp_path: Path)
     for hits in (0, 1):
         command = [sys.executable, str(program)]
         ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        assert ended.stdout == f"(3.0, 2.0)\nno root\n{hits}\n"
+        assert ended.stdout == f"(3.0, 2.0)\nno root\n('too large:', 101.0)\n{hits}\n"

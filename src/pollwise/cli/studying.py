@@ -53,7 +53,7 @@ def demo(
     timelapse = TimeLapse.bundled()
     ready = "getting ready"
     if not is_compiled("demo"):
-        ready = "getting ready: the first run compiles, which takes about a minute"
+        ready = "getting ready: the first run compiles, which takes about half a minute"
     with DemoDisplay(timelapse, ready) as display:
         demonstration, watchers = demonstrate(
             timelapse, display.show, report=display.say, seconds=seconds

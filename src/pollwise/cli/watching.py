@@ -160,7 +160,7 @@ def watch(
         typer.Option(
             "--once",
             help="Spend what the budget allows since the last time, and end: with status 3 if"
-            " anything changed. For cron.",
+            " anything changed, 4 if no page could be had. For cron.",
         ),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
@@ -241,7 +241,7 @@ def watch(
         )
     if once and run.changes:
         raise typer.Exit(_CHANGED)
-    if once and run.polls and not run.answered:
+    if once and run.polls and not run.had:
         raise typer.Exit(_NOT_HAD)
 
 

@@ -93,7 +93,7 @@ class _WrittenBeside(io.TextIOBase):
         self._waiting: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
         self._dropped = 0
         self._error: OSError | None = None
-        self._ending = threading.Event()
+        self._is_ending = False
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="stderr")
         self._thread.start()
 
@@ -126,19 +126,20 @@ class _WrittenBeside(io.TextIOBase):
 
     def wait(self) -> None:
         """Wait, not for long, until all is written so far."""
-        reached = threading.Event()
-        self._waiting.put(reached)
-        reached.wait(LOOK)
+        if self._waiting.qsize() < _MOST_WAITING:
+            reached = threading.Event()
+            self._waiting.put(reached)
+            reached.wait(LOOK)
 
     def end(self) -> None:
         """Write what waits as far as somebody reads, and end."""
-        self._ending.set()
+        self._is_ending = True
         self._waiting.put(threading.Event())  # it may wait for something
         self._thread.join(2 * LOOK)
 
     def _go_on(self) -> None:
         try:
-            while not (self._ending.is_set() and self._waiting.empty()):
+            while not (self._is_ending and self._waiting.empty()):
                 waiting = self._waiting.get()
                 if isinstance(waiting, threading.Event):
                     waiting.set()
@@ -154,7 +155,7 @@ class _WrittenBeside(io.TextIOBase):
         """Write it piece by piece; whether anybody reads, at the end."""
         while data:
             while not self._ready(LOOK):
-                if self._ending.is_set():
+                if self._is_ending:
                     return False
             data = data[os.write(self._descriptor, data[:AT_ONCE]) :]
         return True

@@ -166,7 +166,8 @@ class WatchDisplay(RunDisplay):
                 self._lines.tell(Change(observation.page_id, url, at, observation.reverted))
         trouble = trouble_of(report)
         if trouble is None:
-            if self._troubles.pop(observation.page_id, None) is not None:
+            was_in_trouble = self._troubles.pop(observation.page_id, None) is not None
+            if was_in_trouble and not first_copy:
                 news = news or "back"
         elif self._troubles.get(observation.page_id) != trouble:
             news = self._troubles[observation.page_id] = trouble

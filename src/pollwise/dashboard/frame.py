@@ -88,7 +88,7 @@ def polling_state(
     if now - figures.at > _SILENT:
         return PollingState.silent, "The process that polls says nothing since", figures.at
     if figures.compiling:
-        words = "Getting ready: first copies are fetched, learning starts in a minute or two"
+        words = "Getting ready: first copies are fetched, learning starts in about half a minute"
         return PollingState.compiling, words, None
     if figures.quiet and isinstance(settings, WatchSettings):
         until = settings.quiet_hours().end(now)

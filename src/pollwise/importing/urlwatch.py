@@ -44,7 +44,7 @@ def read_urlwatch(data: bytes) -> Imported:
     for number, job in enumerate(jobs, start=1):
         try:
             pages.append(_page(job, left_out))
-        except ValueError as error:  # also of Python, which writes out no number of 4,300 digits
+        except InputError as error:
             left_out.append(f"job {number}: {error}")
     return Imported("urlwatch", tuple(pages), tuple(left_out))
 
@@ -54,10 +54,10 @@ _JOBS = {"url", "navigate", "command"}
 
 def _page(job: object, left_out: list[str]) -> NewPage:
     if not isinstance(job, dict):
-        raise InputError(f"{str(job)[:60]!r} is no job")
+        raise InputError(f"{_text(job)[:60]!r} is no job")
     if not isinstance(url := job.get("url"), str):
         kind = next((key for key in ("navigate", "command") if key in job), "no url")
-        name = job.get("name")
+        name = _text(job.get("name") or "")
         raise InputError(f"{name} cannot be polled ({kind})" if name else f"a job with {kind}")
     select: list[str] = []
     ignore: list[str] = []
@@ -69,13 +69,13 @@ def _page(job: object, left_out: list[str]) -> NewPage:
             ignore += _ignored(name, value)
         except KeyError:
             left_out.append(f"{url}: the filter {name} has no counterpart: all of the page counts")
-    if others := sorted(str(key) for key in job.keys() - _TAKEN_OVER):
+    if others := sorted(_text(key) for key in job.keys() - _TAKEN_OVER):
         left_out.append(f"{url}: without {', '.join(others)}")
     tags = job.get("tags") or ()
-    named = tags if isinstance(tags, list) else str(tags).split(",") if tags else []
+    named = tags if isinstance(tags, list) else _text(tags).split(",") if tags else []
     return page_of(
         url,
-        tags=tuple(filter(None, (tag_of(str(tag)) for tag in named))),
+        tags=tuple(filter(None, (tag_of(_text(tag)) for tag in named))),
         select=tuple(select),
         ignore=tuple(ignore),
         paused=job.get("enabled") is False,
@@ -89,9 +89,9 @@ def _filters(told: object) -> Iterator[tuple[str, Any]]:
         told = told.split(",")
     for one in told if isinstance(told, Sequence) else (told,):
         if isinstance(one, Mapping):
-            yield from ((str(name), value) for name, value in one.items())
+            yield from ((_text(name), value) for name, value in one.items())
         else:
-            name, _, value = str(one).strip().partition(":")
+            name, _, value = _text(one).strip().partition(":")
             yield name, value
 
 
@@ -129,7 +129,7 @@ def _ignored(name: str, value: Any) -> list[str]:
     match name:
         case "css" | "xpath" if isinstance(value, Mapping) and value.get("exclude"):
             prefix = "xpath:" if name == "xpath" else ""
-            return [f"{prefix}{value['exclude']}"]
+            return [f"{prefix}{_text(value['exclude'])}"]
         case "grepi":
             return [f"re:.*(?:{_of(value, 're')}).*"]
         case "re.sub":
@@ -148,6 +148,17 @@ def _of(value: Any, *keys: str) -> str:
                 break
         else:
             raise KeyError(keys[0])
-    if not isinstance(value, str | int) or re.search(r"[\r\n]", str(value)):
+    if not isinstance(value, str | int) or re.search(r"[\r\n]", _text(value)):
         raise KeyError(keys[0])
-    return str(value)
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    """A value of the file as a text; `InputError` for a number too long to be written out.
+
+    YAML reads hexadecimal numbers of any length.
+    """
+    try:
+        return str(value)
+    except ValueError as error:
+        raise InputError("a number in it has too many digits") from error

@@ -112,11 +112,14 @@ class WatchingDisplay(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WatchRun:
-    """What a run came to: the `changes` found, and of the `polls` those that were `answered`."""
+    """What a run came to: the `changes` found, and how many of the `polls` had their page.
+
+    Postponed polls do not count.
+    """
 
     changes: int
     polls: int
-    answered: int
+    had: int
 
 
 MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisplay]]
@@ -259,16 +262,14 @@ async def _watch(
         listed=listed,
         on_settings=staffing.heed,
     )
-    changes = polls = answered = 0
+    changes = polls = had = 0
 
     def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
-        nonlocal changes, polls, answered
+        nonlocal changes, polls, had
         changes += progress.changes
-        polls += len(progress.reports)
-        answered += sum(
-            report.result.observation.outcome not in (Outcome.FAILED, Outcome.POSTPONED)
-            for report in progress.reports
-        )
+        outcomes = [report.result.observation.outcome for report in progress.reports]
+        polls += sum(outcome is not Outcome.POSTPONED for outcome in outcomes)
+        had += sum(outcome in (Outcome.CHANGED, Outcome.UNCHANGED) for outcome in outcomes)
         listed.note(progress, watched)
         if subscriber is not None:
             subscriber.note(progress, watched)
@@ -315,7 +316,7 @@ async def _watch(
             traffic=traffic,
             told_figures=beside,
         )
-    return WatchRun(changes, polls, answered)
+    return WatchRun(changes, polls, had)
 
 
 class _Staffing:

@@ -34,6 +34,8 @@ _PLAIN = re.compile(
     re.VERBOSE,
 )
 """URLs whose canonical spelling surely is their own, as that of most is; others are parsed."""
+_USUAL = 2048
+"""Characters. Of a longer URL the host may be too long."""
 _REMEMBERED = 1024
 """URLs: the parts of those being polled are asked for again and again."""
 
@@ -103,7 +105,7 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
-    if plain := _PLAIN.fullmatch(url):
+    if len(url) <= _USUAL and (plain := _PLAIN.fullmatch(url)):
         scheme, host, port = plain["scheme"], plain["host"], plain["port"]
         scope = host if port is None else f"{host}:{port}"
         return Spelled(url, scope, f"{scheme}://{scope}")

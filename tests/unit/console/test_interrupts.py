@@ -19,9 +19,12 @@ with stderr_beside(notify):
 """
 
 
+GOES_ON = f"{GETS_READY}    while True: sys.stderr.write('it goes on\\n')\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_waits_is_written_before_the_line(number: signal.Signals) -> None:
-    ended = ended_after(f"{GETS_READY}    signal.raise_signal({int(number)})\n", signalled=None)
+    ended = ended_after(f"{GETS_READY}    signal.raise_signal({int(number)})\n")
     *before, last = ended.stderr.splitlines()
     assert before == [str(number) for number in range(1_000)]
     assert last.startswith("stopped while it got ready")
@@ -30,19 +33,25 @@ def test_what_waits_is_written_before_the_line(number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM] * 5)
 def test_it_ends_in_the_middle_of_a_write(number: signal.Signals) -> None:
-    goes_on = "    while True: sys.stderr.write('it goes on\\n')\n"
-    ended = ended_after(f"{GETS_READY}{goes_on}", signalled=number)
+    ended = ended_after(GOES_ON, number)
     assert ended.stderr.splitlines()[-1].startswith("stopped while it got ready")
     assert ended.returncode == -number
 
 
-def ended_after(code: str, signalled: signal.Signals | None) -> subprocess.CompletedProcess[str]:
-    """The end of a process, which gets a signal once it has written something."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM] * 5)
+def test_another_signal_ends_it_at_once(number: signal.Signals) -> None:
+    """It may come in the middle of the first one's handler, which holds whatever it holds."""
+    ended = ended_after(GOES_ON, number, signal.SIGINT, signal.SIGTERM)
+    assert -ended.returncode in (signal.SIGINT, signal.SIGTERM)
+
+
+def ended_after(code: str, *signalled: signal.Signals) -> subprocess.CompletedProcess[str]:
+    """The end of a process, which gets these signals once it has written something."""
     writing = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, bufsize=0)
     assert writing.stderr is not None
     first = writing.stderr.readline()
-    if signalled is not None:
-        writing.send_signal(signalled)
+    for number in signalled:
+        writing.send_signal(number)
     rest = writing.communicate(timeout=60)[1]
     return subprocess.CompletedProcess(
         writing.args, writing.returncode, stderr=(first + rest).decode()

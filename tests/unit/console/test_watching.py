@@ -195,6 +195,14 @@ def test_pages_that_were_in_trouble_before_count_and_may_be_back(capsys):
     assert f"  back  {URL}" in capsys.readouterr().err
 
 
+def test_a_page_is_not_back_that_never_was_there(capsys):
+    with shown_by() as shown:
+        shown.begin(first_copies=1, in_trouble=[7], ahead=lambda: Ahead(None), end=lambda: None)
+        shown.show(turn(Outcome.CHANGED, first=True), WATCHED)
+        assert shown._line().endswith("0 pages in trouble")
+    assert "back" not in capsys.readouterr().err
+
+
 def test_the_live_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     [line] = live_lines(terminal, Ahead(None, first_copies=5, compiling=True))
