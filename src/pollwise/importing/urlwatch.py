@@ -16,6 +16,7 @@ _OF_TEXT = frozenset(
     ("html2text", "strip", "beautify", "format-json", "format-xml", "pretty-xml", "striplines")
 )
 """Filters that make text of a page, which is done anyway."""
+_DEEPEST = 100
 _TAKEN_OVER = frozenset(("url", "name", "filter", "kind", "tags", "enabled", "note"))
 
 
@@ -29,9 +30,17 @@ def read_urlwatch(data: bytes) -> Imported:
     import yaml
 
     try:
-        # A few of them could stand for more than any memory holds.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(data)):
-            raise InputError("aliases (*name) are not read: write out what they stand for")
+        depth = 0
+        for token in yaml.scan(data):
+            # A few of them could stand for more than any memory holds.
+            if isinstance(token, yaml.AliasToken):
+                raise InputError("aliases (*name) are not read: write out what they stand for")
+            # Each token takes time in proportion to the depth.
+            begins = isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+            ends = isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+            depth += begins - ends
+            if depth > _DEEPEST:
+                raise InputError(f"brackets are nested more than {_DEEPEST} deep")
         jobs = [job for job in yaml.safe_load_all(data) if job is not None]
     except InputError:
         raise

@@ -74,6 +74,8 @@ def test_jobs_become_pages():
         (b"url: !!bool maybe", "no YAML"),
         (b'url: !!int ""', "no YAML"),
         (b'url: !!timestamp "foo"', "no YAML"),
+        (b"url: http://a.example/\ntags: " + 100_000 * b"[", "nested"),
+        (b"url: http://a.example/\ntags: " + 101 * b"{a: ", "nested"),
         (b"a: &a [x]\nurl: http://a.example/\ntags: *a", "aliases"),
     ],
 )
