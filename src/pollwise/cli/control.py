@@ -12,9 +12,10 @@ from pollwise.cli.options import DB, Db, Json, OrderName, RenderOption, SharesOp
 from pollwise.errors import InputError
 
 if TYPE_CHECKING:
-    from pollwise.live.requests import Request
+    from pollwise.live.requests import Effect, Request
 
 _MOST_NAMED = 10
+"""Pages that a list will bring back, each with a line."""
 
 Urls = Annotated[list[str] | None, typer.Argument(help="Pages that are watched.")]
 Tag = Annotated[
@@ -87,13 +88,11 @@ def remove(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = Fals
     """Watch pages no longer, also while a watch runs; their versions and changes stay."""
     from pollwise.live.requests import RemovePages
 
-    chosen = _chosen(urls, tag, db)
-    listed = _listed_in(db, chosen)
-    _ask(db, RemovePages(tuple(chosen)), as_json=as_json)
-    for url, file in listed[:_MOST_NAMED]:
-        notify(f"{url} comes back at the next start of a watch of {file}, unless its line goes")
-    if len(listed) > _MOST_NAMED:
-        notify(f"so do {len(listed) - _MOST_NAMED:,d} other pages that lists name")
+    effect = _ask(db, RemovePages(tuple(_chosen(urls, tag, db))), as_json=as_json)
+    for url in effect.listed[:_MOST_NAMED]:
+        notify(f"{url} comes back when a watch of its list starts, unless its line goes")
+    if len(effect.listed) > _MOST_NAMED:
+        notify(f"so do {len(effect.listed) - _MOST_NAMED:,d} other pages of lists")
 
 
 def pause(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
@@ -245,15 +244,6 @@ def _change(
     _ask(db, ChangePages(pages), as_json=as_json)
 
 
-def _listed_in(db: Path, urls: Sequence[str]) -> list[tuple[str, str]]:
-    """Those of these pages that the list of a watch names, each with its file."""
-    from pollwise.store import Store
-
-    with Store.open_readonly(db) as store:
-        found = store.find_pages(urls)
-    return [(url, record.listed_in) for url, record in found.items() if record.listed_in]
-
-
 def _require_one_to_name(name: str | None, pages: int) -> None:
     if name and pages > 1:
         raise InputError(f"a name is for one page, and these are {pages}: name them one by one")
@@ -275,7 +265,8 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
     return tagged
 
 
-def _ask(db: Path, request: "Request", *, make: bool = False, as_json: bool = False) -> None:
+def _ask(db: Path, request: "Request", *, make: bool = False, as_json: bool = False) -> "Effect":
+    """Have a request carried out, and tell what came of it."""
     from pollwise.live.control import ask
     from pollwise.live.requests import described
 
@@ -284,3 +275,4 @@ def _ask(db: Path, request: "Request", *, make: bool = False, as_json: bool = Fa
         print_json(effect)
     else:
         notify(described(request, effect))
+    return effect

@@ -168,18 +168,18 @@ def reason_told(
     resume: str = "`pollwise resume` lets it be polled again",
 ) -> str:
     """Why a page is polled next or not, in words; `at` says times, `resume` how to go on."""
-    free = page.host_free_at
-    until = "" if page.rests_until is None else f" until {at(page.rests_until)}"
     if page.paused:
         return f"it is paused: {resume}"
     if page.quiet_until is not None:
         return f"these are quiet hours: no poll begins until {page.quiet_until}"
-    if page.failures:
-        if free is not None and free > (page.rests_until or math.inf):
-            return f"its polls fail, and its host is left alone until {at(free)}"
-        return f"its polls fail: it rests{until}, ever longer, but a week at most"
-    if page.outcome is Outcome.GONE:
-        return f"its server says it is gone: it rests{until}, ever longer, before the next look"
+    if page.failures or page.outcome is Outcome.GONE:
+        why = "its polls fail" if page.failures else "its server says it is gone"
+        rests_until, free_at = page.rests_until, page.host_free_at
+        if rests_until is not None and free_at is not None and free_at > rests_until:
+            return f"{why}, and its host is left alone until {at(free_at)}"
+        until = "" if rests_until is None else f" until {at(rests_until)}"
+        how_long = "but a week at most" if page.failures else "before the next look"
+        return f"{why}: it rests{until}, ever longer, {how_long}"
     if math.isinf(page.index):
         lack = "it is long overdue" if page.versions else "there is no copy yet"
         reason = f"{lack}: it comes before all others"

@@ -88,10 +88,12 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
                 _watched_pages(store, [page.url for page in pages])
                 effect, events = _written(store, pages, now)
             case RemovePages(urls):
-                removed = _watched_pages(store, urls)
+                records = _records(store, urls)
+                removed = tuple(record.page for record in records)
                 page_ids = tuple(page.id for page in removed)
                 store.remove_pages(page_ids, now)
-                effect = Effect(removed=_urls(removed))
+                listed = tuple(record.page.url for record in records if record.listed_in)
+                effect = Effect(removed=_urls(removed), listed=listed)
                 events.append(Removed(now, page_ids))
             case LeaveHost(scope, seconds):
                 events.append(HostBlocked(now, scope, now + seconds))

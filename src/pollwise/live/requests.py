@@ -138,7 +138,8 @@ class Effect:
     """What came of a request: the canonical URLs of its pages, each once and in one place.
 
     `unchanged` pages were already as was asked. `parts` are the beginnings of the texts that were
-    masked or unmasked; `marked` changes were not marked so before.
+    masked or unmasked; `marked` changes were not marked so before. `listed` are those of the
+    removed pages that a list brought which may be followed: its lines would bring them again.
     """
 
     added: tuple[str, ...] = ()
@@ -147,6 +148,7 @@ class Effect:
     removed: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     marked: int = 0
+    listed: tuple[str, ...] = ()
 
 
 _KINDS: dict[str, type[Request]] = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, NamedTuple, cast
 
 from pollwise.checks import read_json, require, require_object
 from pollwise.errors import InputError, StateError
@@ -545,7 +545,9 @@ class Scheduler:
     def _best(self, page_ids: Sequence[int], now: float) -> int:
         """Of the pages in line for a host, the one to poll."""
         policy = self.policy
-        return policy.best(page_ids, now) if _is_chooser(policy) else page_ids[0]
+        if not _is_chooser(type(policy)):
+            return page_ids[0]
+        return cast(Chooser, policy).best(page_ids, now)
 
     def _collecting(self, event: Event) -> RequestController:
         if not isinstance(self.policy, RequestController):
@@ -821,13 +823,9 @@ def _is_sharing(kind: type[Policy]) -> bool:
     return issubclass(kind, Sharing)
 
 
-def _is_chooser(policy: Policy) -> TypeGuard[Chooser]:
-    """Whether a policy chooses among pages; it takes long to find out."""
-    return _chooses(type(policy))
-
-
 @cache
-def _chooses(kind: type[Policy]) -> bool:
+def _is_chooser(kind: type[Policy]) -> bool:
+    """Whether policies of a class choose among pages; it takes long to find out."""
     return issubclass(kind, Chooser)
 
 

@@ -8,6 +8,8 @@ from pollwise.relevance.topic import topic
 from pollwise.settings import CollectSettings
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.sqlite import file_format
+from pollwise.store.sqlite.queries import migrations
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 A, B = "http://a.example/", "http://b.example/"
@@ -76,3 +78,11 @@ def test_the_budget_of_a_collection_is_told(run, tmp_path):
     with Store.open(path) as store:
         store.start_run(0.0, settings.recorded(), None)
     assert run("budget", "--db", str(path)).out == "7/second\n"
+
+
+def test_a_database_of_an_earlier_version_is_converted_to_remove_a_page(run, db, monkeypatch):
+    later = [*migrations(), "CREATE TABLE more (a);"]
+    monkeypatch.setattr(file_format, "migrations", lambda: later)
+    assert f"removed: {A}" in run("remove", A).err
+    with Store.open_readonly(db) as store:
+        assert [record.page.url for record in store.pages()] == [B]

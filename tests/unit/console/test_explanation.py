@@ -165,3 +165,12 @@ def test_a_signal_and_a_share_are_told(shown):
 def test_the_price_of_a_host_that_cannot_keep_up(shown):
     text = shown(replace(AFTER_MANY, price=0.5, host_price=1.25))
     assert "0.5, 1.2 times that of other hosts, as its own cannot keep up" in " ".join(text.split())
+
+
+def test_a_failing_page_waits_for_its_host_if_that_takes_longer_than_its_rest(shown):
+    failing = replace(AFTER_MANY, failures=2, outcome=Outcome.FAILED, rests_until=86_400.0)
+    assert "its polls fail: it rests until 1970-01-02 00:00:00, ever longer" in shown(failing)
+    waiting = replace(failing, host_free_at=172_800.0)
+    assert "its polls fail, and its host is left alone until 1970-01-03 00:00:00" in shown(waiting)
+    gone = replace(waiting, failures=0, outcome=Outcome.GONE)
+    assert "it is gone, and its host is left alone until 1970-01-03 00:00:00" in shown(gone)
