@@ -1,5 +1,6 @@
 """Writing polls: what they told of their pages, and the versions that they brought."""
 
+import itertools
 import json
 import sqlite3
 from collections import Counter
@@ -18,9 +19,13 @@ from pollwise.types import Outcome, PageMemory, Version
 
 __all__ = ["save_masks", "save_poll", "save_polls"]
 
-_UNIT = float(2**22)
-"""Parts of a second: between 2004 and 2038 every float is a whole number of them."""
-_LARGEST = 2.0**53
+_TOLD = (
+    "page_id", "polled_at", "outcome", "last_changed_at", "n_items", "cost", "reverted",
+    "etag", "last_modified", "body_hash", "text_hash", "earlier_hashes", "noise", "items",
+    "title", "source",
+)  # fmt: skip
+_MOST_TOLD = 32
+"""Polls that one statement puts into `told_polls`: some systems allow it 999 values."""
 _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
 
@@ -64,46 +69,48 @@ def save_polls(connection: sqlite3.Connection, path: Path, polls: Sequence[PollR
     meanwhile, and then has to wait for them. Errors as for `save_poll`.
     """
     times = Counter(poll.observation.page_id for poll in polls)
-    rows = [_unchanged_row(poll) if times[poll.observation.page_id] == 1 else "" for poll in polls]
-    told = {"polls": f"[{','.join(filter(None, rows))}]", "unit": _UNIT}
-    newer = connection.execute(SQL["count_newer_polls"], told).fetchone()[0]
-    are_together = newer == len(rows) - rows.count("")
-    for poll, row in zip(polls, rows, strict=True):
-        if not (row and are_together):
+    plain = [_is_plain(poll) and times[poll.observation.page_id] == 1 for poll in polls]
+    together = [poll for poll, is_plain in zip(polls, plain, strict=True) if is_plain]
+    are_newer = bool(together) and _tell(connection, together)
+    for poll, is_plain in zip(polls, plain, strict=True):
+        if not (is_plain and are_newer):
             save_poll(connection, path, poll)
-    if are_together and newer:
-        connection.execute(SQL["update_unchanged_pages"], told)
-        connection.execute(SQL["insert_unchanged_polls"], told)
-        kept = {"polls": told["polls"], "kept": KEPT_POLLS}
-        connection.execute(SQL["prune_polls_of_pages"], kept)
+    if are_newer:
+        connection.execute(SQL["update_unchanged_pages"])
+        connection.execute(SQL["insert_unchanged_polls"])
+        connection.execute(SQL["prune_polls_of_pages"], {"kept": KEPT_POLLS})
     page_ids = json.dumps(sorted(times))
     for (page_id,) in connection.execute(SQL["unsettled"], {"page_ids": page_ids}).fetchall():
         settle(connection, path, page_id)
 
 
-def _unchanged_row(poll: PollResult) -> str:
-    """A poll that found its page unchanged, as JSON for the statements; empty: not that simple.
+def _is_plain(poll: PollResult) -> bool:
+    """Whether a poll found its page unchanged, and nothing else is to be told."""
+    is_unchanged = poll.observation.outcome is Outcome.UNCHANGED
+    return is_unchanged and poll.version is None and poll.error is None
 
-    SQLite reads decimal fractions a little differently from Python, so times and costs are counted
-    in units of a power of two. Those that are no whole number of them are not that simple.
-    """
-    seen = poll.observation
-    if seen.outcome is not Outcome.UNCHANGED or poll.version is not None or poll.error is not None:
-        return ""
+
+def _tell(connection: sqlite3.Connection, polls: Sequence[PollResult]) -> bool:
+    """Put plain polls into the table `told_polls`; whether all are newer than their pages tell."""
+    connection.execute(SQL["make_told_polls"])
+    connection.execute(SQL["forget_told_polls"])
+    head, values, row = SQL["tell_poll"].rstrip(";").partition("VALUES ")
+    begin = 0
+    while begin < len(polls):
+        # Powers of two, as a statement of each length has to be prepared once.
+        count = min(1 << (len(polls) - begin).bit_length() - 1, _MOST_TOLD)
+        told = map(_told, polls[begin : begin + count])
+        statement = f"{head}{values}{', '.join([row] * count)}"
+        connection.execute(statement, tuple(itertools.chain.from_iterable(told)))
+        begin += count
+    newer: int = connection.execute(SQL["count_newer_polls"]).fetchone()[0]
+    return newer == len(polls)
+
+
+def _told(poll: PollResult) -> tuple[object, ...]:
+    """The columns of `told_polls`."""
     values = poll_values(poll)
-    for name in ("polled_at", "last_changed_at", "cost"):
-        number = getattr(seen, name)
-        if number is None:
-            continue
-        counted = number * _UNIT
-        if not (counted.is_integer() and abs(counted) < _LARGEST):
-            return ""
-        values[name] = int(counted)
-    try:
-        text = json.dumps(values, ensure_ascii=False)
-    except TypeError:  # bytes: text that is not UTF-8
-        return ""
-    return "" if "\\u0000" in text else text
+    return tuple(values[name] for name in _TOLD)
 
 
 def save_masks(connection: sqlite3.Connection, page_id: int, memory: PageMemory) -> None:

@@ -119,60 +119,52 @@ UPDATE pages SET
 WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at)
 RETURNING polls;
 
+-- name: make_told_polls
+-- Make the table of the polls that are written together; it is seen by this connection alone.
+CREATE TEMP TABLE IF NOT EXISTS told_polls (
+    page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted,
+    etag, last_modified, body_hash, text_hash, earlier_hashes, noise, items, title, source
+);
+
+-- name: tell_poll
+-- Put a poll, each of another page, that found it unchanged into that table.
+INSERT INTO temp.told_polls
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: forget_told_polls
+-- Empty that table.
+DELETE FROM temp.told_polls;
+
 -- name: count_newer_polls
--- How many of these polls, each of another page, are newer than what their pages tell.
-SELECT COUNT(*)
-FROM json_each(:polls) AS told JOIN pages ON pages.id = json_extract(told.value, '$.page_id')
-WHERE pages.polled_at IS NULL OR pages.polled_at < json_extract(told.value, '$.polled_at') / :unit;
+-- How many of these polls are newer than what their pages tell.
+SELECT COUNT(*) FROM temp.told_polls AS told JOIN pages ON pages.id = told.page_id
+WHERE pages.polled_at IS NULL OR pages.polled_at < told.polled_at;
 
 -- name: update_unchanged_pages
--- The same as update_polled_page for many polls, each of another page, that found it unchanged.
+-- The same as update_polled_page for these polls.
 UPDATE pages SET
-    polls = polls + 1, etag = told_etag, last_modified = told_last_modified,
-    body_hash = told_body_hash, text_hash = told_text_hash,
-    earlier_hashes = told_earlier_hashes, noise = told_noise, items = told_items,
-    title = COALESCE(told_title, title), source = COALESCE(told_source, source),
-    seen_at = told_at, polled_at = told_at, outcome = told_outcome, error = NULL,
-    last_cost = told_cost, postponed_at = NULL, postponed_why = NULL,
-    last_changed_at = COALESCE(told_changed_at, last_changed_at), failures = 0, gone = FALSE
-FROM (
-    SELECT
-        json_extract(value, '$.page_id') AS told_id,
-        json_extract(value, '$.polled_at') / :unit AS told_at,
-        json_extract(value, '$.outcome') AS told_outcome,
-        json_extract(value, '$.last_changed_at') / :unit AS told_changed_at,
-        json_extract(value, '$.cost') / :unit AS told_cost,
-        json_extract(value, '$.etag') AS told_etag,
-        json_extract(value, '$.last_modified') AS told_last_modified,
-        json_extract(value, '$.body_hash') AS told_body_hash,
-        json_extract(value, '$.text_hash') AS told_text_hash,
-        json_extract(value, '$.earlier_hashes') AS told_earlier_hashes,
-        json_extract(value, '$.noise') AS told_noise,
-        json_extract(value, '$.items') AS told_items,
-        json_extract(value, '$.title') AS told_title,
-        json_extract(value, '$.source') AS told_source
-    FROM json_each(:polls)
-)
-WHERE id = told_id;
+    polls = polls + 1, etag = told.etag, last_modified = told.last_modified,
+    body_hash = told.body_hash, text_hash = told.text_hash,
+    earlier_hashes = told.earlier_hashes, noise = told.noise, items = told.items,
+    title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
+    seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
+    last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,
+    last_changed_at = COALESCE(told.last_changed_at, pages.last_changed_at), failures = 0,
+    gone = FALSE
+FROM temp.told_polls AS told
+WHERE pages.id = told.page_id;
 
 -- name: insert_unchanged_polls
 -- The same as insert_poll for these.
 INSERT INTO polls
     (page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted, identical)
-SELECT
-    json_extract(value, '$.page_id'),
-    json_extract(value, '$.polled_at') / :unit,
-    json_extract(value, '$.outcome'),
-    json_extract(value, '$.last_changed_at') / :unit,
-    json_extract(value, '$.n_items'),
-    json_extract(value, '$.cost') / :unit,
-    json_extract(value, '$.reverted'), COALESCE(json_extract(value, '$.body_hash') = (
+SELECT page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted,
+    COALESCE(body_hash = (
         SELECT body_hash FROM versions
-        WHERE page_id = json_extract(value, '$.page_id')
-            AND seen_at <= json_extract(value, '$.polled_at') / :unit
+        WHERE page_id = told.page_id AND seen_at <= told.polled_at
         ORDER BY seen_at DESC LIMIT 1
     ), 0)
-FROM json_each(:polls)
+FROM temp.told_polls AS told
 WHERE TRUE
 ON CONFLICT DO NOTHING;
 
@@ -180,10 +172,9 @@ ON CONFLICT DO NOTHING;
 -- The same as prune_polls for the pages of these.
 DELETE FROM polls WHERE (page_id, polled_at) IN (
     SELECT old.page_id, old.polled_at
-    FROM json_each(:polls) AS told
-        JOIN polls AS old ON old.page_id = json_extract(told.value, '$.page_id')
+    FROM temp.told_polls AS told CROSS JOIN polls AS old ON old.page_id = told.page_id
     WHERE old.polled_at <= (
-        SELECT polled_at FROM polls WHERE page_id = json_extract(told.value, '$.page_id')
+        SELECT polled_at FROM polls WHERE page_id = told.page_id
         ORDER BY polled_at DESC LIMIT 1 OFFSET :kept
     )
 );
