@@ -8,6 +8,7 @@ pollwise asks for the versions of aiohttp that have it.
 import asyncio
 import errno
 import functools
+import re
 import socket
 from typing import Any, Self
 
@@ -16,9 +17,10 @@ from aiohttp import AddrInfoType, http_writer
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
-from aiohttp.http import RawResponseMessage
+from aiohttp.http import HttpVersion11, RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
-from multidict import CIMultiDict
+from aiohttp.streams import EMPTY_PAYLOAD
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.web.addresses import require_public
 
@@ -31,6 +33,16 @@ _KEPT_FOR = 15.0
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
+_LINE = rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\x21-\x7e]+(?:[\t ]+[\x21-\x7e]+)*)\r\n"
+_PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*))?\r\n((?:%b)*)\r\n" % _LINE)
+_LINES = re.compile(_LINE)
+_LONGEST_PLAIN = 4096
+_MOST_PLAIN = 64
+_ON_THE_WIRE = frozenset(
+    {"connection", "content-encoding", "content-length", "transfer-encoding", "upgrade"}
+)
+"""Headers that say how a body is sent, where it ends, or whether another answer may follow."""
+_PARSING: dict[str, Any] = {"read_until_eof": True, "auto_decompress": False}
 _RECEIVED = 64 * 1024
 """Bytes that the system holds for a connection (Linux: twice that): enough for 10 MB in 8 seconds
 from a host 0.1 s away."""
@@ -96,6 +108,7 @@ class Connector(aiohttp.TCPConnector):
         _require(self, "_conns", "_factory", "_get")
         _require(super(), "_release")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
+        _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
         _require(http_writer, "_serialize_headers")
         self._room = room
         room.connectors.append(self)
@@ -133,7 +146,8 @@ async def exchanged(
     try:
         if protocol.transport is None:
             raise aiohttp.ServerDisconnectedError
-        protocol.set_response_params(read_until_eof=True, auto_decompress=False)
+        assert isinstance(protocol, _Answers), "it is of a Connector"
+        protocol.expect_plain()
         protocol.transport.write(http_writer._serialize_headers(request, headers))
         while True:
             message, body = await protocol.read()
@@ -180,25 +194,41 @@ class _Answers(ResponseHandler):
     """Ends a connection that sends one interim answer after another, or what nobody asked for.
 
     The latter would be taken for the answer to the next request, and each answer for the next one.
+
+    Most answers to polls are a plain 304. Where one is expected, no parser is made before something
+    else has come.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._interim = 0
+        self._is_plain_expected = False
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
 
     def set_response_params(self, **params: Any) -> None:
         """See aiohttp: a request is about to be made."""
-        self.is_idle = False
+        self.is_idle = self._is_plain_expected = False
         super().set_response_params(**params)
+
+    def expect_plain(self) -> None:
+        """A request is about to be made whose answer may be a plain 304."""
+        self.is_idle, self._is_plain_expected = False, True
+        self._parser = None
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
         if self.is_idle and data:  # with none, aiohttp takes up again what it has
             self.close()
-        else:
-            super().data_received(data)
+            return
+        if self._is_plain_expected:
+            self._is_plain_expected = False
+            if (message := _plain(data)) is not None:
+                self._payload = EMPTY_PAYLOAD
+                self.feed_data((message, EMPTY_PAYLOAD))
+                return
+            self.set_response_params(**_PARSING)
+        super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
@@ -214,3 +244,24 @@ class _Answers(ResponseHandler):
         else:
             self._interim += 1
         super().feed_data(data, size)
+
+
+def _plain(data: bytes) -> RawResponseMessage | None:
+    """An answer that is a 304 as plain as most are; None: it is for a parser to say what it is."""
+    if len(data) > _LONGEST_PLAIN or (parts := _PLAIN.fullmatch(data)) is None:
+        return None
+    reason, lines = parts[1] or b"", tuple(_LINES.findall(parts[2]))
+    headers = CIMultiDict([(name.decode(), value.decode()) for name, value in lines])
+    if len(lines) > _MOST_PLAIN or not _ON_THE_WIRE.isdisjoint(map(str.lower, headers)):
+        return None
+    return RawResponseMessage(
+        HttpVersion11,
+        304,
+        reason.decode(),
+        CIMultiDictProxy(headers),
+        lines,
+        should_close=False,
+        compression=None,
+        upgrade=False,
+        chunked=False,
+    )

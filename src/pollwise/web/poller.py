@@ -471,12 +471,11 @@ def _with_items(observation: Observation, compared: Comparison, page: Page) -> O
 def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
     """`memory` with the validators that the answer sent (RFC 9111 section 4.3.4)."""
     # Why not after a redirect: see `pollwise.web.polite_fetcher`.
-    last_modified = result.last_modified if result.final_url == result.url else None
-    return replace(
-        memory,
-        etag=result.etag or memory.etag,
-        last_modified=last_modified or memory.last_modified,
-    )
+    told = result.last_modified if result.final_url == result.url else None
+    etag, last_modified = result.etag or memory.etag, told or memory.last_modified
+    if (etag, last_modified) == (memory.etag, memory.last_modified):
+        return memory
+    return replace(memory, etag=etag, last_modified=last_modified)
 
 
 def _observed(

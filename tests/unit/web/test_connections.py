@@ -1,5 +1,6 @@
 """What this machine lacks, told from what is wrong with a host."""
 
+import asyncio
 import errno
 import socket
 from types import SimpleNamespace
@@ -7,10 +8,14 @@ from types import SimpleNamespace
 import aiohttp
 import pytest
 from aiohttp import http_writer
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import HttpResponseParser
 from aiohttp.streams import DataQueue
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pollwise.testing.webserver import MisbehavingServer
-from pollwise.web.connections import Connector, Room, is_our_shortage
+from pollwise.web.connections import Connector, Room, _plain, is_our_shortage
 
 
 def not_connected(error):
@@ -105,3 +110,54 @@ async def test_connectors_share_the_room_for_kept_connections() -> None:
                 await response.read()
             assert sum(connector.kept for connector in room.connectors) == expected
             assert room.is_full == (expected == 2)
+
+
+NAMES = st.sampled_from(
+    ["ETag", "Date", "etag", "X-A", "Server", "Keep-Alive", "Connection", "Content-Length", "Age"]
+)
+VALUES = st.sampled_from(
+    ['"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "a  b", "", " ", "padded ", "\tx", "0", "close", "é"]
+)
+LINES = st.lists(st.tuples(NAMES, st.sampled_from([": ", ":", ":\t"]), VALUES), max_size=5)
+
+
+@given(st.sampled_from([" Not Modified", " ", "", " é"]), LINES, st.sampled_from(["", "x", "\r\n"]))
+async def test_a_plain_304_is_what_the_parser_of_aiohttp_says(reason, lines, more):
+    head = "".join(f"{name}{between}{value}\r\n" for name, between, value in lines)
+    data = f"HTTP/1.1 304{reason}\r\n{head}\r\n{more}".encode()
+    if (plain := _plain(data)) is None:
+        is_odd = more or "é" in f"{reason}{head}" or reason == ""
+        on_the_wire = "Connection" in head or "Content-Length" in head
+        assert (
+            is_odd or on_the_wire or any(value != value.strip() or not value for *_, value in lines)
+        )
+        return
+    loop = asyncio.get_running_loop()
+    parser = HttpResponseParser(BaseProtocol(loop), loop, 2**16, read_until_eof=True)
+    ((parsed, body),), is_upgraded, rest = parser.feed_data(data)
+    # Known names are spelled in one way there.
+    told, expected = (
+        [(name.lower(), value) for name, value in one.headers.items()] for one in (plain, parsed)
+    )
+    assert told == expected
+    assert repr(plain).partition(" raw")[2] == repr(parsed).partition(" raw")[2]
+    assert (plain.version, plain.code, plain.reason) == (parsed.version, 304, parsed.reason)
+    assert (body.is_eof(), is_upgraded, rest) == (True, False, b"")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 304 Not Modified\r\nA: b\r\n",
+        b"HTTP/1.1 304 Not Modified\nA: b\n\n",
+        b"HTTP/1.1 304 Not Modified\r\nA: b\r\n c\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nA : b\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nA: b\0\r\n\r\n",
+        b"HTTP/1.0 304 Not Modified\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\n" + 65 * b"A: b\r\n" + b"\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nA: " + 5000 * b"b" + b"\r\n\r\n",
+    ],
+)
+def test_what_is_no_plain_304_is_left_to_the_parser(data):
+    assert _plain(data) is None
