@@ -1,7 +1,7 @@
-"""What polls and decisions cost, and what a poll costs Scrapy, all in one run.
+"""What polls and decisions cost, and what a poll costs Scrapy and crawlee, all in one run.
 
     python benchmarks/compare.py [--rate 300 1500] [--pages 12000] [--seconds 20]
-        [--scrapy PYTHON] [--json | --out docs/performance.md]
+        [--scrapy PYTHON] [--crawlee PYTHON] [--json | --out docs/performance.md]
 
 The pages are small and never change, so that every poll but the first is answered 304. They are
 served by another process from loopback addresses: 1,000 hosts, or as many as the rate needs with a
@@ -9,7 +9,7 @@ request a second to each.
 `pollwise watch` polls at each rate and keeps everything in its database. When all pages have a copy
 and have been polled again, the CPU time of its process, all threads, is taken over --seconds and
 divided by the requests that the server answered meanwhile. PYTHON is an interpreter that has
-Scrapy: its spider asks for a page of each host with its validator as fast as it can, and keeps
+Scrapy, or crawlee: it asks for a page of each host with its validator as fast as it can, and keeps
 nothing. --json and --out also have the figures of `engine.py` and `learners.py`.
 """
 
@@ -33,13 +33,17 @@ from watches import memory, polls_kept, watching
 
 import pollwise
 
-SPIDER = Path(__file__).with_name("compare_spider.py")
+CRAWLERS = {
+    "Scrapy": Path(__file__).with_name("compare_spider.py"),
+    "crawlee": Path(__file__).with_name("compare_crawler.py"),
+}
+"""Programs by the names of the libraries that they use."""
 _TICKS = 100.0  # a second, of /proc
 _HOSTS = 1_000
 _HOSTS_PER_RATE = 1.3
 _MOST_WARMING = 240.0
 _BEGINS = 5.0
-_SCRAPY_WARMING = 15.0
+_CRAWLER_WARMING = 15.0
 LEARNED = tuple((name, pages) for name in ("lakg", "htraa") for pages in (500, 32_768))
 POLLS = 2_000_000
 
@@ -106,24 +110,25 @@ def of_pollwise(rate: int, pages: int, seconds: float) -> Cost:
         return cost("pollwise", f"{rate}/second", Log.read(log_file), stretch)
 
 
-def of_scrapy(python: Path, seconds: float) -> Cost:
+def of_crawler(library: str, python: Path, seconds: float) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         log_file, listed = place / "log.npz", place / "urls.txt"
         with serving(log_file, *served_words(_HOSTS, _HOSTS)) as urls:
             listed.write_text("\n".join(urls))
-            with subprocess.Popen([str(python), str(SPIDER), str(listed)]) as process:
-                time.sleep(_SCRAPY_WARMING)
+            with subprocess.Popen([str(python), CRAWLERS[library], str(listed)]) as process:
+                time.sleep(_CRAWLER_WARMING)
                 stretch = measured(process.pid, seconds)
                 process.terminate()
-        return cost("Scrapy", "all it can", Log.read(log_file), stretch)
+        return cost(library, "all it can", Log.read(log_file), stretch)
 
 
-def versions(scrapy: Path | None) -> list[str]:
+def versions(crawlers: dict[str, Path]) -> list[str]:
     """What was measured, and with what."""
     found = [f"pollwise {pollwise.__version__}", f"Python {platform.python_version()}"]
-    if scrapy is not None:
-        asked = [str(scrapy), "-c", "import scrapy; print('Scrapy', scrapy.__version__)"]
+    for library, python in crawlers.items():
+        words = f"import {library.lower()} as it; print('{library}', it.__version__)"
+        asked = [str(python), "-c", words]
         found.append(subprocess.run(asked, capture_output=True, text=True).stdout.strip())
     return found
 
@@ -157,13 +162,14 @@ def main() -> None:
     parser.add_argument("--rate", type=int, nargs="+", default=[300, 1500])
     parser.add_argument("--pages", type=int, default=12_000)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--scrapy", type=Path)
+    for library in CRAWLERS:
+        parser.add_argument(f"--{library.lower()}", type=Path, metavar="PYTHON")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    costs = []
-    if asked.scrapy is not None:
-        costs.append(of_scrapy(asked.scrapy, asked.seconds))
+    told = {library: getattr(asked, library.lower()) for library in CRAWLERS}
+    crawlers = {library: python for library, python in told.items() if python is not None}
+    costs = [of_crawler(library, python, asked.seconds) for library, python in crawlers.items()]
     costs += [of_pollwise(rate, asked.pages, asked.seconds) for rate in asked.rate]
     measured = {"pages": asked.pages, "polls": [asdict(one) for one in costs]}
     if asked.json or asked.out is not None:
@@ -173,7 +179,7 @@ def main() -> None:
         return
     if asked.out is not None:
         machine = f"{os.cpu_count()} cores ({processor()}), {platform.system()}"
-        asked.out.write_text(document(measured, machine, versions(asked.scrapy)))
+        asked.out.write_text(document(measured, machine, versions(crawlers)))
     print(f"{'':12}{'asked for':>14}{'polls a s':>12}{'us a poll':>12}{'MB':>8}")
     for one in costs:
         print(

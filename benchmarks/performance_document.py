@@ -10,7 +10,8 @@ Row = Mapping[str, Any]
 PAGE = """\
 # Performance
 
-Made by `python benchmarks/compare.py --scrapy PYTHON --out docs/performance.md`, all in one run.
+Made by `python benchmarks/compare.py --scrapy PYTHON --crawlee PYTHON --out docs/performance.md`,
+all in one run.
 Runs on a shared machine differ by a third or so: compare the rows of one run.
 
 {machine}; {versions}.
@@ -19,8 +20,8 @@ Runs on a shared machine differ by a third or so: compare the rows of one run.
 
 While nothing changes: {pages:,} small pages of 1,000 hosts or more on loopback addresses, each poll
 answered "304 Not Modified" by another process. pollwise decides, learns, and keeps every poll in
-its database; Scrapy asks for a page of each of 1,000 hosts with its validator, again and again as
-fast as it can, and keeps nothing.
+its database; Scrapy and crawlee ask for a page of each of 1,000 hosts with its validator, again and
+again as fast as they can, and keep nothing.
 
 | program | polls asked for | polls a second | CPU a poll, microseconds | memory, MB |
 |---|---|--:|--:|--:|
