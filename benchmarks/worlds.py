@@ -158,7 +158,7 @@ class Runs:
         budget = parse_budget(f"{cell.budget}/day/page")
         names = {page.url: number for number, page in enumerate(whole.pages)}
         parts = dict[str, Floats]()
-        for world in self._started(whole, budget.total(1)):
+        for world in started(whole, budget.total(1), self._starts):
             rows = [names[page.url] for page in world.pages]
             for part, told in _tallied(world, cell, policy, budget).items():
                 total = parts.setdefault(part, np.zeros((len(whole.pages), told.shape[1])))
@@ -166,15 +166,6 @@ class Runs:
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(file, **parts)  # type: ignore[arg-type]
         print(f"{cell}: {policy}", file=sys.stderr)
-
-    def _started(self, whole: Replay, rate: float) -> Iterator[Replay]:
-        """A world from each of the starts; `rate`: the polls a second of a page."""
-        yield whole
-        apart = min(1.0 / rate, _LATEST_START * (whole.end - whole.begin)) / self._starts
-        for start in range(1, self._starts):
-            later = whole.within(whole.begin + start * apart, whole.end)
-            later.reset(0)
-            yield later
 
     def _world(self, corpus: Corpus, dated: bool) -> Replay:
         key = (corpus.name, dated)
@@ -185,6 +176,16 @@ class Runs:
             world.reset(0)
             self._worlds[key] = world
         return self._worlds[key]
+
+
+def started(whole: Replay, rate: float, starts: int) -> Iterator[Replay]:
+    """A world from each of the starts; `rate`: the polls a second of a page."""
+    yield whole
+    apart = min(1.0 / rate, _LATEST_START * (whole.end - whole.begin)) / starts
+    for start in range(1, starts):
+        later = whole.within(whole.begin + start * apart, whole.end)
+        later.reset(0)
+        yield later
 
 
 def _tallied(world: Replay, cell: Cell, policy: str, budget: BudgetText) -> dict[str, Floats]:
