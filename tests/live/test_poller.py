@@ -103,6 +103,7 @@ async def test_gone(site, poller, page, status):
     report = await poller.poll(page, memory)
     assert report.result.observation.outcome is Outcome.GONE
     assert (report.result.memory, report.result.error) == (memory, None)
+    assert report.result.status == status
 
 
 @pytest.mark.parametrize("status", [204, 206, 302, 400, 403, 429, 500, 503])

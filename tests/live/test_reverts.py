@@ -1,6 +1,5 @@
 """Pages that go back to versions seen before, over real HTTP, from the fetch to the schedule."""
 
-import asyncio
 from collections import Counter
 from itertools import count
 
@@ -8,21 +7,11 @@ from aiohttp import web
 
 from pollwise.insight.knowledge import read_knowledge
 from pollwise.live.journal import rerun
-from pollwise.live.session import Session, web_poller
 from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
-from pollwise.testing.fake_clock import FakeClock
 
-
-class PatientClock(FakeClock):
-    """No time passes while a poll is under way: it waits for a real server."""
-
-    async def wait(self, tasks, until):
-        if len(tasks) > 2:  # the last two wait for wishes and for the end
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await super().wait(tasks, until)
+from .patient_watch import watch_for
 
 
 def serve_pages(site) -> list[str]:
@@ -41,15 +30,6 @@ def serve_pages(site) -> list[str]:
     for path in paths:
         site.answers[path] = flap if path == "/flap" else news
     return paths
-
-
-async def watch_for(path, settings, begin: float, seconds: float) -> None:
-    clock, stop = PatientClock(begin), asyncio.Event()
-    clock.stop_at(begin + seconds, stop)
-    with Store.open(path) as store:
-        session = Session(store, settings, clock=clock, say=print)
-        async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
-            await session.run(poller, stop, on_progress=lambda *_: None)
 
 
 async def test_what_a_reversion_counts_for(site, tmp_path):

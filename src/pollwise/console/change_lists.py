@@ -15,6 +15,7 @@ from pollwise.insight.changes import (
     ListedChange,
     ListedVersion,
     VersionDiff,
+    happened,
 )
 from pollwise.insight.difference import Difference
 from pollwise.insight.word_diff import BlockDiff, Edit
@@ -59,10 +60,11 @@ def print_history(answer: History) -> None:
         return
     table = Table("version", "seen (UTC)", "size", "what")
     for entry in answer.entries:
+        brought = entry.kind is None or entry.kind.is_of_content
         table.add_row(
             "-" if entry.version is None else str(entry.version),
             moment(entry.seen_at),
-            "not kept" if entry.bytes is None else storage(entry.bytes),
+            ("not kept" if brought else "-") if entry.bytes is None else storage(entry.bytes),
             _what(entry),
         )
     console.print(table)
@@ -88,6 +90,8 @@ def print_diff(answer: VersionDiff) -> None:
                     _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
     if not answer.hunks:
         stderr().print("what counts of them is the same", soft_wrap=True)
+    if answer.gone_at is not None:
+        stderr().print(f"the page is gone since {moment(answer.gone_at)} (UTC)", soft_wrap=True)
 
 
 def _print(console: Console, line: str, style: str) -> None:
@@ -110,8 +114,8 @@ def _what(entry: HistoryEntry) -> Text:
 
 
 def _changed(change: ListedChange | HistoryEntry) -> str:
-    """When a change happened: after the copy before it was made, that is."""
-    back = " back" if change.reverted else ""
+    """What happened, and when: after the poll before, that is."""
+    what = happened(change) + (" back" if change.reverted else "")
     if change.before_at is None:
-        return f"changed{back}"
-    return f"changed{back} in the {duration(change.seen_at - change.before_at)} before"
+        return what
+    return f"{what} in the {duration(change.seen_at - change.before_at)} before"

@@ -259,7 +259,7 @@ def trouble_of(report: "PollReport") -> str | None:
     """What was wrong with a page, in words; None: nothing that its poll told."""
     result = report.result
     if result.observation.outcome is Outcome.GONE:
-        return "gone"
+        return "gone" if result.status is None else f"gone ({result.status})"
     if result.error is None or result.observation.outcome is Outcome.POSTPONED:
         return None
     return f"failed ({result.error})"

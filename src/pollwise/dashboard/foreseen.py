@@ -51,10 +51,10 @@ def foreseen(snapshot: Snapshot) -> Foreseen | None:
 
 
 def latest_days(store: StoreReader, now: float) -> tuple[Day, ...]:
-    """The changes found on each of the latest days, today last; from the first one that has any."""
+    """The changes of content on each of the latest days, today last, from the first with any."""
     today = now - now % _DAY
     begins = [today - days * _DAY for days in range(_DAYS - 1, -1, -1)]
-    since = [store.count_changes(since=begin)[0] for begin in begins]
+    since = [store.count_changes(since=begin, of_content=True)[0] for begin in begins]
     found = [one - other for one, other in zip(since, [*since[1:], 0], strict=True)]
     days = [Day(begin, number) for begin, number in zip(begins, found, strict=True)]
     while len(days) > 1 and days[0].found == 0:

@@ -17,6 +17,7 @@ from pollwise.console.quantities import (
     unit_of,
     worth,
 )
+from pollwise.insight.changes import happened
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.words import moment
 from pollwise.scheduler.budgets import parse_budget
@@ -202,6 +203,7 @@ FILTERS = {
     "figure": figure,
     "counted": count,
     "outcome": outcome,
+    "happened": happened,
     "outward": outward,
     "bare": bare,
     "printable": printable,

@@ -10,9 +10,10 @@ from uuid import UUID, uuid5
 from pollwise.errors import InputError
 from pollwise.insight.difference import Difference, difference_at, text_of
 from pollwise.insight.word_diff import Hunk, word_diff
+from pollwise.insight.words import moment
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
-from pollwise.store.records import FoundItem, StoredChange, StoredVersion
+from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVersion
 from pollwise.times import no_seconds, parse_age, parse_time
 from pollwise.web.large_bodies import LARGE
 from pollwise.web.urls import canonical
@@ -26,6 +27,7 @@ __all__ = [
     "TooLargeError",
     "VersionDiff",
     "change_id",
+    "happened",
     "listed_change",
     "listed_with",
     "read_changes",
@@ -37,12 +39,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ListedChange:
-    """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
+    """A change that a poll found at `seen_at` (UTC seconds); it happened after `before_at`.
 
-    `id` is its own for ever, `seq` its number in the database. `title` is that of the page (empty:
-    none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it has now.
-    `reverted`: back to a version seen before. `removed` and `added` are as in `Difference`; `items`
-    are the new ones of a feed. `read`: somebody has marked it so.
+    That is the time of the copy before, or, of a page that is back, of the latest poll that found
+    it gone. `kind` is what happened, `status` the HTTP status by which the page is gone (None: it
+    is not). `id` is its own for ever, `seq` its number in the database. `title` is that of the page
+    (empty: none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it
+    has now. `reverted`: back to a version seen before. `removed` and `added` are as in
+    `Difference`; `items` are the new ones of a feed. `read`: somebody has marked it so.
     """
 
     id: str
@@ -58,6 +62,8 @@ class ListedChange:
     items: tuple[FoundItem, ...]
     name: str = ""
     read: bool = False
+    kind: ChangeKind = ChangeKind.CHANGED
+    status: int | None = None
 
     @property
     def called(self) -> str:
@@ -83,10 +89,11 @@ class Changes:
 class HistoryEntry:
     """A version of a page, a change of it, or mostly both.
 
-    It was seen at `seen_at`, the copy before at `before_at` (UTC seconds; None: not noted).
-    `version` counts the versions that are kept, from 1; None: this one is kept no more, and so
-    there is no `bytes`, its size, and no `content_type`. `first_copy`: there was nothing before it.
-    The others: see `ListedChange`.
+    It was seen at `seen_at` (UTC seconds); `before_at`, `kind` and `status` are those of the change
+    (None: none is noted). `version` counts the versions that are kept, from 1; None: this one is
+    kept no more, or a page that is gone, or back as it was, brought none; so there is no `bytes`,
+    its size, and no `content_type`. `first_copy`: there was nothing before it. The others: see
+    `ListedChange`.
     """
 
     version: int | None
@@ -100,6 +107,8 @@ class HistoryEntry:
     removed: str | None
     added: str | None
     items: tuple[FoundItem, ...]
+    kind: ChangeKind | None = None
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +137,16 @@ class ListedVersion:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """What differs between two versions of a page."""
+    """What differs between two versions of a page.
+
+    `gone_at` is when a poll found that the page is gone (UTC seconds); None: it is not.
+    """
 
     url: str
     before: ListedVersion
     after: ListedVersion
     hunks: tuple[Hunk, ...]
+    gone_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +177,21 @@ def since_of(text: str, now: float) -> float:
     return seconds
 
 
+def happened(change: ListedChange | HistoryEntry) -> str:
+    """What happened, in a few words, such as `changed`, `gone (404)` or `back and changed`."""
+    kind = ChangeKind.CHANGED if change.kind is None else change.kind
+    status = "" if change.status is None else f" ({change.status})"
+    return _HAPPENED[kind] + status
+
+
+_HAPPENED = {
+    ChangeKind.CHANGED: "changed",
+    ChangeKind.GONE: "gone",
+    ChangeKind.BACK: "back",
+    ChangeKind.BACK_CHANGED: "back and changed",
+}
+
+
 def change_id(database: UUID, seq: int) -> str:
     """The id of the change with this number: a URN that is the same for ever."""
     return uuid5(database, f"change {seq}").urn
@@ -174,7 +202,7 @@ def listed_change(
 ) -> ListedChange:
     """A change with what differs; not `compared`: only what is noted of it."""
     found = Difference()
-    if compared and not change.items:
+    if compared and change.kind.is_of_content and not change.items:
         found = difference_at(store, change.page_id, change.url, change.seen_at)
     return listed_with(store, change, found)
 
@@ -195,6 +223,8 @@ def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> 
         items=change.items,
         name=change.name,
         read=change.read,
+        kind=change.kind,
+        status=change.status,
     )
 
 
@@ -272,10 +302,16 @@ def read_diff(
     address = canonical(url)
     with Store.open_readonly(db) as store, store.snapshot():
         versions = _versions(store, db, address)
+        gone_at = _gone_at(store, address)
         if len(versions) < 2:
+            remedy = (
+                "wait for a change"
+                if gone_at is None
+                else f"the page is gone since {moment(gone_at)} (UTC)"
+            )
             raise InputError(
                 f"{address}: {'one version is' if versions else 'no versions are'} kept, and two"
-                " are needed to compare: wait for a change"
+                f" are needed to compare: {remedy}"
             )
         newer = _numbered(versions, len(versions) if after is None else after, address)
         older = _numbered(versions, newer.number - 1 if before is None else before, address)
@@ -295,8 +331,18 @@ def read_diff(
         else ((one.title, *one.blocks), (other.title, *other.blocks))
     )
     return VersionDiff(
-        address, _listed(older, one.title), _listed(newer, other.title), word_diff(*blocks)
+        address,
+        _listed(older, one.title),
+        _listed(newer, other.title),
+        word_diff(*blocks),
+        gone_at,
     )
+
+
+def _gone_at(store: StoreReader, address: str) -> float | None:
+    """When the latest page with this URL was found gone; None: it is there."""
+    latest = deque(store.changes(page_id=store.page_ids(address)[-1]), maxlen=1)
+    return latest[0].seen_at if latest and latest[0].kind is ChangeKind.GONE else None
 
 
 def _versions(store: StoreReader, db: Path, address: str) -> list[_Numbered]:
@@ -340,7 +386,7 @@ def _entry(
         found = Difference(items=change.items)
     elif version is not None and is_first and version.size <= LARGE:
         found = Difference(text_of(store, version, address, None).title)
-    else:
+    elif change is None or change.kind.is_of_content:
         found = difference_at(store, page_id, address, seen_at)
     return HistoryEntry(
         version=None if kept is None else kept.number,
@@ -354,4 +400,6 @@ def _entry(
         removed=found.removed,
         added=found.added,
         items=found.items,
+        kind=None if change is None else change.kind,
+        status=None if change is None else change.status,
     )

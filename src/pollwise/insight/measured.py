@@ -70,7 +70,7 @@ def measured_of(known: Knowledge, store: StoreReader, days: float) -> Measured |
         return None
     past, lasted = known.past, (until - since) / _DAY
     told = (past.ends >= since) & (past.ends <= until)
-    found, _ = store.count_changes(since=since)
+    found, _ = store.count_changes(since=since, of_content=True)
     covered, freshness = _freshness(known, past, since, until)
     return Measured(
         days=lasted,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pollwise.errors import InputError
 from pollwise.store.base import StoreReader
+from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 from pollwise.web.urls import canonical
 
@@ -26,9 +27,9 @@ class TimedPoll:
 
 @dataclass(frozen=True, slots=True)
 class TimedChange:
-    """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
+    """A change that a poll found at `seen_at`; it happened after `before_at` (UTC seconds).
 
-    It happened somewhere between the two. `version` is the number of the version that it brought,
+    See `ListedChange`. `version` is the number of the version that it brought,
     as in the history of the page; None: that is not kept.
     """
 
@@ -37,6 +38,7 @@ class TimedChange:
     before_at: float
     reverted: bool
     version: int | None
+    kind: ChangeKind = ChangeKind.CHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,14 @@ def timeline_of(store: StoreReader, url: str) -> TimeLine:
         for one in reversed(store.recent_outcomes(page_id, _POLLS))
     ]
     changes = [
-        TimedChange(one.seq, one.seen_at, one.before_at, one.reverted, numbers.get(one.seen_at))
+        TimedChange(
+            one.seq,
+            one.seen_at,
+            one.before_at,
+            one.reverted,
+            numbers.get(one.seen_at),
+            one.kind,
+        )
         for one in store.changes(page_id=page_id)
     ]
     shown = changes[-_CHANGES:]

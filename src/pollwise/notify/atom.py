@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
-from pollwise.insight.changes import ListedChange
+from pollwise.insight.changes import ListedChange, happened
 from pollwise.insight.words import duration
-from pollwise.notify.wording import difference_lines, title_of
+from pollwise.notify.wording import difference_lines, headline, title_of
+from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
 
 __all__ = ["atom_feed"]
@@ -28,12 +29,13 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
     for change in listed:
         entry = ElementTree.SubElement(feed, "entry")
         _add(entry, "id", change.id)
-        _add(entry, "title", title_of(change))
+        is_plain = change.kind is ChangeKind.CHANGED
+        _add(entry, "title", title_of(change) if is_plain else headline(change))
         _add(entry, "updated", _date(change.seen_at))
         ElementTree.SubElement(entry, "link", rel="alternate", href=change.url)
         for tag in change.tags:
             ElementTree.SubElement(entry, "category", term=printable(tag))
-        when = f"changed in the {duration(change.seen_at - change.before_at)} before"
+        when = f"{happened(change)} in the {duration(change.seen_at - change.before_at)} before"
         _add(entry, "summary", "\n".join([*difference_lines(change), when]))
     ElementTree.indent(feed)
     document: bytes = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)

@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 
-from pollwise.insight.changes import ListedChange
+from pollwise.insight.changes import ListedChange, happened
 from pollwise.insight.difference import lines_of
 from pollwise.insight.words import age, count, moment
+from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
 
-__all__ = ["MOST_IN_FULL", "difference_lines", "text_of", "title_of", "title_of_all"]
+__all__ = ["MOST_IN_FULL", "difference_lines", "headline", "text_of", "title_of", "title_of_all"]
 
 _MOST_CHARACTERS = 300
 """Of a line."""
 MOST_IN_FULL = 20
 """Changes of a notice; of the others it says which pages."""
+_HEADS = {
+    ChangeKind.CHANGED: "Changed",
+    ChangeKind.GONE: "Gone",
+    ChangeKind.BACK: "Back",
+    ChangeKind.BACK_CHANGED: "Back",
+}
 
 
 def title_of(change: ListedChange) -> str:
@@ -20,10 +27,15 @@ def title_of(change: ListedChange) -> str:
     return _short(change.called) or change.url
 
 
+def headline(change: ListedChange) -> str:
+    """What happened to which page."""
+    return f"{_HEADS[change.kind]}: {title_of(change)}"
+
+
 def title_of_all(changes: Sequence[ListedChange]) -> str:
     """What a notice of these changes (at least one) is called."""
     if len(changes) == 1:
-        return f"Changed: {title_of(changes[0])}"
+        return headline(changes[0])
     pages = len({change.url for change in changes})
     return f"{count(len(changes), 'change')} of {count(pages, 'page')}"
 
@@ -37,8 +49,12 @@ def text_of(changes: Sequence[ListedChange], now: float) -> str:
     """What a notice of these changes says at the time `now` (UTC seconds)."""
     parts = ["\n".join(_lines(change, now)) for change in changes[:MOST_IN_FULL]]
     if others := changes[MOST_IN_FULL:]:
-        parts.append("\n".join(["Also changed:", *dict.fromkeys(one.url for one in others)]))
+        parts.append("\n".join(["Also changed:", *dict.fromkeys(_in_short(one) for one in others)]))
     return "\n\n".join(parts)
+
+
+def _in_short(change: ListedChange) -> str:
+    return change.url if change.kind.is_of_content else f"{change.url} ({happened(change)})"
 
 
 def _lines(change: ListedChange, now: float) -> list[str]:
@@ -49,8 +65,8 @@ def _lines(change: ListedChange, now: float) -> list[str]:
         *([title] if title else []),
         change.url,
         *difference_lines(change),
-        f"changed {old}{back}; seen {moment(change.seen_at)} UTC",
-        f"more: pollwise diff {change.url}",
+        f"{happened(change)} {old}{back}; seen {moment(change.seen_at)} UTC",
+        f"more: pollwise {'diff' if change.kind.is_of_content else 'history'} {change.url}",
     ]
 
 

@@ -107,17 +107,24 @@ class StoreReader(Protocol):
     ) -> Iterator[StoredChange]:
         """The changes with a larger number than `after`, in their order, read in portions.
 
+        Among them is that a page is gone, once, and that it is back.
         With `since`, only those found at that time or later (UTC seconds); with `page_id`, only
         those of a page; with `unread`, only those that nobody has marked as read. The latest
         200,000 are kept, also of pages that were removed.
         """
 
     def count_changes(
-        self, *, after: int = 0, since: float | None = None, tags: Sequence[str] = ()
+        self,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        tags: Sequence[str] = (),
+        of_content: bool = False,
     ) -> tuple[int, float | None]:
         """How many of these `changes` there are, and when the first was found (None: none was).
 
-        `after` and `since` are as there. With `tags`, only those of pages that have one of them.
+        `after` and `since` are as there. With `tags`, only those of pages that have one of them;
+        `of_content`: only those by which the content of a page differs.
         """
 
     def latest_change(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pollwise.types import Links, Observation, Outcome, Page, PageMemory, StateD
 __all__ = [
     "POLL_OUTCOME",
     "Batch",
+    "ChangeKind",
     "ClockSetBack",
     "Collected",
     "Discoveries",
@@ -151,7 +153,7 @@ class PollResult:
     `error` says in words what went wrong, or why the poll was POSTPONED. `masked` are
     samples of the parts of the page that it found to be noise. `title` is that of the page,
     `source` says what it was read as (`pollwise.sources`); None: as before. `items` are the new
-    ones of a feed.
+    ones of a feed. `status` is the HTTP status by which the page is GONE.
     """
 
     observation: Observation
@@ -162,6 +164,7 @@ class PollResult:
     title: str | None = None
     source: str | None = None
     items: tuple[FoundItem, ...] = ()
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,14 +270,33 @@ class StoredVersion:
     size: int
 
 
+class ChangeKind(IntEnum):
+    """What happened to a page that had a copy."""
+
+    CHANGED = 0
+    GONE = 1
+    """The first poll that was told so; those that find it still gone tell nothing new."""
+    BACK = 2
+    """It was gone, and is as in the latest copy."""
+    BACK_CHANGED = 3
+    """It was gone, and differs from the latest copy."""
+
+    @property
+    def is_of_content(self) -> bool:
+        """Whether the content differs from that of the copy before."""
+        return self in (ChangeKind.CHANGED, ChangeKind.BACK_CHANGED)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """A change that a poll found at `seen_at` against the copy of `before_at` (UTC seconds).
+    """A change that a poll found at `seen_at` (UTC seconds).
 
-    `seq` numbers the changes of a database from 1 on, in the order in which they were found; no
-    number is given twice. `title` is that of the page at the time; None: not known. `items` are the
-    new ones of a feed. `reverted`: back to a version seen before. `tags` and `name` (empty: none)
-    are those that the page has now. `read`: somebody has marked it so.
+    `before_at` is the time of the copy before, or, of a page that is back, of the latest poll that
+    found it gone. `seq` numbers the changes of a database from 1 on, in the order in which they
+    were found; no number is given twice. `title` is that of the page at the time; None: not known.
+    `items` are the new ones of a feed. `reverted`: back to a version seen before. `tags` and `name`
+    (empty: none) are those that the page has now. `read`: somebody has marked it so. `status` is
+    the HTTP status by which the page is GONE; None: it is not.
     """
 
     seq: int
@@ -288,6 +310,8 @@ class StoredChange:
     tags: tuple[str, ...] = ()
     name: str = ""
     read: bool = False
+    kind: ChangeKind = ChangeKind.CHANGED
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

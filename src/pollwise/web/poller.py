@@ -383,7 +383,7 @@ class WebPoller:
             return _failed(page, memory, now, result.error)
         if result.status in (404, 410):
             gone = Observation(page.id, now, Outcome.GONE, cost=page.cost)
-            return PollReport(PollResult(gone, memory))
+            return PollReport(PollResult(gone, memory, status=result.status))
         if result.status == 304:
             cost = page.cost * self._not_modified_cost
             observation = _observed(page, result, now, Outcome.UNCHANGED, cost)

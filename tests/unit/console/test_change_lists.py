@@ -1,5 +1,7 @@
 """What `changes`, `history` and `diff` look like, on a terminal and in a pipe."""
 
+from dataclasses import replace
+
 from pollwise.console.change_lists import print_changes, print_diff, print_history
 from pollwise.insight.changes import (
     Changes,
@@ -10,7 +12,7 @@ from pollwise.insight.changes import (
     VersionDiff,
 )
 from pollwise.insight.word_diff import word_diff
-from pollwise.store.records import FoundItem
+from pollwise.store.records import ChangeKind, FoundItem
 
 URL = "http://a.example/"
 ITEMS = tuple(FoundItem(f"k{n}", f"Item\n{n}\x1b[31m") for n in range(5))
@@ -84,6 +86,29 @@ def test_a_history_on_a_terminal(terminal):
     ):
         assert text in terminal.plain
     assert max(map(len, terminal.plain.splitlines())) <= 80
+
+
+def test_a_page_that_is_gone_and_back(capsys):
+    lost, found = (
+        ListedChange(
+            *("urn:1", 1, URL, "", (), 7200.0, 0.0, False, None, None, ()), kind=kind, status=status
+        )
+        for kind, status in ((ChangeKind.GONE, 410), (ChangeKind.BACK, None))
+    )
+    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, (lost, found)))
+    assert capsys.readouterr().out.splitlines() == [
+        f"1970-01-01 02:00:00  {URL}  (gone (410) in the 2 hours before)",
+        f"1970-01-01 02:00:00  {URL}  (back in the 2 hours before)",
+    ]
+    entry = HistoryEntry(
+        *(None, 60.0, 0.0, None, None, False, False, "", None, None, ()), ChangeKind.GONE, 404
+    )
+    print_history(History(URL, True, 1, 0, (entry,)))
+    written = capsys.readouterr().out
+    assert "gone (404) in the 60 s before" in written
+    assert "not kept" not in written
+    print_diff(replace(DIFF, gone_at=60.0))
+    assert capsys.readouterr().err == "the page is gone since 1970-01-01 00:01:00 (UTC)\n"
 
 
 def test_a_diff_in_a_pipe_is_unified(capsys):

@@ -9,7 +9,8 @@ from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory
 
 from .browsed import browsed
 
@@ -127,6 +128,22 @@ async def test_what_can_be_used_is_done(db):
     assert [page.tags for page in pages] == [("x", "y"), ("news",), ("news",)]
     assert (pages[1].weight, settings["budget"]) == (2.0, "9/hour")
     assert list(settings["quiet"]) == ["22:00-06:00"]
+
+
+async def test_a_page_that_is_gone_is_told_where_changes_are(db):
+    with Store.open(db) as store:
+        for at, outcome, status in (
+            (2.0, Outcome.CHANGED, None),
+            (3.0, Outcome.GONE, 404),
+            (4.0, Outcome.CHANGED, None),
+        ):
+            seen = PollResult(Observation(0, at, outcome), PageMemory(), status=status)
+            store.commit(Batch(polls=(seen,)))
+    async with asking(db) as ask:
+        for target in ("/changes", "/", "/pages/0"):
+            status, _, text = await ask(target)
+            assert (status, "gone (404)" in text.lower()) == (200, True), target
+            assert "back and changed" in text, target
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.changes import (
     change_id,
+    happened,
     read_changes,
     read_diff,
     read_history,
@@ -16,7 +17,7 @@ from pollwise.insight.changes import (
 )
 from pollwise.insight.documents import document
 from pollwise.store import Store
-from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
+from pollwise.store.records import Batch, ChangeKind, FoundItem, NewPage, PollResult
 from pollwise.store.retention import parse_retention
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
@@ -27,6 +28,14 @@ def poll(page_id: int, at: float, body: str, **told: object) -> PollResult:
     version = Version(page_id, at, "text/html", body.encode(), f"{page_id:016x}{int(at):016x}")
     seen = Observation(page_id, at, Outcome.CHANGED, reverted=bool(told.pop("reverted", False)))
     return PollResult(seen, PageMemory(), version, **told)  # type: ignore[arg-type]
+
+
+def gone(page_id: int, at: float) -> PollResult:
+    return PollResult(Observation(page_id, at, Outcome.GONE), PageMemory(), status=404)
+
+
+def back(page_id: int, at: float) -> PollResult:
+    return PollResult(Observation(page_id, at, Outcome.UNCHANGED), PageMemory())
 
 
 @pytest.fixture
@@ -118,6 +127,39 @@ def test_a_change_outlives_its_versions(db):
     assert [one.bytes is None for one in entries] == [True, True, True, False]
     assert entries[0].removed is None
     with pytest.raises(InputError, match="one version is kept, and two are needed"):
+        read_diff(db, URL)
+
+
+def test_a_page_that_is_gone_and_back_is_among_the_changes(db):
+    with Store.open(db) as store:
+        for result in (gone(0, 40.0), gone(1, 45.0), back(0, 50.0)):
+            store.commit(Batch(polls=(result,)))
+    told = read_changes(db, since=40.0).changes
+    assert [(one.url, happened(one), one.before_at) for one in told] == [
+        (URL, "gone (404)", 30.0),
+        (OTHER, "gone (404)", 25.0),
+        (URL, "back", 40.0),
+    ]
+    assert [(one.removed, one.added, one.title) for one in told[::2]] == [(None, None, "Shop")] * 2
+    assert [one.seen_at for one in read_changes(db, since=40.0, tag="shop").changes] == [40.0, 50.0]
+    first, *_, lost, found = read_history(db, URL).entries
+    assert (first.kind, first.status, first.first_copy) == (None, None, True)
+    assert (lost.kind, lost.status, lost.version, lost.bytes) == (ChangeKind.GONE, 404, None, None)
+    assert (found.kind, found.version, found.first_copy) == (ChangeKind.BACK, None, False)
+    written = document(told[0])
+    assert (written["kind"], written["status"]) == ("gone", 404)
+
+
+def test_the_versions_of_a_page_that_is_gone_are_compared(db):
+    assert read_diff(db, URL).gone_at is None
+    with Store.open(db) as store:
+        store.commit(Batch(polls=(gone(0, 40.0), gone(0, 50.0))))
+    answer = read_diff(db, URL)
+    assert (answer.after.version, answer.gone_at) == (3, 40.0)
+    with Store.open(db) as store:
+        store.keep_versions(parse_retention("1"))
+        store.commit(Batch(polls=(gone(0, 60.0),)))
+    with pytest.raises(InputError, match=r"is gone since 1970-01-01 00:00:40 \(UTC\)"):
         read_diff(db, URL)
 
 

@@ -1,12 +1,13 @@
 """Changes as an Atom feed."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from pollwise.insight.changes import ListedChange
 from pollwise.notify.atom import atom_feed
-from pollwise.store.records import FoundItem
+from pollwise.store.records import ChangeKind, FoundItem
 
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 FEED = "urn:uuid:00000000-0000-4000-8000-000000000000"
@@ -44,6 +45,15 @@ def test_an_entry_for_each_change_the_newest_first():
     assert other.findtext("a:summary", namespaces=ATOM).startswith("- old\n+ new\n")
     assert other.find("a:link", ATOM).get("href") == "http://a.example/?a=1&b=<2>"
     assert other.find("a:category", ATOM).get("term") == "shop"
+
+
+def test_an_entry_says_that_a_page_is_gone():
+    gone = replace(CHANGES[1], items=(), kind=ChangeKind.GONE, status=404)
+    feed = ElementTree.fromstring(atom_feed(FEED, (gone,), 0.0))
+    entry = feed.find("a:entry", ATOM)
+    assert entry.findtext("a:title", namespaces=ATOM) == "Gone: http://b.example/"
+    summary = entry.findtext("a:summary", namespaces=ATOM)
+    assert summary == "gone (404) in the 17 minutes before"
 
 
 def test_a_feed_of_no_changes_has_a_time():

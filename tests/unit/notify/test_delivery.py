@@ -70,6 +70,39 @@ def test_a_change_is_told_at_once_with_what_differs(store):
     assert one.due_at(store, 111.0) == math.inf
 
 
+def test_that_a_page_is_gone_and_back_is_told(store):
+    store.add_pages([NewPage(URL, name="Town hall")], now=50.0)
+    told = []
+    one = delivery()
+    for at, outcome, status in (
+        (100.0, Outcome.GONE, 404),
+        (200.0, Outcome.GONE, 404),
+        (300.0, Outcome.UNCHANGED, None),
+    ):
+        result = PollResult(Observation(0, at, outcome), PageMemory(), status=status)
+        store.commit(Batch(polls=(result,)))
+        if one.due_at(store, at + 50.0) <= at + 50.0:
+            told.append(one.begin(store, at + 50.0))
+            one.arrived(at + 50.0)
+    assert [notice.title for notice in told] == ["Gone: Town hall", "Back: Town hall"]
+    assert told[0].text.splitlines() == [
+        "Town hall",
+        URL,
+        "gone (404) 50 s to 2.5 minutes ago; seen 1970-01-01 00:01:40 UTC",
+        f"more: pollwise history {URL}",
+    ]
+    assert told[1].text.splitlines()[2].startswith("back 50 s to 2.5 minutes ago; seen ")
+
+
+def test_what_is_told_in_short_says_what_is_gone(store):
+    store.add_pages([NewPage(f"{URL}{n}") for n in range(21)], now=50.0)
+    for page_id in range(2, 23):
+        change(store, page_id, 60.0)
+        result = PollResult(Observation(page_id, 100.0, Outcome.GONE), PageMemory(), status=410)
+        store.commit(Batch(polls=(result,)))
+    assert delivery().begin(store, 110.0).text.endswith(f"Also changed:\n{URL}20 (gone (410))")
+
+
 def test_a_notice_that_is_sent_again_is_the_same(store):
     change(store, 0, 100.0)
     change(store, 1, 101.0)

@@ -32,6 +32,7 @@ _KINDS = {
     # The years 1 (which servers tell for "never") to 9999, which calendars can show.
     "time": _Kind(_REAL, -62_135_596_800.0, 253_402_300_799.0),
     "outcome": _Kind(_INTEGER, 0, 3),
+    "kind": _Kind(_INTEGER, 0, 3),
     "interval": _Kind(_REAL, _LEAST, _GREATEST),
     "number": _Kind(_REAL, -_GREATEST, _GREATEST),
     "text": _Kind(frozenset({str})),
@@ -45,7 +46,7 @@ _PAGE = (
     " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
     " interval? interval? text flag text text text text text text text flag"
 )
-_CHANGE = "whole whole text time time flag told? text text text flag"
+_CHANGE = "whole whole text time time flag told? text text text flag kind whole?"
 COLUMNS = {
     query: words.split()
     for query, words in {

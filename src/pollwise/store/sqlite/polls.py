@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pollwise.errors import InputError
-from pollwise.store.records import PollResult
+from pollwise.store.records import ChangeKind, PollResult
 from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.sqlite.bodies import pack_body, pack_head
 from pollwise.store.sqlite.collection import settle
@@ -44,9 +44,8 @@ def save_poll(
     if seen.outcome is Outcome.POSTPONED:
         connection.execute(SQL["note_postponed"], values)
         return
-    changed = seen.outcome is Outcome.CHANGED
     # Before the row of the page tells of this poll.
-    if is_told and changed and connection.execute(SQL["insert_change"], values).rowcount:
+    if is_told and _note_change(connection, poll, values):
         connection.execute(SQL["drop_changes"], {"kept": _KEPT_CHANGES})
     counted = connection.execute(SQL["update_polled_page"], values).fetchone()
     if counted is None and not connection.execute(SQL["count_poll"], values).rowcount:
@@ -60,6 +59,24 @@ def save_poll(
                 f"a version of page {poll.version.page_id} in a poll of page {seen.page_id}"
             )
         _save_version(connection, poll.version)
+
+
+def _note_change(
+    connection: sqlite3.Connection, poll: PollResult, values: dict[str, object]
+) -> bool:
+    """Note what happened to a page, if anything did; whether it did.
+
+    A page may be back and changed, which is one change.
+    """
+    outcome = poll.observation.outcome
+    if outcome is Outcome.FAILED:
+        return False
+    if outcome is Outcome.GONE:
+        gone = {**values, "status": poll.status}
+        return bool(connection.execute(SQL["insert_gone"], gone).rowcount)
+    back = ChangeKind.BACK_CHANGED if outcome is Outcome.CHANGED else ChangeKind.BACK
+    found = {**values, "back": int(back)}
+    return bool(connection.execute(SQL["insert_change"], found).rowcount)
 
 
 def save_polls(connection: sqlite3.Connection, path: Path, polls: Sequence[PollResult]) -> None:

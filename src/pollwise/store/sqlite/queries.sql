@@ -136,9 +136,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 DELETE FROM temp.told_polls;
 
 -- name: count_newer_polls
--- How many of these polls are newer than what their pages tell.
+-- How many of these polls are newer than what their pages tell, which is not that they are gone.
 SELECT COUNT(*) FROM temp.told_polls AS told JOIN pages ON pages.id = told.page_id
-WHERE pages.polled_at IS NULL OR pages.polled_at < told.polled_at;
+WHERE NOT pages.gone AND (pages.polled_at IS NULL OR pages.polled_at < told.polled_at);
 
 -- name: update_unchanged_pages
 -- The same as update_polled_page for these polls.
@@ -180,10 +180,27 @@ DELETE FROM polls WHERE (page_id, polled_at) IN (
 );
 
 -- name: insert_change
--- Note the change that a poll found; the first copy of a page is none. Before update_polled_page.
-INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items)
-SELECT id, :polled_at, seen_at, :reverted, COALESCE(:title, title), :found_items
-FROM pages WHERE id = :page_id AND seen_at < :polled_at;
+-- Note that a page has changed, or is back after it was gone; the first copy of a page is neither.
+-- Before update_polled_page.
+INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items, kind)
+SELECT
+    :page_id, :polled_at,
+    CASE WHEN is_back THEN COALESCE(
+        (SELECT MAX(polled_at) FROM polls WHERE page_id = :page_id AND outcome = 2), seen_at
+    ) ELSE seen_at END,
+    :reverted, COALESCE(:title, title), :found_items, CASE WHEN is_back THEN :back ELSE 0 END
+FROM (
+    SELECT seen_at, title, gone AND polled_at < :polled_at AS is_back
+    FROM pages WHERE id = :page_id AND seen_at < :polled_at
+)
+WHERE :changed OR is_back;
+
+-- name: insert_gone
+-- Note that a page with a copy is gone, unless that is known. Before update_polled_page.
+INSERT INTO changes (page_id, seen_at, before_at, reverted, title, kind, status)
+SELECT id, :polled_at, seen_at, FALSE, title, 1, :status
+FROM pages
+WHERE id = :page_id AND NOT gone AND seen_at < :polled_at AND polled_at < :polled_at;
 
 -- name: drop_changes
 -- Drop the oldest changes beyond the newest :kept ones.
@@ -192,7 +209,7 @@ DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - :kept;
 -- name: changes_after
 -- Changes in the order in which they were found, with tags and names that their pages have now.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read
+       p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND (:page_id IS NULL OR c.page_id = :page_id)
@@ -201,7 +218,7 @@ ORDER BY c.seq LIMIT :limit;
 -- name: unread_changes_after
 -- Those of changes_after that nobody has marked as read.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read
+       p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE NOT c.is_read AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND (:page_id IS NULL OR c.page_id = :page_id)
@@ -217,11 +234,12 @@ UPDATE changes SET is_read = 1 WHERE NOT is_read AND seq <= :seq;
 
 -- name: count_changes
 -- How many changes_after there are, and the earliest time; only of pages with one of the tags, a
--- JSON list, unless that is empty.
+-- JSON list, unless that is empty, and only of the kinds of another one.
 SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
-WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since) AND (:tags = '[]' OR EXISTS (
-    SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
-));
+WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+    AND c.kind IN (SELECT value FROM json_each(:kinds)) AND (:tags = '[]' OR EXISTS (
+        SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
+    ));
 
 -- name: latest_change
 -- The number of the latest change.

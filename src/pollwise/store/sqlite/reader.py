@@ -14,6 +14,7 @@ from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
 from pollwise.store.records import (
     POLL_OUTCOME,
+    ChangeKind,
     ClockSetBack,
     Document,
     Fetched,
@@ -164,10 +165,20 @@ class SqliteReader:
                 ) from error
 
     def count_changes(
-        self, *, after: int = 0, since: float | None = None, tags: Sequence[str] = ()
+        self,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        tags: Sequence[str] = (),
+        of_content: bool = False,
     ) -> tuple[int, float | None]:
+        kinds = [int(kind) for kind in ChangeKind if kind.is_of_content or not of_content]
         number, first = self._connection.row(
-            "count_changes", after=after, since=since, tags=json.dumps(tags)
+            "count_changes",
+            after=after,
+            since=since,
+            tags=json.dumps(tags),
+            kinds=json.dumps(kinds),
         )
         return number, first
 

@@ -11,6 +11,7 @@ from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
 from pollwise.store.records import (
+    ChangeKind,
     FoundItem,
     NewPage,
     PageRecord,
@@ -217,7 +218,8 @@ def stored_version(row: Row) -> StoredVersion:
 
 def stored_change(row: Row) -> StoredChange:
     """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
-    seq, page_id, url, seen_at, before_at, reverted, title, items, tags, name, read = row
+    seq, page_id, url, seen_at, before_at, reverted, title, items, *others = row
+    tags, name, read, kind, status = others
     return StoredChange(
         seq,
         page_id,
@@ -230,6 +232,8 @@ def stored_change(row: Row) -> StoredChange:
         tuple(tags.split()),
         name,
         bool(read),
+        ChangeKind(kind),
+        status,
     )
 
 

@@ -68,6 +68,11 @@ def poll(
     return PollResult(Observation(page_id, at, outcome), PageMemory(etag=str(at)), version, error)
 
 
+def gone(page_id: int, at: float, status: int) -> PollResult:
+    """A poll that was told so by this status."""
+    return PollResult(Observation(page_id, at, Outcome.GONE), PageMemory(), status=status)
+
+
 def learned(page_ids: list[int], value: float) -> StateDict:
     """What a policy might have learned of these pages."""
     return {
@@ -264,6 +269,56 @@ class TestPolls:
         assert store.pages()[0].title == "At 4"
         store.remove_pages([0], now=9.0)
         assert [one.url for one in store.changes()] == [A.url, A.url]
+
+    @pytest.mark.parametrize("alone", [True, False], ids=["alone", "together"])
+    def test_that_a_page_is_gone_and_back_is_told_once(self, store: Store, alone: bool) -> None:
+        polls = (
+            poll(0, 1.0, Outcome.CHANGED),
+            gone(0, 2.0, 404),
+            gone(0, 3.0, 410),
+            poll(0, 4.0, Outcome.FAILED),
+            gone(0, 5.0, 404),
+            poll(0, 6.0, Outcome.FAILED),
+            poll(0, 5.5, Outcome.UNCHANGED),  # late: what was told since holds
+            poll(0, 7.0, Outcome.UNCHANGED),
+            poll(0, 8.0, Outcome.UNCHANGED),
+            gone(0, 7.5, 404),  # late
+            gone(0, 9.0, 410),
+            PollResult(Observation(0, 10.0, Outcome.CHANGED), PageMemory(), title="New"),
+            poll(0, 11.0, Outcome.CHANGED),
+        )
+        for one in polls if alone else ():
+            store.commit(Batch(polls=(one, poll(1, one.observation.polled_at, Outcome.UNCHANGED))))
+        if not alone:
+            store.commit(Batch(polls=polls))
+        assert [(c.kind.name, c.seen_at, c.before_at, c.status) for c in store.changes()] == [
+            ("GONE", 2.0, 1.0, 404),
+            ("BACK", 7.0, 5.0, None),
+            ("GONE", 9.0, 8.0, 410),
+            ("BACK_CHANGED", 10.0, 9.0, None),
+            ("CHANGED", 11.0, 10.0, None),
+        ]
+        assert [c.title for c in store.changes()] == [None, None, None, "New", "New"]
+        assert store.pages()[0].changes == 2
+        assert store.count_changes() == (5, 2.0)
+        assert store.count_changes(of_content=True) == (2, 10.0)
+
+    def test_a_page_that_never_had_a_copy_is_not_told_as_gone(self, store: Store) -> None:
+        for one in (gone(0, 1.0, 404), poll(0, 2.0, Outcome.CHANGED), gone(0, 3.0, 404)):
+            store.commit(Batch(polls=(one,)))
+        assert [one.seen_at for one in store.changes()] == [3.0]
+
+    def test_what_is_gone_is_known_after_a_restart(self, store: Store) -> None:
+        store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED), gone(0, 2.0, 404))))
+        path = store.path
+        store.close()
+        with Store.open(path) as again:
+            again.commit(Batch(polls=(gone(0, 3.0, 404),)))
+            assert [one.seen_at for one in again.changes()] == [2.0]
+
+    def test_imported_checks_tell_of_nothing_that_is_gone(self, store: Store) -> None:
+        store.import_checks([poll(0, 1.0, Outcome.CHANGED), gone(0, 2.0, 404)], {})
+        assert list(store.changes()) == []
 
     def test_changes_are_marked_as_read_and_as_unread(self, store: Store) -> None:
         for at in (1.0, 2.0, 3.0, 4.0):

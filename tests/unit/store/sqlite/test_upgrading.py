@@ -12,6 +12,7 @@ import pytest
 from pollwise.errors import StoreError
 from pollwise.live.opening import opened
 from pollwise.store import Store
+from pollwise.store.records import ChangeKind
 from pollwise.store.sqlite import file_format
 from pollwise.store.sqlite.creation import lock_for_writing
 from pollwise.store.sqlite.queries import migrations
@@ -19,14 +20,14 @@ from pollwise.version import __version__
 
 from .one_line import assert_one_line
 
-_OLDER = 7
+_OLDER = 8
 _PLACE = f"pollwise.before-{'.'.join(__version__.split('.')[:2])}"
 _Usage = namedtuple("_Usage", "total used free")
 
 
 @pytest.fixture
 def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A database as the version before wrote it, with a page."""
+    """A database as the version before wrote it, with a page and a change."""
     path = tmp_path / "pollwise.db"
     with monkeypatch.context() as patch:
         patch.setattr(file_format, "migrations", lambda: migrations()[:_OLDER])
@@ -35,6 +36,9 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         connection.execute(
             "INSERT INTO pages (id, url, scope, weight, cost, added_at)"
             " VALUES (0, 'https://a.example/', '', 1, 1, 0)"
+        )
+        connection.execute(
+            "INSERT INTO changes (page_id, seen_at, before_at, reverted) VALUES (0, 2, 1, 0)"
         )
     return path
 
@@ -58,6 +62,12 @@ def test_it_is_kept_beside_the_converted_one_and_people_hear_of_it(older: Path) 
         assert connection.execute("SELECT url FROM pages").fetchall() == [("https://a.example/",)]
     opened(older, told.append).close()
     assert len(told) == 1
+
+
+def test_changes_of_before_are_changes_of_content(older: Path) -> None:
+    with Store.open(older) as store:
+        [change] = store.changes()
+    assert (change.kind, change.status) == (ChangeKind.CHANGED, None)
 
 
 def test_another_copy_is_not_replaced(older: Path) -> None:
