@@ -91,7 +91,9 @@ def print_diff(answer: VersionDiff) -> None:
     if not answer.hunks:
         stderr().print("what counts of them is the same", soft_wrap=True)
     if answer.gone_at is not None:
-        stderr().print(f"the page is gone since {moment(answer.gone_at)} (UTC)", soft_wrap=True)
+        stderr().print(
+            f"the page has been gone since {moment(answer.gone_at)} (UTC)", soft_wrap=True
+        )
 
 
 def _print(console: Console, line: str, style: str) -> None:

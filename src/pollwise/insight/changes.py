@@ -307,7 +307,7 @@ def read_diff(
             remedy = (
                 "wait for a change"
                 if gone_at is None
-                else f"the page is gone since {moment(gone_at)} (UTC)"
+                else f"the page has been gone since {moment(gone_at)} (UTC)"
             )
             raise InputError(
                 f"{address}: {'one version is' if versions else 'no versions are'} kept, and two"

@@ -36,8 +36,11 @@ def title_of_all(changes: Sequence[ListedChange]) -> str:
     """What a notice of these changes (at least one) is called."""
     if len(changes) == 1:
         return headline(changes[0])
-    pages = len({change.url for change in changes})
-    return f"{count(len(changes), 'change')} of {count(pages, 'page')}"
+    pages = count(len({change.url for change in changes}), "page")
+    heads = {_HEADS[change.kind] for change in changes}
+    if len(heads) == 1 and "Changed" not in heads:
+        return f"{heads.pop()}: {pages}"
+    return f"{count(len(changes), 'change')} of {pages}"
 
 
 def difference_lines(change: ListedChange) -> list[str]:

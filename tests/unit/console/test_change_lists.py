@@ -108,7 +108,7 @@ def test_a_page_that_is_gone_and_back(capsys):
     assert "gone (404) in the 60 s before" in written
     assert "not kept" not in written
     print_diff(replace(DIFF, gone_at=60.0))
-    assert capsys.readouterr().err == "the page is gone since 1970-01-01 00:01:00 (UTC)\n"
+    assert capsys.readouterr().err == "the page has been gone since 1970-01-01 00:01:00 (UTC)\n"
 
 
 def test_a_diff_in_a_pipe_is_unified(capsys):

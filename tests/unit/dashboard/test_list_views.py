@@ -10,7 +10,7 @@ from pollwise.dashboard.application import application
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 from .browsed import browsed
 
@@ -136,14 +136,18 @@ async def test_a_page_that_is_gone_is_told_where_changes_are(db):
             (2.0, Outcome.CHANGED, None),
             (3.0, Outcome.GONE, 404),
             (4.0, Outcome.CHANGED, None),
+            (5.0, Outcome.GONE, 410),
         ):
-            seen = PollResult(Observation(0, at, outcome), PageMemory(), status=status)
-            store.commit(Batch(polls=(seen,)))
+            version = Version(0, at, "text/html", f"<p>{at}".encode(), f"{int(at):032x}")
+            seen = Observation(0, at, outcome)
+            copy = version if outcome is Outcome.CHANGED else None
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(), copy, status=status),)))
     async with asking(db) as ask:
         for target in ("/changes", "/", "/pages/0"):
             status, _, text = await ask(target)
             assert (status, "gone (404)" in text.lower()) == (200, True), target
             assert "back and changed" in text, target
+    assert "The page is gone, found" in text
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_the_versions_of_a_page_that_is_gone_are_compared(db):
     with Store.open(db) as store:
         store.keep_versions(parse_retention("1"))
         store.commit(Batch(polls=(gone(0, 60.0),)))
-    with pytest.raises(InputError, match=r"is gone since 1970-01-01 00:00:40 \(UTC\)"):
+    with pytest.raises(InputError, match=r"has been gone since 1970-01-01 00:00:40 \(UTC\)"):
         read_diff(db, URL)
 
 

@@ -94,6 +94,15 @@ def test_that_a_page_is_gone_and_back_is_told(store):
     assert told[1].text.splitlines()[2].startswith("back 50 s to 2.5 minutes ago; seen ")
 
 
+def test_the_title_says_what_all_of_its_pages_have_in_common(store):
+    for page_id in (0, 1):
+        seen = Observation(page_id, 100.0, Outcome.GONE)
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(), status=404),)))
+    assert delivery().begin(store, 110.0).title == "Gone: 2 pages"
+    change(store, 0, 120.0)
+    assert delivery().begin(store, 130.0).title == "3 changes of 2 pages"
+
+
 def test_what_is_told_in_short_says_what_is_gone(store):
     store.add_pages([NewPage(f"{URL}{n}") for n in range(21)], now=50.0)
     for page_id in range(2, 23):
