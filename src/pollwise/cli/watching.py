@@ -102,7 +102,8 @@ def watch(
             "--notify",
             metavar="TARGET",
             help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
-            " env:NAME of a variable that holds such a target; give several. '': nobody.",
+            " env:NAME of a variable that holds such a target; give several. '': nobody. As a"
+            " rule one notice in two minutes at most, with all changes since the last.",
         ),
     ] = None,
     allow_private: AllowPrivateOption = None,

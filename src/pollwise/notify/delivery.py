@@ -13,6 +13,7 @@ from uuid import uuid4, uuid5
 
 from pollwise.insight.changes import ListedChange, listed_change
 from pollwise.insight.receivers import rests_until
+from pollwise.insight.words import duration
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.wording import MOST_IN_FULL, text_of, title_of_all
@@ -72,6 +73,15 @@ class Delivery:
             due = max(due, min(self.state.sent_at, now) + self.receiver.spacing)
         rest = rests_until(self.state, now)
         return due if rest is None else max(due, rest)
+
+    def held_by(self, now: float) -> str:
+        """What keeps from it what it is still to be told, in words; empty: nothing but the time."""
+        receiver, sent_at = self.receiver, self.state.sent_at
+        if rests_until(self.state, now) is not None:
+            return f"it failed: {self.state.error}"
+        if sent_at is not None and min(sent_at, now) + receiver.spacing > now:
+            return f"one notice in {duration(receiver.spacing)} at most"
+        return f"a digest after {duration(receiver.digest)}" if receiver.digest else ""
 
     def count_waiting(self, store: StoreReader, now: float) -> int:
         """How many changes it is still to be told."""
