@@ -17,7 +17,7 @@ from pollwise.errors import InputError
 from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
 from pollwise.objectives import OBJECTIVES
 from pollwise.store.records import NewPage
-from pollwise.texts import one_line
+from pollwise.texts import one_line, read_text
 from pollwise.web.wishes import wished_page
 
 __all__ = ["Configuration", "configuration_schema", "read_configuration", "read_secret"]
@@ -186,7 +186,7 @@ def _array(items: dict[str, Any]) -> dict[str, Any]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(read_text(path))
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
@@ -280,10 +280,12 @@ def read_secret(told: Mapping[str, str], place: str, folder: Path) -> str:
         return text
     path = folder / Path(name).expanduser()
     try:
-        text = path.read_text(encoding="utf-8-sig").strip()
+        text = read_text(path).strip()
     except (OSError, ValueError) as error:
-        why = "not UTF-8 text"
-        if isinstance(error, OSError):
+        why = str(error)
+        if isinstance(error, UnicodeDecodeError):  # whose words show what it could not read
+            why = "not UTF-8 text"
+        elif isinstance(error, OSError):
             why = error.strerror or "it cannot be read"
         raise InputError(f"{place}: {path} cannot be read ({why}); make it readable") from None
     if not text:

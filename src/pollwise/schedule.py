@@ -505,6 +505,11 @@ def _path(call: str, path: str | os.PathLike[str]) -> Path:
     """A path that can name a file."""
     given = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
     fits = isinstance(given, str) and given != "" and "\0" not in given and Path(given).name != ""
+    if fits:
+        try:
+            os.fsencode(given)
+        except UnicodeEncodeError:
+            fits = False
     require(f"{call}: path", path, fits, "the name of a file")
     return Path(given)
 

@@ -1,10 +1,14 @@
-"""Texts of strangers, such as titles and errors of libraries, as one line can show them; and
-figures as people write them.
+"""Texts of strangers, such as titles and errors of libraries, as one line can show them; figures as
+people write them; and the text of a file that somebody named.
 """
 
+import io
 from decimal import Decimal
+from pathlib import Path
 
-__all__ = ["one_line", "plain", "printable"]
+__all__ = ["one_line", "plain", "printable", "read_text"]
+
+_PIECE = 2**20
 
 
 def one_line(error: Exception) -> str:
@@ -30,3 +34,18 @@ def printable(text: str) -> str:
     'two words'
     """
     return "".join(filter(str.isprintable, " ".join(text.split())))
+
+
+def read_text(path: Path, most: int = 2**24) -> str:
+    """The text of a file in UTF-8, whatever its ends of lines, without a byte order mark.
+
+    `OSError` if it cannot be read; `ValueError` if it is not UTF-8 (`UnicodeDecodeError`), or has
+    more than `most` bytes: a device or a pipe may have no end.
+    """
+    data = bytearray()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            data += piece
+            if len(data) > most:
+                raise ValueError(f"more than {most >> 20:,d} MiB")
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()

@@ -575,7 +575,7 @@ def test_a_page_that_failed_while_it_waited_for_its_host_rests():
     assert schedule.next(now=20.0) == f"{A}1"
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", "."])
+@pytest.mark.parametrize("path", ["", "a\0b", ".", "\ud800"])
 def test_a_path_that_names_no_file(path):
     for call in (plain().save, Schedule.load):
         with pytest.raises(InputError, match=r"path=.* must be the name of a file"):

@@ -19,6 +19,7 @@ from multidict import CIMultiDict
 
 from pollwise.errors import InputError
 from pollwise.fetch_settings import FetchSettings, HeaderLine, parse_header
+from pollwise.texts import read_text
 
 __all__ = ["OwnHeaders", "read_own_headers"]
 
@@ -166,7 +167,7 @@ def _logins() -> dict[str, _Login]:
 def _text(path: Path, option: str) -> str:
     """The text of a file, in UTF-8; `InputError` if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except UnicodeDecodeError:
         raise InputError(f"{option} {path}: not UTF-8 text; save it as UTF-8") from None
     except (OSError, ValueError) as error:

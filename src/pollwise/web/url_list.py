@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.store.records import NewPage
+from pollwise.texts import read_text
 from pollwise.web.wishes import wished_page
 
 __all__ = ["read_url_list"]
@@ -15,6 +16,8 @@ _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
 _MOST_NAMED = 10
+_LARGEST = 2**30
+"""Bytes: some ten million URLs."""
 _ANSWERS = {"yes": True, "no": False, "": False}
 
 
@@ -57,7 +60,7 @@ def _named(numbers: list[int]) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, _LARGEST)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
