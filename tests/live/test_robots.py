@@ -54,6 +54,35 @@ async def test_where_nobody_answers_nothing_is_allowed(robots):
     assert "127.0.0.1" in rules.unreachable
 
 
+async def test_where_nobody_answers_it_is_asked_for_again_soon_and_then_ever_more_rarely(
+    robots, clock
+):
+    """A network that was away for a minute once cost each host ten."""
+    waits = []
+    for _ in range(6):
+        rules = await robots.rules("http://127.0.0.1:1/x")
+        waits.append(rules.expires_at - clock.now)
+        clock.now = rules.expires_at
+    assert waits == [60.0, 120.0, 240.0, 480.0, 600.0, 600.0]
+
+
+async def test_an_answer_makes_the_next_wait_short_again(site, robots, clock):
+    async def hang_up(request: web.Request) -> web.Response:
+        request.transport.close()
+        return web.Response()
+
+    async def allow(request: web.Request) -> web.Response:
+        return web.Response()
+
+    waits = []
+    for answer in (hang_up, hang_up, allow, hang_up):
+        site.answers["/robots.txt"] = answer
+        rules = await robots.rules(site.url("/"))
+        waits.append(rules.expires_at - clock.now)
+        clock.now = rules.expires_at
+    assert waits == [60.0, 120.0, DAY, 60.0]
+
+
 async def test_it_is_asked_for_again_after_a_day(site, robots, clock):
     site.says("/robots.txt", "User-agent: *\nDisallow: /")
     assert not await robots.allows(site.url("/"))

@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 _KEPT_FOR = 86400.0  # RFC 9309 section 2.4: not longer than 24 hours
 _ASKED_AGAIN_AFTER = 600.0
+_ASKED_AGAIN_SOON = 60.0
+"""The same at first where there was no answer at all: the fault may be in the network here."""
 _POSTPONED_FOR = 10.0
 # Redirects and links may name any number of origins; the oldest is forgotten first.
 _MAX_ORIGINS = 100_000
@@ -45,6 +47,8 @@ class _Origin:
     rules: Rules | None = None
     postponed: tuple[float, str] | None = None
     """Until when not to ask again, and why."""
+    pause: float = _ASKED_AGAIN_SOON
+    """Seconds until it is asked again if there is no answer."""
 
 
 class RobotsTxt:
@@ -111,7 +115,10 @@ class RobotsTxt:
             raise
         try:
             now = self._clock()
-            if (refused := _without_rules(result, now)) is not None:
+            pause = origin.pause
+            longer = min(2 * pause, _ASKED_AGAIN_AFTER)
+            origin.pause = longer if result.status is None else _ASKED_AGAIN_SOON
+            if (refused := _without_rules(result, now, pause)) is not None:
                 return refused
             parse = partial(parse_rules, expires_at=now + _KEPT_FOR)
             return await self._timely(len(result.body), parse, result.body, self._product)
@@ -164,14 +171,17 @@ class RobotsTxt:
         return await self._beside.call(function, *arguments)
 
 
-def _without_rules(result: FetchResult, now: float) -> Rules | None:
-    """What an answer means that has no rules in it; None: it has some."""
+def _without_rules(result: FetchResult, now: float, pause: float) -> Rules | None:
+    """What an answer means that has no rules in it; None: it has some.
+
+    `pause`: the seconds until the file is asked for again if there is no answer.
+    """
     status = result.status
     if status is not None and 300 <= status < 500 and status != 429:
         return Rules(now + _KEPT_FOR)
     if result.error is not None or status is None or not 200 <= status < 300:
         reason = result.error or f"status {status}"
         wait = (result.retry_after or 0.0) if status in (429, 503) else 0.0
-        expires_at = now + (wait or _ASKED_AGAIN_AFTER)
+        expires_at = now + (wait or (pause if status is None else _ASKED_AGAIN_AFTER))
         return Rules(expires_at, unreachable=reason, retry_after=wait)
     return None
