@@ -31,6 +31,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     # next checkpoint, so that a power loss would undo polls.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
+    connection.execute("PRAGMA temp_store = MEMORY")  # a folder for it may be full or locked
     # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(connection, latest_format())
