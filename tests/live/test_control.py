@@ -176,11 +176,12 @@ async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server,
     watch.kill()
 
 
-async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, tmp_path):
+async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, server, tmp_path):
+    server.set_page("/robots.txt", "", status=503)
     once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
-    status, told = await programs.run(*once, "http://127.0.0.1:9/")
+    status, told = await programs.run(*once, server.url("/a"))
     assert (status, "1 page in trouble" in told) == (4, True)
-    # It rests by now; that it is in trouble is known from the run before.
+    # It rests for ten minutes; that it is in trouble is known from the run before.
     status, told = await programs.run("watch", "--once", "--budget", "1/day")
     assert (status, "0 polls, 0 changes, 1 page in trouble" in told) == (0, True)
 
