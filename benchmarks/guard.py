@@ -29,7 +29,7 @@ from watches import ENVIRONMENT, polls_kept
 from pollwise.errors import StoreError
 
 BOUNDS = {
-    "bytes a page": 600.0,
+    "bytes a page": 450.0,
     "a decision, 100,000 pages to 1,000": 3.0,
     "calls a poll": 950.0 if sys.version_info < (3, 12) else math.inf,
 }

@@ -16,6 +16,7 @@ __all__ = [
     "drawn_figures",
     "expected_changes",
     "fresh_share",
+    "information",
     "normal_distribution",
     "tellable",
 ]
@@ -36,6 +37,17 @@ def fresh_share(expected: Floats) -> Floats:
     """The share of time in which a copy is up to date: (1 - e^-a)/a."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
+
+
+def information(chance: Floats) -> Floats:
+    """What a poll that finds a change with this chance tells of the logarithm of the rate.
+
+    It is Fisher's information, a²/(e^a - 1) with the chance 1 - e^-a.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = -np.log1p(-chance)
+        told = expected**2 * (1.0 - chance) / chance
+    return np.where((chance > 0) & (chance < 1), told, 0.0)
 
 
 def tellable(rate: Floats, frequency: Floats, most: float) -> Floats:

@@ -29,6 +29,7 @@ from pollwise.insight.forecast_draws import (
     drawn_figures,
     expected_changes,
     fresh_share,
+    information,
     normal_distribution,
     tellable,
 )
@@ -53,6 +54,8 @@ _MOST_DRAWN = 2_000_000
 """Pages times draws."""
 _FEW_EXAMPLES = 3.0
 """With so many example pages, half of the uncertainty of a rate is common to all pages."""
+_MOST_TELLING = np.array(0.7968)
+"""The chance of a change with which a poll tells most of the rate (`information`)."""
 _TELLABLE = 10.0
 """Above so many changes between two polls, polls do not tell the rate."""
 
@@ -217,8 +220,8 @@ class Forecaster:
     ) -> Forecast:
         """What to expect of the coming `horizon` seconds, with intervals of 80 %.
 
-        `chances` are the probabilities that each page has changed since its copy was made, NaN
-        without a copy; None: as in the long run. `spread` is that of past predictions, by default
+        `chances` are the uncorrected probabilities that each page has changed since its copy was
+        made, NaN without a copy; None: as in the long run. `spread` is that of past predictions, by default
         that of Poisson processes. The intervals come from so many `draws`, fewer for more than
         5,000 pages.
         """
@@ -230,7 +233,7 @@ class Forecaster:
         outcomes = np.array(
             [
                 drawn_figures(rate, frequency, self._shares, first, excess, horizon, generator)
-                for rate in self._drawn_rates(draws, generator)
+                for rate in self._drawn_rates(draws, self._common(frequency), generator)
             ]
         )
         found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
@@ -255,7 +258,9 @@ class Forecaster:
             return 0.0, 0.0
         first = min(float(np.isnan(chances).sum()) / polls, 1.0)
         rounds = polls / len(chances)
-        now = self._mean(1.0 - np.where(np.isnan(chances), 1.0, chances))
+        with np.errstate(divide="ignore"):
+            changed = -np.expm1(self._factors * np.log1p(-chances))
+        now = self._mean(1.0 - np.where(np.isnan(chances), 1.0, changed))
         return first, (now - freshness) * -math.expm1(-rounds) / rounds
 
     def _per_cycle(self, frequency: Floats) -> tuple[Floats, Floats, Floats]:
@@ -300,13 +305,25 @@ class Forecaster:
         """The mean over pages, by weight."""
         return float(self._shares @ values)
 
-    def _drawn_rates(self, draws: int, generator: np.random.Generator) -> Iterator[Floats]:
-        """Draws of a rate for each page; part of the deviation is common to all pages."""
+    def _common(self, frequency: Floats) -> Floats:
+        """The part of each page's uncertainty that is common to all pages.
+
+        It is the larger, the less a poll tells of the page's rate: what is believed of a page that
+        has changed at each of its polls was learned from no page.
+        """
+        found, _, _ = self._per_cycle(frequency)
+        told = information(np.maximum(found, _MOST_TELLING)) / information(_MOST_TELLING)
+        return np.asarray(1.0 - (1.0 - self._shared) * told)
+
+    def _drawn_rates(
+        self, draws: int, common: Floats, generator: np.random.Generator
+    ) -> Iterator[Floats]:
+        """Draws of a rate for each page; a part of the deviation is `common` to all pages."""
         cumulative = np.cumsum(self._probabilities, axis=1)
         cumulative /= cumulative[:, -1:]
         for _ in range(max(min(draws, _MOST_DRAWN // len(cumulative)), 50)):
             own = generator.normal(size=len(cumulative))
-            level = math.sqrt(self._shared) * generator.normal() + math.sqrt(1 - self._shared) * own
+            level = np.sqrt(common) * generator.normal() + np.sqrt(1.0 - common) * own
             number = _first_reaching(cumulative, normal_distribution(level))
             yield self._rates[np.minimum(number, len(self._rates) - 1)] * self._factors
 

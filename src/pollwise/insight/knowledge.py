@@ -94,7 +94,12 @@ class Knowledge:
     @cached_property
     def chances(self) -> NDArray[np.float64]:
         """The probability that a poll of each page finds a change now; NaN without a copy."""
-        return np.concatenate(list(self._by_parts(self.policy.chances)))
+        return self.policy.recalibrated(self.uncorrected_chances)
+
+    @cached_property
+    def uncorrected_chances(self) -> NDArray[np.float64]:
+        """The same as the policy's model has it: see `BayesianIndex.uncorrected_chances`."""
+        return np.concatenate(list(self._by_parts(self.policy.uncorrected_chances)))
 
     def _by_parts(
         self, asked: Callable[[NDArray[np.int64], float], NDArray[Any]]
@@ -137,7 +142,7 @@ class Knowledge:
             self.rate,
             horizon,
             generator=np.random.default_rng(_SEED),
-            chances=self.chances,
+            chances=self.uncorrected_chances,
             spread=self.spread(horizon),
         )
 

@@ -79,9 +79,9 @@ def unpack(codes: Codes, numbers: Floats) -> None:
 
 @kernel(forceinline=True, allocates=False)
 def pack(numbers: Floats, codes: Codes, seed: int) -> None:
-    """Fill in the codes of numbers, of all rates, rounded at random by this seed."""
+    """Fill in the codes of as many numbers, rounded at random by this seed."""
     begin = np.uint32(seed)
-    for j in range(RATE_COUNT):
+    for j in range(len(codes)):
         noise = np.uint32(begin + np.uint32(np.uint32(j) * np.uint32(0x9E3779B1)))
         noise = np.uint32((noise ^ (noise >> np.uint32(16))) * np.uint32(0x85EBCA6B))
         noise = np.uint32((noise ^ (noise >> np.uint32(13))) * np.uint32(0xC2B2AE35))

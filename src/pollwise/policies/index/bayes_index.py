@@ -184,6 +184,15 @@ class BayesianIndex(IndexPolicy):
         self, page_ids: Sequence[int] | NDArray[np.int64], now: float
     ) -> NDArray[np.float64]:
         """The probability that a poll of each page at `now` finds a change; NaN without a copy."""
+        return self.recalibrated(self.uncorrected_chances(page_ids, now))
+
+    def uncorrected_chances(
+        self, page_ids: Sequence[int] | NDArray[np.int64], now: float
+    ) -> NDArray[np.float64]:
+        """The same as the model has it, not corrected by the outcomes of polls.
+
+        The correction is for the moment at which a page is polled: few polls tell of the others.
+        """
         ids = self._watched(page_ids)
         before = self.state.pages[ids]  # to look at pages must not change them
         with self._only_looking():

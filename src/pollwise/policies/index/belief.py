@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
-from pollwise.policies.index.state import UNCHANGED_TABLE, IndexState
+from pollwise.policies.index.state import (
+    RATES_TOGETHER,
+    SPELL_COUNT,
+    UNCHANGED_TABLE,
+    IndexState,
+)
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
 from pollwise.rates.packed import number_of
 
@@ -31,6 +36,7 @@ __all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
+_NEVER_NONE = 1e-30
 _MOST_ODDS = 8.0
 _MOST_EVIDENCE = 3.0
 """How much one poll may move the odds: one that neither model would have expected is no proof."""
@@ -48,9 +54,13 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
     lasted = own.seen_at - own.spell_at
     survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
-    for j in range(RATE_COUNT):
-        own_spells = number_of(own.spells[j])
-        weights[j] = (own_spells + scale * np.float32(common.spells[j])) * survived[j]
+    for n in range(SPELL_COUNT):
+        together = np.float32(_NEVER_NONE)
+        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
+            together += np.float32(common.spells[j])
+        factor = number_of(own.spells[n]) / together + scale
+        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
+            weights[j] = factor * np.float32(common.spells[j]) * survived[j]
     normalise(weights)
 
 

@@ -42,10 +42,10 @@ def chance_of(state: IndexState, page: int, now: float) -> float:
 
 @kernel
 def chances_of(state: Any, page_ids: NDArray[np.int64], now: float) -> NDArray[np.float64]:
-    """`chance_of` of some pages."""
+    """The same of some pages, before recalibration."""
     chances = np.empty(len(page_ids))
     for i, page in enumerate(page_ids):
-        chances[i] = chance_of(state, page, now)
+        chances[i] = _modelled(state, page, now)
     return chances
 
 

@@ -20,7 +20,14 @@ from pollwise.policies.index.dates import (
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
-from pollwise.policies.index.state import CHANGED_TABLE, DAY, UNCHANGED_TABLE, IndexState
+from pollwise.policies.index.state import (
+    CHANGED_TABLE,
+    DAY,
+    RATES_TOGETHER,
+    SPELL_COUNT,
+    UNCHANGED_TABLE,
+    IndexState,
+)
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
 from pollwise.rates.packed import number_of, pack, unpack
 from pollwise.rates.posterior import (
@@ -75,9 +82,12 @@ def _end_spell(
     for j in range(RATE_COUNT):
         bursts[j] *= ended[j]
     normalise(bursts)
-    for j in range(RATE_COUNT):
-        common.own_spells[j] = number_of(own.spells[j]) + bursts[j]
-        common.spells[j] += bursts[j]
+    for n in range(SPELL_COUNT):
+        own_spells = number_of(own.spells[n])
+        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
+            own_spells += bursts[j]
+            common.spells[j] += bursts[j]
+        common.own_spells[n] = own_spells
     pack(common.own_spells, own.spells, seed)
 
 

@@ -30,7 +30,9 @@ __all__ = [
     "POOL",
     "POOL_CAPACITY",
     "PULLS",
+    "RATES_TOGETHER",
     "SEEN_SURGE",
+    "SPELL_COUNT",
     "STALE_SURGE",
     "SURGES",
     "TILTS",
@@ -46,6 +48,10 @@ NEW, CALENDAR, POOL = READY, LEASED + 1, LEASED + 2
 
 POOL_CAPACITY = 64
 TILTS = 32
+RATES_TOGETHER = 4
+"""So many rates side by side, a factor of 2.5, are one where the spells of a page are counted: the
+rate of a spell is known no better. Within them its spells are spread like those of all pages."""
+SPELL_COUNT = RATE_COUNT // RATES_TOGETHER
 
 INDEX_PAGE = np.dtype(
     [
@@ -83,7 +89,7 @@ INDEX_PAGE = np.dtype(
         ("spell_at", "f8"),  # when the change seen last was over, or the page was added
         # The next two are packed (`pollwise.rates.packed`).
         ("likelihood", "u2", (RATE_COUNT,)),  # of each lattice rate, given all polls
-        ("spells", "u2", (RATE_COUNT,)),  # between changes: how many passed at each rate
+        ("spells", "u2", (SPELL_COUNT,)),  # between changes: how many passed at these rates
     ]
 )
 """What is kept of each page."""
@@ -205,7 +211,7 @@ INDEX_SHARED = np.dtype(
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
         ("likelihood", "f4", (RATE_COUNT,)),  # unpacked: of the page polled last, while it learns
-        ("own_spells", "f4", (RATE_COUNT,)),  # the same
+        ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
         ("believed", "i8"),  # the page looked at last; the next two are of it
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
         ("bursts", "f4", (RATE_COUNT,)),

@@ -195,7 +195,7 @@ def _forecast(
         rate,
         horizon,
         generator=generator,
-        chances=witness.policy.chances([page.id for page in pages], now),
+        chances=witness.policy.uncorrected_chances([page.id for page in pages], now),
         spread=spread,
         draws=_DRAWS,
     )

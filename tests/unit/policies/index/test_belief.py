@@ -8,6 +8,7 @@ import pytest
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
+from pollwise.policies.index.state import RATES_TOGETHER, SPELL_COUNT
 from pollwise.rates.lattice import RATES
 from pollwise.rates.packed import packed, unpacked
 from pollwise.types import Observation, Outcome, Page
@@ -62,10 +63,12 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     state = policy.state
     own, common = state.pages[0], state.shared[0]
     rng = np.random.default_rng(2)
-    own["spells"], common["spells"] = packed(rng.random(len(RATES))), rng.random(len(RATES))
+    own["spells"], common["spells"] = packed(rng.random(SPELL_COUNT)), rng.random(len(RATES))
     own["spell_at"], own["seen_at"] = 5 * DAY, 25 * DAY
     own["burst_odds"] = 8.0
-    weights = unpacked(own["spells"]) + 2 * common["spells"] / common["spells"].sum()
+    together = common["spells"].reshape(-1, RATES_TOGETHER).sum(axis=1)
+    factors = unpacked(own["spells"]) / together + 2 / common["spells"].sum()
+    weights = common["spells"] * np.repeat(factors, RATES_TOGETHER)
     weights *= np.exp(-RATES * 20 * DAY)
     assert burst_model(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
 
@@ -80,7 +83,8 @@ def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
     assert spells.sum() == pytest.approx(1.0, rel=1e-5)
     assert spells == pytest.approx(expected / expected.sum(), rel=0.02, abs=1e-5)
     own = unpacked(policy.state.pages["spells"][0])
-    assert own == pytest.approx(spells, rel=2e-3, abs=1e-5)
+    together = spells.reshape(-1, RATES_TOGETHER).sum(axis=1)
+    assert own == pytest.approx(together, rel=2e-3, abs=1e-5)
 
 
 def test_bursts_are_believed_of_pages_that_change_in_bursts_alone():
