@@ -221,9 +221,9 @@ class Forecaster:
         """What to expect of the coming `horizon` seconds, with intervals of 80 %.
 
         `chances` are the uncorrected probabilities that each page has changed since its copy was
-        made, NaN without a copy; None: as in the long run. `spread` is that of past predictions, by default
-        that of Poisson processes. The intervals come from so many `draws`, fewer for more than
-        5,000 pages.
+        made, NaN without a copy; None: as in the long run. `spread` is that of past predictions, by
+        default that of Poisson processes. The intervals come from so many `draws`, fewer for more
+        than 5,000 pages.
         """
         require_positive("forecast", "horizon", horizon)
         frequency, (polls, found, freshness, delay) = self._long_run(budget)

@@ -357,6 +357,16 @@ def due_after(policy, frequencies):
     return intervals((low + high) / 2)
 
 
+def test_what_polls_cannot_tell_is_common_to_all_pages():
+    # Each page is one of two rates: slow ones, of which polls tell, or fast ones, of which not.
+    def width(slow, fast):
+        pages = Forecaster(Freshness(), [slow / DAY, fast / DAY], np.full((400, 2), 0.5))
+        fresh = pages.forecast(400 / DAY, 30 * DAY, generator=np.random.default_rng(1)).freshness
+        return (fresh.high - fresh.low) / pages.expect(400 / DAY).freshness
+
+    assert width(10.0, 40.0) > 5 * width(0.5, 2.0)
+
+
 def test_recalibrated_chances_move_the_forecast():
     forecaster = known(Detection(), np.full(10, 0.1 / DAY))
     halved = forecaster.calibrated(5 / DAY, lambda chances: chances / 2)
