@@ -5,6 +5,7 @@ the owner carries out within a second. A request is carried out and answered in 
 so whoever dies meanwhile, it is done once or not at all.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -31,6 +32,8 @@ from pollwise.live.requests import (
     decode_request,
     encode_answer,
     encode_request,
+    in_parts,
+    joined,
 )
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
@@ -57,6 +60,8 @@ __all__ = [
 _PATIENCE = 10.0
 """Seconds that a command waits for the process that polls, which looks once a second."""
 _LOOK_EVERY = 0.1
+_MOST_AT_ONCE = 40_000
+"""Characters of requests that are carried out in one transaction: some 1,000 pages to add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +126,19 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
 
 
 def carry_out_waiting(store: Store, now: float, *, polls: bool = True) -> list[Carried]:
-    """Carry out and answer all that waits, in one transaction.
+    """Carry out and answer what waits, in one transaction.
 
-    What cannot be done is answered with the reason. Signals are taken in together, as many may
-    wait. Unless this process `polls` they wait on: they are nothing but events.
+    If this process `polls`, it is as much as polls can wait for, and the first of what waits; else
+    it is all. What cannot be done is answered with the reason. Signals are taken in together, as
+    many may wait. Unless this process `polls` they wait on: they are nothing but events.
     """
-    if not store.waiting_requests():  # nothing to lock the database for
+    most = _MOST_AT_ONCE if polls else math.inf
+    if not store.waiting_requests(most):  # nothing to lock the database for
         return []
     done = []
     signalled: dict[str, None] = {}
     with store.together():
-        for one in store.waiting_requests():
+        for one in store.waiting_requests(most):
             try:
                 request = decode_request(one.text)
                 if isinstance(request, SignalPages):
@@ -156,42 +163,48 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
-    changed. `say`: see `Session`.
+    changed, or of many pages the first were added. `say`: see `Session`.
     """
     if isinstance(request, AddPages | ChangePages):
         require_renderable(request.pages)
-    text = encode_request(request)
-    give_up_at = time.monotonic() + _PATIENCE
+    parts = in_parts(request)
+    texts = [encode_request(part) for part in parts]
+    answers: list[str] = []
     with ExitStack() as undo:
         requester: Requester | None = None
-        request_id = -1
-        answer: str | None = None
-        while answer is None:
+        numbers: list[int] = []
+        give_up_at = time.monotonic() + _PATIENCE
+        while len(answers) < len(parts):
             try:
                 with opened(db, say) if make else opened_again(db, say) as store:
                     require_watch(store)
                     with store.together():
                         if requester is None:
-                            request_id = store.put_request(text, time.time())
+                            numbers = [store.put_request(text, time.time()) for text in texts]
                         carry_out_waiting(store, time.time(), polls=False)
-                    answer = store.answer(request_id)
+                    answers = [answer for answer in map(store.answer, numbers) if answer]
             except StoreInUseError as error:
                 if requester is None:
                     requester = undo.enter_context(Requester.open(db))
                     _require_watched(db)
-                    request_id = requester.put_request(text, time.time())
-                    undo.callback(_withdrawn, requester, request_id)
-                answer = requester.answer(request_id)
-                if answer is not None:
-                    break
+                    with requester.together():
+                        numbers = [requester.put_request(text, time.time()) for text in texts]
+                    undo.callback(_withdrawn, requester, numbers)
+                while len(answers) < len(parts):
+                    answer = requester.answer(numbers[len(answers)])
+                    if answer is None:
+                        break
+                    answers.append(answer)
+                    give_up_at = time.monotonic() + _PATIENCE
                 is_over = time.monotonic() > give_up_at
-                if is_over and _withdrawn(requester, request_id):
+                if is_over and (left := _withdrawn(requester, numbers)):
                     raise StoreError(
-                        f"{error.args[0].partition(',')[0]}, which does not answer: nothing was"
-                        " changed; try again, or stop that process"
+                        f"{error.args[0].partition(',')[0]}, which does not answer:"
+                        f" {_done(parts[: len(parts) - left])}; try again, or stop that process"
                     ) from error
                 time.sleep(_LOOK_EVERY)
-    return decode_answer(answer)
+    effects = list(map(decode_answer, answers))
+    return effects[0] if len(effects) == 1 else joined(effects)
 
 
 def signal_pages(db: Path, urls: Sequence[str]) -> None:
@@ -206,12 +219,21 @@ def signal_pages(db: Path, urls: Sequence[str]) -> None:
         requester.put_request(encode_request(SignalPages(tuple(urls))), time.time())
 
 
-def _withdrawn(requester: Requester, request_id: int) -> bool:
-    """Whether a request will not be carried out any more; not while the owner is writing."""
+def _withdrawn(requester: Requester, numbers: Sequence[int]) -> int:
+    """How many of these requests will not be carried out any more; none while the owner writes."""
     try:
-        return requester.withdraw_request(request_id, time.time())
+        with requester.together():
+            return sum(requester.withdraw_request(one, time.time()) for one in numbers)
     except StoreBusyError:
-        return False
+        return 0
+
+
+def _done(parts: Sequence[Request]) -> str:
+    """What was done of a request, if only these parts were."""
+    pages = sum(len(part.pages) for part in parts if isinstance(part, AddPages))
+    if pages == 0:
+        return "nothing was changed"
+    return f"the first {pages:,d} pages were added, the others not"
 
 
 def require_watch(store: StoreReader) -> None:

@@ -3,13 +3,13 @@
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.live.control import Carried, carry_out
-from pollwise.live.requests import AddPages, ChangePages, RemovePages
+from pollwise.live.requests import PAGES_AT_ONCE, AddPages, ChangePages, RemovePages
 from pollwise.store import Store
 from pollwise.store.records import NewPage, usual_cost
 from pollwise.web.url_list import read_url_list
@@ -27,6 +27,19 @@ _UNSAID: dict[str, Any] = {
 }
 """What takes back each thing that a line may say of a page, but for the cost."""
 _Stamp = tuple[int, int, int, int] | None
+
+
+@dataclass(slots=True)
+class _Change:
+    """What is still to be done for a file that now has other `pages` than before.
+
+    Pages that were `told` otherwise, or anew, come first; then `missing` ones are removed.
+    """
+
+    stamp: _Stamp
+    pages: list[NewPage]
+    told: list[NewPage]
+    missing: list[str]
 
 
 class FollowedList:
@@ -48,23 +61,56 @@ class FollowedList:
         self.pages = self._read()
         """The pages that the file names, as it was read last."""
         self._fails = False
+        self._found: tuple[_Stamp, list[NewPage]] | None = None
+        self._change: _Change | None = None
         self.notices: list[str] = []
         """What people should know; who tells them takes it out."""
 
     def carry_out(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
     ) -> list[Carried]:
-        """Look at the file, and carry out what was changed in it since the last look.
+        """Carry out what the last look found to be changed.
 
-        `followed` are all lists that are followed: what another one names stays.
+        Of much it is a part, for which polls can wait; ask again for the next one. `followed` are
+        all lists that are followed: what another one names stays.
         """
+        if self._change is None and self._found is not None:
+            self._change = self._to_do(store, followed, *self._found)
+            self._found = None
+        change = self._change
+        if change is None:
+            return []
+        pages = change.told[:PAGES_AT_ONCE]
+        missing = change.missing[: PAGES_AT_ONCE - len(pages)]
+        with store.together():
+            # Others may have removed some of them, or added them, since the last part.
+            watched = store.find_pages([*(page.url for page in pages), *missing])
+            new = tuple(page for page in pages if page.url not in watched)
+            known = tuple(page for page in pages if page.url in watched)
+            gone = tuple(url for url in missing if url in watched)
+            done = [carry_out(store, AddPages(new), now)] if new else []
+            done += [carry_out(store, ChangePages(known), now)] if known else []
+            done += [carry_out(store, RemovePages(gone), now)] if gone else []
+        # Only now: when the database is locked, all of this part is tried again.
+        del change.told[: len(pages)], change.missing[: len(missing)]
+        if not (change.told or change.missing):
+            self._taken, self.pages, self._change = change.stamp, change.pages, None
+            if self._fails:
+                self._fails = False
+                self.notices.append(f"{self.path} can be read again, and is followed")
+        return done
+
+    def look(self) -> None:
+        """Read the file again if it was changed and is whole; of a long one it takes seconds."""
+        if self._change is not None or self._found is not None:
+            return
         stamp = self._stamp()
         if stamp == self._taken:
             self._seen = stamp
-            return []
+            return
         if stamp != self._seen:  # it may still be being written
             self._seen = stamp
-            return []
+            return
         try:
             if self.path.exists() and not self.path.is_file():  # a pipe would never end
                 raise InputError(f"{self.path} is no file any more")
@@ -74,24 +120,22 @@ class FollowedList:
         except InputError as error:
             self._taken, self._fails = stamp, True
             self.notices.append(f"{error}; its pages are watched as before")
-            return []
+            return
+        self._found = stamp, pages
+
+    def _to_do(
+        self,
+        store: Store,
+        followed: Sequence["FollowedList"],
+        stamp: _Stamp,
+        pages: list[NewPage],
+    ) -> _Change:
+        """What is to be done for a file that names these pages now."""
         before = {page.url: page for page in self.pages}
         told = [_told(page, before.get(page.url)) for page in pages if page != before.get(page.url)]
         others = [one for one in followed if one is not self]
         told += store.told_anew(_told_by_others(store, before, pages, others))
-        with store.together():
-            watched = store.find_pages([page.url for page in told])
-            known = tuple(page for page in told if page.url in watched)
-            new = tuple(page for page in told if page.url not in watched)
-            done = [carry_out(store, AddPages(new), now)] if new else []
-            done += [carry_out(store, ChangePages(known), now)] if known else []
-            done += self._remove_missing(store, now, pages, followed)
-        # Only now: when the database is locked, all of it is tried again.
-        self._taken, self.pages = stamp, pages
-        if self._fails:
-            self._fails = False
-            self.notices.append(f"{self.path} can be read again, and is followed")
-        return done
+        return _Change(stamp, pages, told, self._missing(store, pages, followed))
 
     def remove_missing(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
@@ -102,21 +146,18 @@ class FollowedList:
         """
         if not self.pages:
             return []
-        return self._remove_missing(store, now, self.pages, followed)
+        missing = tuple(self._missing(store, self.pages, followed))
+        return [carry_out(store, RemovePages(missing), now)] if missing else []
 
-    def _remove_missing(
-        self,
-        store: Store,
-        now: float,
-        pages: Sequence[NewPage],
-        followed: Sequence["FollowedList"],
-    ) -> list[Carried]:
+    def _missing(
+        self, store: Store, pages: Sequence[NewPage], followed: Sequence["FollowedList"]
+    ) -> list[str]:
+        """The URLs of pages that a list brought and that none names now, if this names `pages`."""
         others = [one for one in followed if one is not self]
         named = {page.url for page in pages}.union(*({p.url for p in o.pages} for o in others))
         # A page that this list named last may have been brought by another one.
         marks = [self._mark, *(other._mark for other in others)]
-        missing = tuple(url for url in store.listed_urls(marks) if url not in named)
-        return [carry_out(store, RemovePages(missing), now)] if missing else []
+        return [url for url in store.listed_urls(marks) if url not in named]
 
     def _read(self) -> list[NewPage]:
         return [replace(page, listed_in=self._mark) for page in self._read_file(self.path)]

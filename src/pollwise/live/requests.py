@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical
 
 __all__ = [
+    "PAGES_AT_ONCE",
     "AddPages",
     "ChangePages",
     "ChangeSettings",
@@ -28,7 +29,12 @@ __all__ = [
     "described",
     "encode_answer",
     "encode_request",
+    "in_parts",
+    "joined",
 ]
+
+PAGES_AT_ONCE = 1000
+"""Pages that are written together: polls wait for some hundredths of a second meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,8 @@ class Effect:
     listed: tuple[str, ...] = ()
 
 
+_PLACES = ("added", "changed", "unchanged", "removed")
+"""Where an effect tells of pages."""
 _KINDS: dict[str, type[Request]] = {
     "add": AddPages,
     "change": ChangePages,
@@ -163,6 +171,39 @@ _KINDS: dict[str, type[Request]] = {
     "read": MarkRead,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def in_parts(request: Request) -> list[Request]:
+    """The requests that a request to add pages is made as, one after the other.
+
+    So polls go on meanwhile. Other requests are done as a whole or not at all.
+
+    >>> pages = tuple(NewPage(f"http://a.example/{number}") for number in range(2200))
+    >>> [len(part.pages) for part in in_parts(AddPages(pages))]
+    [1000, 1000, 200]
+    """
+    if not isinstance(request, AddPages):
+        return [request]
+    pages = request.pages
+    begins = range(0, max(len(pages), 1), PAGES_AT_ONCE)
+    return [AddPages(pages[begin : begin + PAGES_AT_ONCE]) for begin in begins]
+
+
+def joined(effects: Iterable[Effect]) -> Effect:
+    """What came of the parts of a request for pages; a page counts where it was named first.
+
+    >>> joined([Effect(added=("a", "b")), Effect(added=("c",), unchanged=("a",))]).added
+    ('a', 'b', 'c')
+    """
+    seen: set[str] = set()
+    urls: dict[str, list[str]] = {place: [] for place in _PLACES}
+    for effect in effects:
+        parts = {place: getattr(effect, place) for place in _PLACES}
+        for place, named in parts.items():
+            urls[place] += [url for url in named if url not in seen]
+        seen.update(*parts.values())
+    told: dict[str, Any] = {place: tuple(named) for place, named in urls.items()}
+    return Effect(**told)
 
 
 def encode_request(request: Request) -> str:
@@ -290,7 +331,8 @@ def _marked(seqs: Sequence[int], up_to: int) -> str:
 
 def _told(page: NewPage) -> dict[str, Any]:
     """The fields of a page that are told."""
-    return {name: value for name, value in asdict(page).items() if value is not None}
+    told = ((name, getattr(page, name)) for name in _FIELDS)
+    return {name: value for name, value in told if value is not None}
 
 
 def _page(told: Mapping[str, Any]) -> NewPage:

@@ -1,7 +1,7 @@
 """The process that polls looks for requests once a second, and carries them out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,7 +14,17 @@ from pollwise.live.journal import Journal
 from pollwise.live.listed_pages import ListedPages
 from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.reloading import Reloading
-from pollwise.live.requests import ChangeSettings, described
+from pollwise.live.requests import (
+    PAGES_AT_ONCE,
+    AddPages,
+    ChangePages,
+    ChangeSettings,
+    Effect,
+    RemovePages,
+    Request,
+    described,
+    joined,
+)
 from pollwise.store import Store
 
 __all__ = ["RequestTaker"]
@@ -66,20 +76,33 @@ class RequestTaker:
     async def _look(self, journal: Journal) -> None:
         while True:
             # The store is written first: what the loop knows is then in the store.
-            self._take_in(await journal.write(carry_out_waiting, self._store, self._clock()))
-            self._take_in(
-                await journal.write(self._reloading.carry_out, self._store, self._clock())
-            )
+            await self._take_in_all(journal, carry_out_waiting)
+            await self._take_in_all(journal, self._reloading.carry_out)
             if self._listed:
                 self._incoming.put(
                     await journal.write(self._listed.carry_out, self._store, self._clock())
                 )
             for followed in self._followed:
-                look = partial(followed.carry_out, followed=self._followed)
-                self._take_in(await journal.write(look, self._store, self._clock()))
+                await asyncio.to_thread(followed.look)
+                await self._take_in_all(
+                    journal, partial(followed.carry_out, followed=self._followed)
+                )
                 while followed.notices:
                     self._say(followed.notices.pop(0))
             await asyncio.sleep(_LOOK_EVERY)
+
+    async def _take_in_all(
+        self, journal: Journal, carry_out: Callable[[Store, float], list[Carried]]
+    ) -> None:
+        """Hand over what is carried out; more pages than polls can wait for come in rounds."""
+        rounds: list[list[Carried]] = []
+        while done := await journal.write(carry_out, self._store, self._clock()):
+            self._take_in(done)
+            rounds.append(done)
+            if sum(map(_pages_written, done)) < PAGES_AT_ONCE:
+                break
+        for request, effect in _told(rounds):
+            self._say(described(request, effect))
 
     def _take_in(self, done: Iterable[Carried]) -> None:
         """Hand over what was carried out."""
@@ -93,4 +116,23 @@ class RequestTaker:
                 self._incoming.remask(carried.remasked)
             if isinstance(carried.request, ChangeSettings):
                 self._on_settings(carried.request)
-            self._say(described(carried.request, carried.effect))
+
+
+def _pages_written(carried: Carried) -> int:
+    match carried.request:
+        case AddPages(pages) | ChangePages(pages):
+            return len(pages)
+        case RemovePages(urls):
+            return len(urls)
+    return 0
+
+
+def _told(rounds: Sequence[Sequence[Carried]]) -> Iterator[tuple[Request, Effect]]:
+    """What was carried out, as it is told: what took several rounds by its kind."""
+    kinds: dict[object, list[Carried]] = {}
+    for carried in (carried for done in rounds for carried in done):
+        is_part = len(rounds) > 1 and _pages_written(carried) > 0
+        kinds.setdefault(type(carried.request) if is_part else id(carried), []).append(carried)
+    for parts in kinds.values():
+        effects = [carried.effect for carried in parts]
+        yield parts[0].request, effects[0] if len(effects) == 1 else joined(effects)

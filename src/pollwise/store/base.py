@@ -7,6 +7,7 @@ be used from any thread, by one thread at a time: let one thread make all calls 
 give readers stores of their own. Times are UTC seconds since 1970.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -227,11 +228,17 @@ class StoreReader(Protocol):
 class StoreRequests(Protocol):
     """What is asked of the one writer; several processes may ask and look at once."""
 
+    def together(self) -> AbstractContextManager[object]:
+        """Within this context all is kept at its end or, after an error, nothing."""
+
     def put_request(self, text: str, now: float) -> int:
         """Ask for something; the number of the request. Answered ones stay for a day."""
 
-    def waiting_requests(self) -> list[WaitingRequest]:
-        """What was not answered yet, in the order in which it was asked."""
+    def waiting_requests(self, most: float = math.inf) -> list[WaitingRequest]:
+        """What was not answered yet, in the order in which it was asked.
+
+        With `most`, only the first, until their texts have so many characters.
+        """
 
     def answer_request(self, request_id: int, now: float, answer: str) -> bool:
         """Answer; whether it still waited."""

@@ -245,6 +245,63 @@ def test_a_request_that_nobody_answers_is_withdrawn(db, store, monkeypatch):
     assert store.pages() == []
 
 
+def test_many_pages_are_added_in_parts(db, store):
+    pages = tuple(new(f"http://a.example/{number}") for number in range(2500))
+    asked = []
+    asking = threading.Thread(
+        target=lambda: asked.append(ask(db, AddPages(pages), make=True, say=print))
+    )
+    asking.start()
+    while not store.waiting_requests():
+        time.sleep(0.01)
+    counts = []
+    while done := carry_out_waiting(store, 5.0):
+        [carried] = done
+        counts.append(len(carried.effect.added))
+    asking.join()
+    assert counts == [1000, 1000, 500]
+    assert asked == [Effect(added=tuple(page.url for page in pages))]
+
+
+def test_the_parts_that_nobody_answers_are_withdrawn(db, store, monkeypatch):
+    monkeypatch.setattr(control, "_PATIENCE", 0.5)
+    pages = tuple(new(f"http://a.example/{number}") for number in range(2500))
+    errors = []
+
+    def asked() -> None:
+        with pytest.raises(StoreError) as refused:
+            ask(db, AddPages(pages), make=True, say=print)
+        errors.append(str(refused.value))
+
+    asking = threading.Thread(target=asked)
+    asking.start()
+    while not store.waiting_requests():
+        time.sleep(0.01)
+    assert len(carry_out_waiting(store, 5.0)) == 1
+    asking.join()
+    assert "does not answer: the first 1,000 pages were added, the others not" in errors[0]
+    assert carry_out_waiting(store, 6.0) == []
+    assert len(store.pages()) == 1000
+
+
+def test_when_the_owner_dies_between_two_parts_the_command_does_the_others(db):
+    owner = Store.open(db)
+    pages = tuple(new(f"http://a.example/{number}") for number in range(1500))
+    asked = []
+    asking = threading.Thread(
+        target=lambda: asked.append(ask(db, AddPages(pages), make=True, say=print))
+    )
+    asking.start()
+    while not owner.waiting_requests():
+        time.sleep(0.01)
+    carry_out_waiting(owner, 5.0)
+    owner.close()
+    asking.join()
+    assert asked == [Effect(added=tuple(page.url for page in pages))]
+    with Store.open_readonly(db) as store:
+        assert len(store.pages()) == 1500
+
+
 def test_when_the_owner_dies_the_command_does_it(db):
     owner = Store.open(db)
     asking = threading.Thread(

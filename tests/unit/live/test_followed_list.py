@@ -1,15 +1,15 @@
 """A list of pages that is followed while a watch runs."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from pollwise.errors import InputError, StoreBusyError
-from pollwise.live.control import Carried
+from pollwise.live.control import Carried, carry_out
 from pollwise.live.followed_list import FollowedList
-from pollwise.live.requests import described
+from pollwise.live.requests import RemovePages, described
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.web.url_list import read_url_list
@@ -46,11 +46,19 @@ def what_was_done(carried: Iterable[Carried]) -> list[str]:
     return [described(one.request, one.effect) for one in carried]
 
 
+def carried_out(
+    one: FollowedList, store: Store, now: float, followed: Sequence[FollowedList] = ()
+) -> list[Carried]:
+    """Look at a list, and carry out what was changed."""
+    one.look()
+    return one.carry_out(store, now, followed)
+
+
 def looked_twice(followed: FollowedList, store: Store) -> list[str]:
     """What was done, and said, after the file stayed as it is from one look to the next."""
-    assert followed.carry_out(store, 1.0) == []
-    done = what_was_done(followed.carry_out(store, 2.0))
-    assert followed.carry_out(store, 3.0) == []
+    assert carried_out(followed, store, 1.0) == []
+    done = what_was_done(carried_out(followed, store, 2.0))
+    assert carried_out(followed, store, 3.0) == []
     done += followed.notices
     followed.notices.clear()
     return done
@@ -64,7 +72,7 @@ def test_lines_that_come_change_and_go(path, write, store):
     write(A, f"{B} weight=2")
     followed = FollowedList(path)
     store.add_pages(followed.pages, 0.0)
-    assert followed.carry_out(store, 1.0) == []
+    assert carried_out(followed, store, 1.0) == []
     write(f"{B} weight=3", C)
     assert looked_twice(followed, store) == [f"added: {C}", f"set: {B}", f"removed: {A}"]
     assert watched(store) == {B: 3.0, C: 1.0}
@@ -112,8 +120,8 @@ def test_what_another_list_says_of_a_page_holds_when_this_one_drops_it(path, wri
         store.add_pages(one.pages, 0.0)
     assert watched(store) == {A: 2.0, B: 1.0}
     write(B)
-    both[1].carry_out(store, 1.0, both)
-    assert what_was_done(both[1].carry_out(store, 2.0, both)) == [f"set: {A}"]
+    carried_out(both[1], store, 1.0, both)
+    assert what_was_done(carried_out(both[1], store, 2.0, both)) == [f"set: {A}"]
     assert watched(store) == {A: 7.0, B: 1.0}
     assert store.find_page(A).page.tags == ()
 
@@ -127,7 +135,7 @@ def test_what_several_other_lists_say_is_put_together(path, write, store):
     store.add_pages(lists[0].pages, 0.0)
     write(B)
     for now in (1.0, 2.0):
-        lists[0].carry_out(store, now, lists)
+        carried_out(lists[0], store, now, lists)
     assert watched(store) == {A: 5.0, B: 1.0}
 
 
@@ -140,7 +148,7 @@ def test_a_page_that_was_removed_does_not_come_back_when_a_list_drops_it(path, w
     store.remove_pages([0], 0.5)
     write(B)
     for now in (1.0, 2.0):
-        assert both[0].carry_out(store, now, both) == []
+        assert carried_out(both[0], store, now, both) == []
 
 
 def test_an_empty_list_takes_no_page_away_at_a_start(path, write, store):
@@ -171,11 +179,11 @@ def test_a_page_that_another_list_names_stays_until_that_one_drops_it(path, writ
         store.add_pages(one.pages, 0.0)
     write(B)
     for now in (1.0, 2.0):
-        assert both[0].carry_out(store, now, both) == []
+        assert carried_out(both[0], store, now, both) == []
     assert FollowedList(path).remove_missing(store, 3.0, both) == []
     other_path.write_text(f"{C}\n{B}\n")
-    assert both[1].carry_out(store, 4.0, both) == []
-    done = what_was_done(both[1].carry_out(store, 5.0, both))
+    assert carried_out(both[1], store, 4.0, both) == []
+    done = what_was_done(carried_out(both[1], store, 5.0, both))
     assert done == [f"added: {C}", f"unchanged: {B}", f"removed: {A}"]
 
 
@@ -188,13 +196,13 @@ def test_what_a_locked_database_refused_is_tried_again(path, write, store, monke
     def locked(*_: object) -> None:
         raise StoreBusyError("locked")
 
-    assert followed.carry_out(store, 1.0) == []
+    assert carried_out(followed, store, 1.0) == []
     with monkeypatch.context() as patch:
         patch.setattr(store, "remove_pages", locked)
         with pytest.raises(StoreBusyError):
-            followed.carry_out(store, 2.0)
+            carried_out(followed, store, 2.0)
     assert watched(store) == {A: 1.0}
-    done = what_was_done(followed.carry_out(store, 3.0))
+    done = what_was_done(carried_out(followed, store, 3.0))
     assert done == [f"added: {B}", f"removed: {A}"]
 
 
@@ -270,10 +278,53 @@ def test_a_file_that_is_still_being_written_is_left_alone(path, write, store):
     store.add_pages(followed.pages, 0.0)
     for lines in ([B], [B, C], [A, B, C]):
         write(*lines)
-        assert followed.carry_out(store, 1.0) == []
-    assert what_was_done(followed.carry_out(store, 2.0)) == [f"2 pages added: {B} and 1 more"]
+        assert carried_out(followed, store, 1.0) == []
+    assert what_was_done(carried_out(followed, store, 2.0)) == [f"2 pages added: {B} and 1 more"]
 
 
 def test_a_file_that_is_not_there_at_first_is_an_error(path):
     with pytest.raises(InputError, match="cannot be read"):
         FollowedList(path)
+
+
+def test_of_many_pages_each_part_is_carried_out_by_itself(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    many = [f"http://a.example/{number}" for number in range(2500)]
+    write(*many)
+    assert carried_out(followed, store, 1.0) == []
+    parts = []
+    while done := carried_out(followed, store, 2.0):
+        parts.append(what_was_done(done))
+        if len(parts) == 1:  # somebody else may be at work between two parts
+            carry_out(store, RemovePages((A,)), 2.0)
+            store.add_pages([NewPage(many[-1])], 2.0)
+    assert parts == [
+        ["1,000 pages added: http://a.example/0 and 999 more"],
+        ["1,000 pages added: http://a.example/1000 and 999 more"],
+        [
+            "499 pages added: http://a.example/2000 and 498 more",
+            "set: http://a.example/2499",
+        ],
+    ]
+    assert set(watched(store)) == set(many)
+    assert [page.url for page in followed.pages] == many
+
+
+def test_a_file_that_changes_between_two_parts_is_looked_at_again(path, write, store):
+    write(A)
+    followed = FollowedList(path)
+    store.add_pages(followed.pages, 0.0)
+    many = [f"http://a.example/{number}" for number in range(1500)]
+    write(A, *many)
+    assert carried_out(followed, store, 1.0) == []
+    assert len(carried_out(followed, store, 2.0)) == 1
+    write(A, *many[:700])
+    assert len(carried_out(followed, store, 3.0)) == 1
+    assert set(watched(store)) == {A, *many}
+    assert carried_out(followed, store, 4.0) == []
+    assert what_was_done(carried_out(followed, store, 5.0)) == [
+        "800 pages removed: http://a.example/700 and 799 more"
+    ]
+    assert set(watched(store)) == {A, *many[:700]}

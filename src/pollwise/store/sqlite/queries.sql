@@ -604,7 +604,8 @@ INSERT INTO requests (made_at, request) VALUES (:made_at, :request);
 
 -- name: waiting_requests
 -- What was asked for and not answered yet, in the order in which it was asked.
-SELECT id, request FROM requests WHERE answered_at IS NULL ORDER BY id;
+SELECT id, request FROM requests
+WHERE id > :after AND answered_at IS NULL ORDER BY id LIMIT :limit;
 
 -- name: answer_request
 -- Answer a request, unless it was answered or withdrawn meanwhile.

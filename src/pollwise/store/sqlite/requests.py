@@ -1,7 +1,8 @@
 """Requests to the process that polls: rows that others put into its database, and its answers."""
 
+import math
 import os
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -17,12 +18,17 @@ __all__ = ["Requester", "SqliteRequests"]
 _KEPT = 86_400.0
 """Seconds for which an answered request stays, for who still waits for the answer."""
 _WITHDRAWN = "withdrawn"
+_ROWS_AT_ONCE = 16
+"""Few, as a request may have a thousand pages."""
 
 
 class SqliteRequests:
     """A `StoreRequests` by a connection to a database."""
 
     _connection: Connection
+
+    def together(self) -> AbstractContextManager[object]:
+        return self._connection.transaction()
 
     def put_request(self, text: str, now: float) -> int:
         with self._connection.transaction() as connection:
@@ -32,8 +38,15 @@ class SqliteRequests:
         assert request_id is not None  # it was an INSERT
         return request_id
 
-    def waiting_requests(self) -> list[WaitingRequest]:
-        return [WaitingRequest(*row) for row in self._connection.rows("waiting_requests")]
+    def waiting_requests(self, most: float = math.inf) -> list[WaitingRequest]:
+        waiting: list[WaitingRequest] = []
+        left = most
+        for row in self._connection.rows_by_key("waiting_requests", _ROWS_AT_ONCE):
+            waiting.append(WaitingRequest(*row))
+            left -= len(waiting[-1].text)
+            if left <= 0:
+                break
+        return waiting
 
     def answer_request(self, request_id: int, now: float, answer: str) -> bool:
         values = {"id": request_id, "answered_at": now, "answer": answer}

@@ -10,7 +10,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -195,9 +195,6 @@ class Store(SqliteReader, SqliteRequests):
         with self._connection.transaction() as connection:
             data = json.dumps({**self.changed_settings(), **told}).encode()
             connection.execute(SQL["save_state"], {"name": CHANGED_SETTINGS, "data": data})
-
-    def together(self) -> AbstractContextManager[object]:
-        return self._connection.transaction()
 
     def commit(self, batch: Batch) -> None:
         with self._connection.transaction() as connection:
