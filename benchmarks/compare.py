@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from engine import SIZES, decisions, simulated_polls_per_second
+from engine import all_decisions, simulated_polls_per_second
 from learners import nanoseconds
 from performance_document import document
 from served import Log, serving
@@ -136,7 +136,7 @@ def versions(crawlers: dict[str, Path]) -> list[str]:
 def of_kernels() -> dict[str, object]:
     """What decisions and polls of the learners cost."""
     return {
-        "decisions": [decisions(pages) for pages in SIZES],
+        "decisions": all_decisions(),
         "simulated_polls_per_second": simulated_polls_per_second(),
         "learners": [
             {

@@ -2,27 +2,38 @@
 
     python benchmarks/engine.py [--json]
 
-All figures are of one core, for the policy bayes-index, with compiled code ready. "A decision" is
-one page selected and its poll observed. Bytes per page are those of the policy's own arrays.
+All figures are of one core, with compiled code ready: of the policy bayes-index and, for
+comparison, of the schedules of Nutch and StormCrawler as rules (`pollwise.policies.rules`). "A
+decision" is one page selected and its poll observed. Bytes per page are those of the policy's own
+arrays.
 """
 
 import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pollwise.policies.arrays import blank_observation, write_observation
-from pollwise.policies.compiled import compiled_by_state, observe, select
+from pollwise.policies.compiled import CompiledPolicy, compiled_by_state, observe, select
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.state import IndexState
+from pollwise.policies.rules.nutch import Nutch
+from pollwise.policies.rules.stormcrawler import StormCrawler
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Page
 
-SIZES = (500, 10_000, 100_000, 1_000_000)
+COMPARED: tuple[tuple[type[CompiledPolicy], tuple[int, ...]], ...] = (
+    (BayesianIndex, (500, 10_000, 100_000, 1_000_000)),
+    (Nutch, (10_000, 1_000_000)),
+    (StormCrawler, (10_000, 1_000_000)),
+)
+"""Policies, and for how many pages."""
+NAMES = {BayesianIndex: "bayes-index", Nutch: "nutch", StormCrawler: "stormcrawler"}
 
 
 def simulated_polls_per_second(polls: int = 200_000) -> float:
@@ -38,37 +49,62 @@ def simulated_polls_per_second(polls: int = 200_000) -> float:
 
 @compiled_by_state
 def run(
-    state: IndexState, observations: np.ndarray, rates: np.ndarray, begin: float, polls: int
+    state: Any,
+    observations: np.ndarray,
+    rates: np.ndarray,
+    seen_at: np.ndarray,
+    begin: float,
+    polls: int,
 ) -> None:
     """One poll a second; changes are drawn when pages are polled."""
     for step in range(polls):
         now = begin + step
         page = select(state, now)
-        elapsed = now - state.pages[page].seen_at
-        changed = np.random.random() < -np.expm1(-rates[page] * elapsed)
+        changed = np.random.random() < -np.expm1(-rates[page] * (now - seen_at[page]))
+        seen_at[page] = now
         write_observation(observations[0], page, now, 1 if changed else 0)
         observe(state, observations[0])
 
 
-def decisions(pages: int, polls: int = 200_000) -> dict[str, float]:
+def decisions(kind: type[CompiledPolicy], pages: int, polls: int = 200_000) -> dict[str, Any]:
     """Decisions in the middle of a run, when every page has been polled about twice."""
     rng = np.random.default_rng(0)
     rates = 10.0 ** rng.uniform(-3, 1, pages) / pages
-    policy = BayesianIndex()
-    phases = -rng.random(pages) * pages
-    policy.add([Page(i, seen_at=seen_at) for i, seen_at in enumerate(phases.tolist())])
+    policy = kind()
+    seen_at = -rng.random(pages) * pages
+    policy.add([Page(i, seen_at=moment) for i, moment in enumerate(seen_at.tolist())])
     observations = blank_observation()
-    run(policy.state, observations, rates, 0.0, 2 * pages)
+    run(policy.state, observations, rates, seen_at, 0.0, 2 * pages)
     begin = time.thread_time()
-    run(policy.state, observations, rates, 2.0 * pages, polls)
+    run(policy.state, observations, rates, seen_at, 2.0 * pages, polls)
     spent = time.thread_time() - begin
-    return {"pages": pages, "decisions_per_second": polls / spent, **size(policy.state)}
+    return {
+        "policy": NAMES[kind],
+        "pages": pages,
+        "decisions_per_second": polls / spent,
+        **size(policy.state),
+    }
 
 
-def size(state: IndexState) -> dict[str, float]:
-    shared = state.shared.nbytes
-    total = sum(array.nbytes for array in state) - shared
-    return {"bytes_per_page": total / len(state.pages), "shared_bytes": shared}
+def all_decisions() -> list[dict[str, Any]]:
+    """Those of all policies that are compared."""
+    return [decisions(kind, pages) for kind, sizes in COMPARED for pages in sizes]
+
+
+def size(state: Any) -> dict[str, float]:
+    """Bytes of the arrays of a state: those of one element belong to all pages."""
+    arrays = list(arrays_of(state))
+    shared = sum(array.nbytes for array in arrays if len(array) == 1)
+    total = sum(array.nbytes for array in arrays)
+    return {"bytes_per_page": (total - shared) / len(state.pages), "shared_bytes": shared}
+
+
+def arrays_of(state: Any) -> Iterator[np.ndarray]:
+    for part in state:
+        if isinstance(part, np.ndarray):
+            yield part
+        else:
+            yield from arrays_of(part)
 
 
 def main() -> int:
@@ -77,7 +113,7 @@ def main() -> int:
     arguments = parser.parse_args()
     results = {
         "simulated_polls_per_second": simulated_polls_per_second(),
-        "decisions": [decisions(pages) for pages in SIZES],
+        "decisions": all_decisions(),
     }
     if arguments.json:
         print(json.dumps(results, indent=2))
@@ -85,7 +121,8 @@ def main() -> int:
     print(f"simulated, 500 pages: {results['simulated_polls_per_second']:,.0f} polls a second")
     for row in results["decisions"]:
         print(
-            f"{row['pages']:>9,} pages: {row['decisions_per_second']:>9,.0f} decisions a second,"
+            f"{row['policy']:<12} {row['pages']:>9,} pages:"
+            f" {row['decisions_per_second']:>9,.0f} decisions a second,"
             f" {row['bytes_per_page']:.0f} bytes a page"
         )
     return 0

@@ -27,6 +27,7 @@ from served import Log, serving
 from watches import ENVIRONMENT, polls_kept
 
 from pollwise.errors import StoreError
+from pollwise.policies.index.bayes_index import BayesianIndex
 
 BOUNDS = {
     "bytes a page": 450.0,
@@ -60,7 +61,7 @@ def decision_ratio() -> float:
     best = {FEW: 0.0, MANY: 0.0}
     for _ in range(TIMES):
         for pages, most in best.items():
-            best[pages] = max(most, decisions(pages, 50_000)["decisions_per_second"])
+            best[pages] = max(most, decisions(BayesianIndex, pages, 50_000)["decisions_per_second"])
     return best[FEW] / best[MANY]
 
 
@@ -117,7 +118,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     figures = {
-        "bytes a page": decisions(FEW, 1)["bytes_per_page"],
+        "bytes a page": decisions(BayesianIndex, FEW, 1)["bytes_per_page"],
         "a decision, 100,000 pages to 1,000": decision_ratio(),
         "calls a poll": float(calls_a_poll()),
     }

@@ -11,8 +11,7 @@ PAGE = """\
 # Performance
 
 Made by `python benchmarks/compare.py --scrapy PYTHON --crawlee PYTHON --out docs/performance.md`,
-all in one run.
-Runs on a shared machine differ by a third or so: compare the rows of one run.
+all in one run. Runs on a shared machine differ by a third or so: compare the rows of one run.
 
 {machine}; {versions}.
 
@@ -32,15 +31,17 @@ busy all the time.
 
 ## What a decision costs
 
-One core, policy bayes-index, in the middle of a run in which each page has been polled twice
+One core, in the middle of a run in which each page has been polled twice
 (`benchmarks/engine.py`). A decision is one page selected and its poll observed; beyond some
-thousand pages it waits for memory.
+thousand pages it waits for memory. nutch and stormcrawler are the schedules of these crawlers as
+rules: they learn no change rates.
 
-| pages | decisions a second | bytes a page |
-|--:|--:|--:|
+| policy | pages | decisions a second | bytes a page |
+|---|--:|--:|--:|
 {decisions}
 
-With drawing the changes of the world: {simulated:,.0f} simulated polls a second of 500 pages.
+With drawing the changes of the world, bayes-index: {simulated:,.0f} simulated polls a second of
+500 pages.
 
 ## What a poll of the published learners costs
 
@@ -65,7 +66,7 @@ def document(measured: Row, machine: str, versions: Sequence[str]) -> str:
             for one in measured["polls"]
         ),
         decisions="\n".join(
-            f"| {one['pages']:,} | {one['decisions_per_second']:,.0f}"
+            f"| {one['policy']} | {one['pages']:,} | {one['decisions_per_second']:,.0f}"
             f" | {one['bytes_per_page']:.0f} |"
             for one in measured["decisions"]
         ),
