@@ -251,6 +251,9 @@ def _check_webhook(target: str, where: str) -> None:
         )
 
 
+_OF_A_SHELL = re.compile(r"\d*[<>|]+|[&;]+$")
+
+
 def _check_command(command: str, where: str) -> None:
     try:
         words = shlex.split(command)
@@ -263,6 +266,23 @@ def _check_command(command: str, where: str) -> None:
             f"{where}: {_shown(f'exec:{command}')}: there is no such program; give one that is"
             " there, by its path or by a name on the PATH"
         )
+    if sign := _bare_sign(command):
+        raise InputError(
+            f"{where}: {_shown(f'exec:{command}')}: no shell reads the command, so {sign!r} would"
+            " be a word for it; write exec:sh -c 'COMMANDS', or put it in quotes"
+        )
+
+
+def _bare_sign(command: str) -> str:
+    """The first sign of a shell that stands outside of quotes; empty: there is none."""
+    # With quotes kept, as a quoted sign is a word like others.
+    lexer = shlex.shlex(command)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        matches = [matched for word in lexer if (matched := _OF_A_SHELL.match(word))]
+    except ValueError:  # quotes behind backslashes, which this form does not know
+        return ""
+    return matches[0][0] if matches else ""
 
 
 def _check_apprise(target: str, where: str) -> None:

@@ -71,6 +71,14 @@ def test_a_target_may_come_from_a_variable_or_a_file(monkeypatch, tmp_path):
     assert receiver_of(f"file:{tmp_path / 'hook'}").target == HOOK
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["sh -c 'cat | cat'", "cat '|' \">\"", "cat http://a.example/?a=1&b=2", r"cat it\'s"],
+)
+def test_a_command_may_have_signs_of_a_shell_in_its_words(command):
+    assert receiver_of(f"exec:{command}").target == command
+
+
 def test_two_receivers_of_one_name_are_refused():
     with pytest.raises(InputError, match="two receivers of notices are called"):
         require_own_names([receiver_of(HOOK), receiver_of(HOOK)])
@@ -86,6 +94,9 @@ def test_two_receivers_of_one_name_are_refused():
         ({"name": "n", "to": "exec:cat", "secret": "s"}, "only webhooks .* are signed"),
         ({"name": "n", "to": "exec:no-such-program hidden"}, "exec:no-such-program ...: there is"),
         ({"name": "n", "to": "exec:cat 'hidden"}, "exec:cat ...: .* close every quote"),
+        ({"name": "n", "to": "exec:cat | hidden"}, r"exec:cat ...: no shell .* so '\|' would"),
+        ({"name": "n", "to": "exec:cat hidden 2>/dev/null"}, "so '2>' would be a word"),
+        ({"name": "n", "to": "exec:cat && cat"}, "so '&&' would be a word"),
         ({"name": "n", "to": "atom:/no/such/folder/x.xml"}, "no file in a folder that is there"),
         ({"name": "n", "to": "https:///x"}, "is no URL; check its host and port"),
         (
