@@ -17,6 +17,7 @@ from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import backup, collect, export, search
 from pollwise.cli.configuring import check_config
 from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes, signal
+from pollwise.cli.frontier import frontier
 from pollwise.cli.importing import import_pages
 from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.serving import serve
@@ -38,6 +39,7 @@ _COMMANDS: dict[Callable[..., object], str] = {
     watch: "Watch pages and feeds until stopped, and tell what changes.",
     collect: "Build and keep up a collection of pages about a topic.",
     serve: "Watch or collect, with a dashboard and an API.",
+    frontier: "Serve URLs to crawlers over gRPC (URLFrontier).",
     add: "Watch more pages, also while a watch runs.",
     remove: "Watch pages no longer, also while a watch runs.",
     pause: "Do not poll pages until they are resumed.",

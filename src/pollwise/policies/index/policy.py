@@ -32,6 +32,7 @@ from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hop
 from pollwise.policies.index.queue import (
     add_pages,
     best_of,
+    copy_page,
     remove_pages,
     signal_page,
     weigh_page,
@@ -238,6 +239,14 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             for page_id in watched(page_ids, self._state.pages).tolist():
                 signal_page(self._state, page_id, at)
+
+    def copied(self, page_ids: Sequence[int], at: float) -> None:
+        """Copies were made at a time, without telling whether the pages had changed before.
+
+        It teaches nothing and ends no lease. Unknown ids are ignored.
+        """
+        for page_id in watched(page_ids, self._state.pages).tolist():
+            copy_page(self._state, page_id, at)
 
     def share_out(self, shares: Mapping[str, float], tags: Mapping[int, tuple[str, ...]]) -> None:
         """Give pages with these tags these shares of the budget (0 to 1), and the others the rest.

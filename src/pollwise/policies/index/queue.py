@@ -54,6 +54,7 @@ __all__ = [
     "add_pages",
     "best_of",
     "best_page",
+    "copy_page",
     "head_wins",
     "lease_page",
     "observe_page",
@@ -376,6 +377,18 @@ def observe_page(state: IndexState, observation: Any) -> None:
     if where == LEASED:
         count_page(state.shared, own.group, 0, 1)
         _wait(state, page)
+
+
+@kernel(allocates=False)
+def copy_page(state: IndexState, page: int, time: float) -> None:
+    """A copy of a page was made, and nobody knows whether it has changed since the one before."""
+    own = state.pages[page]
+    if own.where != ABSENT and not own.seen_at >= time:
+        own.seen_at = time
+        forget_index(state, page)
+        if own.where in (CALENDAR, NEW):
+            _leave(state, page)
+            _wait(state, page)
 
 
 @kernel(allocates=False)

@@ -1,0 +1,57 @@
+"""`pollwise frontier`: the URLFrontier service."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pollwise.cli.options import LogName, LogOption
+from pollwise.cli.telling import telling_of
+from pollwise.console.interrupts import end_on_interrupt
+from pollwise.extras import require_extra
+
+__all__ = ["frontier"]
+
+
+def frontier(
+    db: Annotated[
+        Path, typer.Option("--db", help="The file, which is made if there is none.")
+    ] = Path("frontier.db"),
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 7071,
+    keep_dates: Annotated[
+        bool,
+        typer.Option("--keep-dates", help="Give no known URL out before the client's own date."),
+    ] = False,
+    log: LogOption = LogName.text,
+) -> None:
+    """Serve the URLs of crawlers over gRPC (URLFrontier 2), until stopped (Ctrl-C).
+
+    Crawlers put URLs that they find and get URLs to fetch. Which known URL is fetched again is
+    chosen by what was learned of its changes.
+    """
+    end_on_interrupt()
+    require_extra("frontier", "to serve URLs")
+    import asyncio
+    import logging
+
+    from pollwise.frontier.server import Serving, serve_frontier
+
+    say = telling_of(log, verbose=False).say
+
+    class Said(logging.Handler):
+        """Writes the log where all else is told."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            say(record.getMessage())
+
+    logger = logging.getLogger("pollwise.frontier")
+    logger.addHandler(Said())
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    asyncio.run(
+        serve_frontier(
+            Serving(db, host, port, keep_dates),
+            lambda at, number: say(f"URLs of {db} are served at {at}:{number}"),
+        )
+    )

@@ -1,0 +1,92 @@
+"""The process that serves a frontier: its file, its threads, its port."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from pollwise.errors import InputError
+from pollwise.frontier.frontier import Frontier
+from pollwise.frontier.listing import Listing
+from pollwise.frontier.revisits import Revisits
+from pollwise.frontier.service import Service
+from pollwise.frontier.store import FrontierReader, FrontierStore
+from pollwise.frontier.worker import Worker
+from pollwise.live.clock import LiveClock
+
+__all__ = ["Serving", "serve_frontier"]
+
+_MOST_CALLS = 1000
+"""Calls under way; one more is refused (RESOURCE_EXHAUSTED)."""
+_GRACE = 2.0
+"""Seconds for calls under way when the server ends."""
+_OPTIONS = [
+    ("grpc.so_reuseport", 0),  # else two servers would share a port, and have half the URLs each
+    ("grpc.keepalive_time_ms", 60_000),  # a client that is gone keeps no stream
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What is served, and where: `port` 0 is any that is free.
+
+    `keep_dates`: no known URL is given out before its own date.
+    """
+
+    db: Path
+    host: str
+    port: int
+    keep_dates: bool = False
+
+
+async def serve_frontier(
+    serving: Serving,
+    started: Callable[[str, int], None],
+    clock: Callable[[], float] | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; `started` is told host and port once calls are answered.
+
+    `InputError` if the port cannot be had, `StoreError` if the file cannot be used.
+    """
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(FrontierStore(serving.db)))
+        reader = stack.enter_context(closing(FrontierReader(serving.db)))
+        await asyncio.to_thread(Revisits.compile)
+        frontier = Frontier(store, keep_dates=serving.keep_dates)
+        writing = stack.enter_context(closing(Worker("writing", frontier.transaction)))
+        reading = stack.enter_context(closing(Worker("reading")))
+        server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
+        service = Service(frontier, writing, Listing(reader), reading, clock or LiveClock(), "")
+        server.add_generic_rpc_handlers((service.handler(),))
+        port = _bind(server, serving)
+        service.address = _spelled(serving.host, port)
+        stop = asyncio.Event()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(one, stop.set)
+        await server.start()
+        started(serving.host, port)
+        await stop.wait()
+        logging.getLogger(__name__).info("stopping: calls under way have %.0f s", _GRACE)
+        await server.stop(_GRACE)
+
+
+def _bind(server: grpc.aio.Server, serving: Serving) -> int:
+    address = _spelled(serving.host, serving.port)
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise InputError(
+            f"{address} cannot be listened on: choose another --host or --port"
+        ) from error
+    return int(port)
+
+
+def _spelled(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
