@@ -107,7 +107,6 @@ class _Becomes(NamedTuple):
 
     state: int
     page: int | None = None
-    turn_at: int | None = None
     rests_until: int = 0
 
 
@@ -118,10 +117,11 @@ class _Kept(NamedTuple):
     queue: int
     url: str
     page: int
-    turn_at: int | None
+    chosen: int
     rests_until: int
     is_out: int
-    copied_at: float
+    reported_at: float
+    refetch_at: int
 
 
 class Frontier:
@@ -340,7 +340,7 @@ class Frontier:
     ) -> bool:
         """Store a URL; False: it is there already."""
         url_id = self._store.insert(
-            "INSERT INTO url (queue, url, metadata, state, created_at, refetch_at, copied_at,"
+            "INSERT INTO url (queue, url, metadata, state, created_at, refetch_at, reported_at,"
             " signature, etag, last_modified) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING",
             (queue.id, url, metadata, state, int(now), refetch_at, now, *fingerprint),
@@ -397,7 +397,6 @@ class Frontier:
                 self._discard(crawl, [page])
                 return _Becomes(State.DONE)
             revisits.observe(page, report.outcome, now, report.last_changed_at)
-            self._unsaved.setdefault(crawl, set()).add(page)
         elif not date:
             return _Becomes(State.DONE)
         elif has_failed or not row.given or not self._learns(crawl):
@@ -408,8 +407,9 @@ class Frontier:
         rests_until = date if has_failed or self._keep_dates else 0
         if rests_until:
             revisits.rest(page, rests_until)
-        revisits.give_date(page, date)
-        return _Becomes(State.CHOSEN, page, date, rests_until)
+        revisits.wait(page, now, date)
+        self._unsaved.setdefault(crawl, set()).add(page)
+        return _Becomes(State.CHOSEN, page, rests_until)
 
     def _update(
         self,
@@ -429,8 +429,8 @@ class Frontier:
         elif row.state == State.NEW:
             queue.new -= 1
         self._store.write(
-            "UPDATE url SET state = ?, page = ?, turn_at = ?, rests_until = ?, metadata = ?,"
-            " refetch_at = ?, leased_until = 0, copied_at = ?, signature = ?, etag = ?,"
+            "UPDATE url SET state = ?, page = ?, rests_until = ?, chosen = 0, metadata = ?,"
+            " refetch_at = ?, leased_until = 0, reported_at = ?, signature = ?, etag = ?,"
             " last_modified = ? WHERE id = ?",
             (*becomes, metadata, date, now, *report.fingerprint, row.id),
         )
@@ -460,7 +460,7 @@ class Frontier:
         self._revisits[crawl].discard(pages)
         for page in pages:
             self._pages[crawl][page] = None
-            self._unsaved.get(crawl, set()).discard(page)
+            self._unsaved.setdefault(crawl, set()).discard(page)
         self._free.setdefault(crawl, []).extend(pages)
         self._store.write_all(
             "DELETE FROM learned WHERE crawl = ? AND page = ?", [(crawl, page) for page in pages]
@@ -482,29 +482,25 @@ class Frontier:
                 delay = self._queues.default_delay if queue.delay is None else queue.delay
                 return now + max(delay, 1) * len(queue.line)
 
-            for page, other in revisits.choose(now, _CHOSEN_AT_ONCE, accept):
-                self._put_in_line(crawl, page)
+            for page in revisits.choose(now, _CHOSEN_AT_ONCE, accept):
                 known = pages[page]
                 assert known is not None
-                self._store.write("UPDATE url SET turn_at = NULL WHERE id = ?", (known[0],))
-                if other is not None and (gets_date := pages[other]) is not None:
-                    self._store.write(
-                        "UPDATE url SET turn_at = ? WHERE id = ?",
-                        (revisits.dates[other], gets_date[0]),
-                    )
-
-    def _put_in_line(self, crawl: str, page: int) -> None:
-        known = self._pages[crawl][page]
-        assert known is not None
-        queue = known[1]
-        queue.line[page] = None
-        if len(queue.line) == 1:
-            self._queues.wake(queue)
+                url_id, queue = known
+                queue.line[page] = None
+                if len(queue.line) == 1:
+                    self._queues.wake(queue)
+                self._store.write("UPDATE url SET chosen = 1 WHERE id = ?", (url_id,))
+                self._unsaved.setdefault(crawl, set())  # the sum of visits is another one
 
     def _save_learned(self) -> None:
         """Write down what was learned since the last time."""
         for crawl, pages in self._unsaved.items():
-            self._store.save_learned(crawl, self._revisits[crawl].learned(list(pages)))
+            revisits = self._revisits[crawl]
+            self._store.write(
+                "INSERT OR REPLACE INTO visits VALUES (?, ?, ?)",
+                (crawl, revisits.saved, revisits.saved_at),
+            )
+            self._store.save_learned(crawl, revisits.learned(list(pages)))
         self._unsaved.clear()
 
     def _forget_learned(self, crawl: str) -> None:
@@ -512,7 +508,7 @@ class Frontier:
         self._pages.pop(crawl, None)
         self._free.pop(crawl, None)
         self._unsaved.pop(crawl, None)
-        for table in ("learned", "learned_shared"):
+        for table in ("learned", "learned_shared", "visits"):
             self._store.write(f"DELETE FROM {table} WHERE crawl = ?", (crawl,))
 
     # ------------------------------------------------------------------------------ within give
@@ -740,8 +736,8 @@ class Frontier:
         """Take up the pages that the policy chooses from, and what was learned of them."""
         known: dict[str, list[_Kept]] = {}
         for row in self._store.rows(
-            "SELECT id, queue, url, page, turn_at, rests_until, leased_until > 0, copied_at"
-            " FROM url WHERE state = 2 AND page IS NOT NULL"
+            "SELECT id, queue, url, page, chosen, rests_until, leased_until > 0, reported_at,"
+            " refetch_at FROM url WHERE state = 2 AND page IS NOT NULL"
         ):
             queue, kept = queues[row[1]], _Kept(*row)
             known.setdefault(queue.place.crawl, []).append(kept)
@@ -751,19 +747,22 @@ class Frontier:
         for crawl, rows in known.items():
             revisits = self._revisits[crawl] = Revisits()
             revisits.add(
-                [_page_of(one.page, one.url, queues[one.queue], one.copied_at) for one in rows]
+                [_page_of(one.page, one.url, queues[one.queue], one.reported_at) for one in rows]
             )
             try:
                 learned = self._store.load_learned(crawl)
                 if learned is not None:
-                    revisits.load(not_after(learned, max(one.copied_at for one in rows)))
+                    revisits.load(not_after(learned, max(one.reported_at for one in rows)))
             except StateError as error:
                 _LOG.warning("crawl %s: it is learned anew, as %s", crawl, error)
+            saved = self._store.row("SELECT saved, saved_at FROM visits WHERE crawl = ?", (crawl,))
+            if saved is not None:
+                revisits.saved, revisits.saved_at = saved
             for one in rows:
                 if one.rests_until:
                     revisits.rest(one.page, one.rests_until)
-                if one.turn_at is not None:
-                    revisits.give_date(one.page, one.turn_at)
+                if not one.chosen:
+                    revisits.go_on_saving(one.page, one.reported_at, one.refetch_at)
                     continue
                 revisits.chosen.add(one.page)
                 if not one.is_out:
@@ -772,11 +771,11 @@ class Frontier:
             self._free[crawl] = [page for page, one in enumerate(taken) if one is None]
 
 
-def _page_of(page: int, url: str, queue: Queue, copied_at: float) -> Page:
+def _page_of(page: int, url: str, queue: Queue, reported_at: float) -> Page:
     """A URL as the policy knows it: its site is its host, its politeness is that of its queue."""
     key = queue.place.key
     return Page(
-        page, url, scope=key, site=host_of(url) or key, kind=kind_of(url), seen_at=copied_at
+        page, url, scope=key, site=host_of(url) or key, kind=kind_of(url), seen_at=reported_at
     )
 
 

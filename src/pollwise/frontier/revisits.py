@@ -1,12 +1,11 @@
 """Which known page of a crawl is fetched next: as many as the client's dates say, by the index.
 
-The client gives every URL that it fetched a date. That date entitles one page of the crawl to a
-visit: not this one, but the page of the largest index then. So there are as many visits as the
-client wants, and they go where they are worth most. A page that is chosen while the date of another
-passed gives its own date to that one, so that no visit is lost or made up.
+The client gives every URL that it fetched a date. A page that was fetched at `a` and has the date
+`b` saves up one visit every `b - a` seconds, until it is chosen. The visits of all pages of a crawl
+make one sum; whenever it reaches 1, the page of the largest index is chosen, whatever its own date
+says. So there are as many visits as the client wants, and they go where they are worth most.
 """
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
 
 from pollwise.policies.base import StateDict
@@ -16,24 +15,29 @@ from pollwise.types import Observation, Outcome, Page
 
 __all__ = ["Revisits"]
 
+_ONE = 1.0 - 1e-6
+"""Sums of many small numbers are not exact."""
+
 Accept = Callable[[int], float | None]
 
 
 class Revisits:
     """The pages of a crawl that the policy chooses from.
 
-    Pages have small numbers, which the caller gives. Each is either waiting, with a date to come
-    (`waiting`) or one that has passed unused (`passed`), or it is chosen: in the line of its queue
-    or given out.
+    Pages have small numbers, which the caller gives. Those that are `chosen` are in the line of
+    their queue or given out. `saved` is the sum of visits saved up until `saved_at`.
     """
 
     def __init__(self) -> None:
         self.policy = BayesianIndex(objective="freshness")
         self.chosen: set[int] = set()
-        self.dates: dict[int, int] = {}
+        self.saved = 0.0
+        self.saved_at = 0.0
+        self._rates: dict[int, float] = {}
+        """By page: visits a second."""
+        self._rate = 0.0  # of all of them
+        self._pages = 0
         self._rests: dict[int, float] = {}
-        self._passed: dict[int, None] = {}
-        self._heap: list[tuple[int, int]] = []
         self._latest = 0.0
         self._observations: list[Observation] = []  # that the policy is not told yet
 
@@ -50,30 +54,36 @@ class Revisits:
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages that have a copy."""
         self.policy.add(pages)
+        self._pages += len(pages)
 
     def load(self, learned: StateDict) -> None:
         """Put back what was learned of pages that were added; `StateError` if it does not fit."""
         self.policy.load_state_dict(learned)
 
     def discard(self, pages: Sequence[int]) -> None:
-        """Forget pages."""
+        """Forget pages, which must be there."""
         self._tell()
         self.policy.discard(pages)
+        self._pages -= len(pages)
         for page in pages:
+            self._stop_saving(page)
             self.chosen.discard(page)
-            self.dates.pop(page, None)
-            self._passed.pop(page, None)
             self._rests.pop(page, None)
 
-    def give_date(self, page: int, date: int) -> None:
-        """A page waits from now on, with this date; one that it had before ends."""
+    def wait(self, page: int, copied_at: float, date: float) -> None:
+        """A page was fetched, which is to happen again at a date; it is chosen no longer."""
+        self._save_up(copied_at)
         self.chosen.discard(page)
-        self._passed.pop(page, None)
-        self.dates[page] = date
-        heapq.heappush(self._heap, (date, page))
-        if len(self._heap) > 64 + 4 * len(self.dates):
-            self._heap = [(date, page) for page, date in self.dates.items()]
-            heapq.heapify(self._heap)
+        self.go_on_saving(page, copied_at, date)
+        if page not in self._rates:
+            self.saved += 1.0
+
+    def go_on_saving(self, page: int, copied_at: float, date: float) -> None:
+        """As `wait`, since the time `saved_at`; what was saved up before is in `saved`."""
+        self._stop_saving(page)
+        if date > copied_at:
+            self._rates[page] = 1.0 / (date - copied_at)
+            self._rate += self._rates[page]
 
     def observe(
         self, page: int, outcome: Outcome | None, at: float, changed_at: float | None
@@ -99,22 +109,17 @@ class Revisits:
             self.policy.observe(self._observations)
             self._observations = []
 
-    def choose(self, now: float, limit: int, accept: Accept) -> Iterator[tuple[int, int | None]]:
-        """Choose at most `limit` pages to fetch, as far as dates have passed.
+    def choose(self, now: float, limit: int, accept: Accept) -> Iterator[int]:
+        """Choose at most `limit` pages to fetch, as far as visits are saved up.
 
         `accept` says of a page whether it finds room in the line of its queue: None for yes, else
-        until when it is to wait. Gives the pages, each with the one that gets its date (None: it
-        used its own).
+        until when it is to wait.
         """
         self._tell()
         now = self._latest = max(self._latest, now)
-        while self._heap and self._heap[0][0] <= now:
-            date, page = heapq.heappop(self._heap)
-            if self.dates.get(page) == date:
-                del self.dates[page]
-                self._passed[page] = None
+        self._save_up(now)
         for _ in range(limit):
-            if not self._passed:
+            if self.saved < _ONE:
                 return
             pages = self.policy.select(now, 1).page_ids
             if len(pages) == 0:
@@ -127,7 +132,10 @@ class Revisits:
             if until is not None:
                 self.policy.defer([page], until)
                 continue
-            yield page, self._use_date(page)
+            self.saved = max(self.saved - 1.0, 0.0)
+            self.chosen.add(page)
+            self._stop_saving(page)
+            yield page
 
     def best(self, pages: Sequence[int], now: float) -> int:
         """Of these pages the one to fetch."""
@@ -138,17 +146,15 @@ class Revisits:
         self._tell()
         return self.policy.state_dict(sorted(set(pages)))
 
-    def _use_date(self, page: int) -> int | None:
-        """Let a page be chosen; the page that gets its date, if it has one to come."""
-        self.chosen.add(page)
-        if page in self._passed:
-            del self._passed[page]
-            return None
-        other = next(iter(self._passed))
-        del self._passed[other]
-        date = self.dates.pop(page, None)
-        if date is None:  # it had none, which cannot be but after damage
-            return None
-        self.dates[other] = date
-        heapq.heappush(self._heap, (date, other))
-        return other
+    def _save_up(self, now: float) -> None:
+        """Reckon the visits that were saved up until now."""
+        if now > self.saved_at:
+            self.saved += self._rate * (now - self.saved_at)
+            self.saved_at = now
+        # No more than one for each page: the client may have been away, or reported one page often.
+        self.saved = min(self.saved, float(self._pages - len(self.chosen)))
+
+    def _stop_saving(self, page: int) -> None:
+        self._rate -= self._rates.pop(page, 0.0)
+        if not self._rates:
+            self._rate = 0.0  # exactly

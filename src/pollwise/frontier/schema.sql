@@ -27,19 +27,24 @@ CREATE TABLE url (
     refetch_at INTEGER NOT NULL,          -- as the client says; 0: never
     leased_until REAL NOT NULL DEFAULT 0, -- 0: it is not given out
     given INTEGER NOT NULL DEFAULT 0,     -- 1: it was given out before
-    copied_at REAL NOT NULL DEFAULT 0,    -- when it was reported last as fetched
+    reported_at REAL NOT NULL DEFAULT 0,  -- when a fetch of it was reported last
     rests_until INTEGER NOT NULL DEFAULT 0, -- the index does not choose it before
     signature TEXT NOT NULL DEFAULT '',
     etag TEXT NOT NULL DEFAULT '',
     last_modified TEXT NOT NULL DEFAULT '',
     page INTEGER,                         -- its number in the policy of its crawl
-    turn_at INTEGER,                      -- when it entitles a page of its crawl to a visit;
-                                          -- null: that was used
+    chosen INTEGER NOT NULL DEFAULT 0,    -- 1: the policy has chosen it, and it was not reported yet
     UNIQUE (queue, url)
 );
 CREATE INDEX new_url ON url (queue, id) WHERE state = 0 AND leased_until = 0;
 CREATE INDEX dated_url ON url (queue, refetch_at) WHERE state = 1 AND leased_until = 0;
 CREATE INDEX leased_url ON url (queue, leased_until) WHERE leased_until > 0;
+
+CREATE TABLE visits (
+    crawl TEXT PRIMARY KEY,
+    saved REAL NOT NULL,                  -- visits of known pages that were saved up
+    saved_at REAL NOT NULL                -- until then
+) WITHOUT ROWID;
 
 CREATE TABLE learned (
     crawl TEXT NOT NULL,

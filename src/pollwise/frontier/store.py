@@ -69,11 +69,14 @@ class FrontierStore(FrontierReader):
             except BaseException:
                 self._use.release()
                 raise
+        self._is_open = True
 
     def close(self) -> None:
-        """End the use of the file."""
+        """End the use of the file; closing twice is no error."""
         self._sqlite.close()
-        self._use.release()
+        if self._is_open:
+            self._is_open = False
+            self._use.release()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
