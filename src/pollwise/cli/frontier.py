@@ -34,6 +34,9 @@ def frontier(
     require_extra("frontier", "to serve URLs")
     import asyncio
     import logging
+    import os
+
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # errors are told by us
 
     from pollwise.frontier.server import Serving, serve_frontier
 

@@ -8,6 +8,7 @@ the client gave them decides. New and known ones take turns.
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ _DEFAULT_LEASE = 30
 _LEARNING_CRAWLS = 64
 """In so many crawls pages are chosen by the index, which takes memory; in others by date."""
 _DAY = 86_400
+_TELL_EVERY = 10.0
+_MOST_CLIENTS = 100
 
 
 @dataclass(slots=True)
@@ -91,6 +94,32 @@ class Figures(NamedTuple):
     active_queues: int
 
 
+class _Overdue:
+    """URLs that were not reported in time, told in one line a while: there may be very many."""
+
+    def __init__(self) -> None:
+        self._urls: Counter[str] = Counter()
+        self._tell_at = -math.inf
+
+    def note(self, queue: Queue, urls: int, now: float) -> None:
+        """So many of a queue were given out in vain."""
+        client = queue.client or "a client before the start"
+        self._urls[client if len(self._urls) < _MOST_CLIENTS else "other clients"] += urls
+        if now < self._tell_at:
+            return
+        self._tell_at = now + _TELL_EVERY
+        for name, count in self._urls.most_common(3):
+            _LOG.info(
+                "%d URLs given to %s were not reported in time and are given out again, such as of"
+                " queue %s of crawl %s",
+                count,
+                name,
+                shown_name(queue.place.key),
+                shown_name(queue.place.crawl),
+            )
+        self._urls.clear()
+
+
 class _Row(NamedTuple):
     """A stored URL, as far as a report needs it."""
 
@@ -134,6 +163,7 @@ class Frontier:
     def __init__(self, store: FrontierStore, *, keep_dates: bool = False) -> None:
         self._store = store
         self._keep_dates = keep_dates
+        self._overdue = _Overdue()
         self._is_loaded = False
         self._load()
 
@@ -641,14 +671,7 @@ class Frontier:
                 queue.line[page] = None
         queue.out -= len(rows)
         if rows:
-            _LOG.info(
-                "%d URLs of queue %s of crawl %s were not reported in time and are given out again"
-                " (latest client: %s)",
-                len(rows),
-                shown_name(queue.place.key),
-                shown_name(queue.place.crawl),
-                queue.client or "before the start",
-            )
+            self._overdue.note(queue, len(rows), now)
         (end,) = self._store.row(
             "SELECT min(leased_until) FROM url WHERE queue = ? AND leased_until > 0", (queue.id,)
         )

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import grpc
@@ -21,6 +22,7 @@ _LOG = logging.getLogger(__name__)
 _NAME = "URLFrontier"
 _AT_ONCE = 256
 """URLs that are leased before they are sent."""
+_TAKEN_AT_ONCE = 1000
 _DEFAULT_SIZE = 100
 _SKIPPED, _FAIL = protocol.AckMessage.SKIPPED, protocol.AckMessage.FAIL
 _LEVELS = {
@@ -134,11 +136,18 @@ class Service:
         )
 
     async def _discover(self, batch: protocol.DiscoveredBatch, sent: "_Sent") -> list[Status]:
+        """The same of URLs that were found: some at a time, so that others have their turn."""
         now = self._clock()
-        items = batch.items
-        return await self._taken_in(
-            lambda: [self._frontier.discover(info, now) for info in items], len(items), sent
-        )
+        statuses: list[Status] = []
+        for begin in range(0, len(batch.items), _TAKEN_AT_ONCE):
+            some = batch.items[begin : begin + _TAKEN_AT_ONCE]
+            statuses += await self._taken_in(
+                partial(self._discover_some, some, now), len(some), sent
+            )
+        return statuses
+
+    def _discover_some(self, some: list[protocol.URLInfo], now: float) -> list[Status]:
+        return [self._frontier.discover(info, now) for info in some]
 
     async def _taken_in(
         self, work: Callable[[], list[Status]], count: int, sent: "_Sent"
