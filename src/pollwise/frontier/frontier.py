@@ -512,6 +512,7 @@ class Frontier:
                 delay = self._queues.default_delay if queue.delay is None else queue.delay
                 return now + max(delay, 1) * len(queue.line)
 
+            chosen: list[tuple[int]] = []
             for page in revisits.choose(now, _CHOSEN_AT_ONCE, accept):
                 known = pages[page]
                 assert known is not None
@@ -519,8 +520,10 @@ class Frontier:
                 queue.line[page] = None
                 if len(queue.line) == 1:
                     self._queues.wake(queue)
-                self._store.write("UPDATE url SET chosen = 1 WHERE id = ?", (url_id,))
-                self._unsaved.setdefault(crawl, set())  # the sum of visits is another one
+                chosen.append((url_id,))
+            if chosen:
+                self._store.write_all("UPDATE url SET chosen = 1 WHERE id = ?", chosen)
+                self._unsaved.setdefault(crawl, set())  # fewer visits are saved up
 
     def _save_learned(self) -> None:
         """Write down what was learned since the last time."""
@@ -627,17 +630,25 @@ class Frontier:
             )
             if len(rows) < count:
                 self._find_next_date(queue, now)
-        revisits = self._revisits.get(queue.place.crawl)
-        waiting = list(queue.line)
-        while waiting and revisits is not None and len(rows) < count:
-            page = revisits.best(waiting, now) if len(waiting) > 1 else waiting[0]
-            waiting.remove(page)
+        for page in self._best_in_line(queue, count - len(rows), now):
             known = self._pages[queue.place.crawl][page]
             assert known is not None
             rows += self._store.rows(
                 "SELECT id, url, metadata, page, 2 FROM url WHERE id = ?", (known[0],)
             )
         return rows[::-1]
+
+    def _best_in_line(self, queue: Queue, count: int, now: float) -> list[int]:
+        """Of the pages in the line of a queue up to so many, those of the largest index first."""
+        waiting = list(queue.line)
+        if len(waiting) <= count:
+            return waiting  # they were chosen in this order
+        revisits = self._revisits[queue.place.crawl]
+        best: list[int] = []
+        while len(best) < count:
+            best.append(revisits.best(waiting, now))
+            waiting.remove(best[-1])
+        return best
 
     def _find_next_date(self, queue: Queue, now: float) -> None:
         """Note when the first dated URL is due that is not due yet."""

@@ -39,7 +39,9 @@ class Revisits:
         self._pages = 0
         self._rests: dict[int, float] = {}
         self._latest = 0.0
-        self._observations: list[Observation] = []  # that the policy is not told yet
+        # What the policy is not told yet: of many at once it learns faster.
+        self._new: list[Page] = []
+        self._observations: list[Observation] = []
 
     @classmethod
     def compile(cls) -> None:
@@ -53,11 +55,12 @@ class Revisits:
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages that have a copy."""
-        self.policy.add(pages)
+        self._new += pages
         self._pages += len(pages)
 
     def load(self, learned: StateDict) -> None:
         """Put back what was learned of pages that were added; `StateError` if it does not fit."""
+        self._tell()
         self.policy.load_state_dict(learned)
 
     def discard(self, pages: Sequence[int]) -> None:
@@ -104,7 +107,10 @@ class Revisits:
         self._rests[page] = until  # for one that competes already
 
     def _tell(self) -> None:
-        """Tell the policy of all reports: of many at once it learns faster."""
+        """Tell the policy of all new pages and reports."""
+        if self._new:
+            self.policy.add(self._new)
+            self._new = []
         if self._observations:
             self.policy.observe(self._observations)
             self._observations = []
