@@ -78,6 +78,9 @@ class Queue:
         return max(opens, min(self.dated_at, self.lease_end))
 
 
+_Waiting = tuple[float, int, Queue]
+
+
 class Queues:
     """All queues by their places, and by when they may have something to give out."""
 
@@ -85,7 +88,10 @@ class Queues:
         self.default_delay = 1
         self._places: dict[Place, Queue] = {}
         self._crawls: dict[str, dict[str, Queue]] = {}
-        self._waiting: dict[str, list[tuple[float, int, Queue]]] = {}
+        self._keys: dict[str, dict[str, Queue]] = {}
+        # Heaps by crawl, and None for that of all crawls. Times that were changed since are dropped
+        # late.
+        self._waiting: dict[str | None, list[_Waiting]] = {}
         self._turns = itertools.count()
 
     def __iter__(self) -> Iterator[Queue]:
@@ -94,6 +100,13 @@ class Queues:
     def get(self, place: Place) -> Queue | None:
         """The queue of a place; None: there is none."""
         return self._places.get(place)
+
+    def named(self, key: str, crawl: str | None) -> list[Queue]:
+        """The queues of a key: in a crawl, or (None) in all."""
+        if crawl is None:
+            return list(self._keys.get(key, {}).values())
+        queue = self._places.get(Place(crawl, key))
+        return [] if queue is None else [queue]
 
     @property
     def crawls(self) -> list[str]:
@@ -106,42 +119,51 @@ class Queues:
 
     def add(self, queue: Queue) -> None:
         """Take up a queue."""
+        crawl, key = queue.place
         self._places[queue.place] = queue
-        self._crawls.setdefault(queue.place.crawl, {})[queue.place.key] = queue
+        self._crawls.setdefault(crawl, {})[key] = queue
+        self._keys.setdefault(key, {})[crawl] = queue
 
     def remove(self, queue: Queue) -> None:
         """Forget a queue."""
+        crawl, key = queue.place
         del self._places[queue.place]
-        queue.wake_at = math.nan  # is equal to no time in the heap
-        crawl = self._crawls[queue.place.crawl]
-        del crawl[queue.place.key]
-        if not crawl:
-            del self._crawls[queue.place.crawl]
-            self._waiting.pop(queue.place.crawl, None)
+        queue.wake_at = math.nan  # no time in a heap equals it
+        del self._crawls[crawl][key], self._keys[key][crawl]
+        if not self._keys[key]:
+            del self._keys[key]
+        if not self._crawls[crawl]:
+            del self._crawls[crawl]
+            self._waiting.pop(crawl, None)
 
     def wake(self, queue: Queue) -> None:
         """Look at a queue when it may have something: call it after every change of that."""
         at = queue.may_have_at(self.default_delay)
-        if at != queue.wake_at and not math.isnan(queue.wake_at):
-            queue.wake_at = at
-            if at < math.inf:
-                heap = self._waiting.setdefault(queue.place.crawl, [])
-                heapq.heappush(heap, (at, next(self._turns), queue))
+        if at == queue.wake_at or math.isnan(queue.wake_at):
+            return
+        queue.wake_at = at
+        if at < math.inf:
+            crawl = queue.place.crawl
+            waiting = at, next(self._turns), queue
+            self._push(crawl, waiting, len(self._crawls[crawl]))
+            self._push(None, waiting, len(self._places))
 
     def next_ready(self, crawl: str | None, now: float) -> Queue | None:
         """Take out the queue that has been ready for longest; `wake` puts it back.
 
         `crawl`: None for any.
         """
-        heaps = self._waiting.values() if crawl is None else [self._waiting.get(crawl, [])]
-        best: list[tuple[float, int, Queue]] | None = None
-        for heap in heaps:
-            while heap and heap[0][2].wake_at != heap[0][0]:
-                heapq.heappop(heap)  # it was woken at another time since, or removed
-            if heap and heap[0][0] <= now and (best is None or heap[0][:2] < best[0][:2]):
-                best = heap
-        if best is None:
-            return None
-        queue = heapq.heappop(best)[2]
-        queue.wake_at = math.inf
-        return queue
+        heap = self._waiting.get(crawl, [])
+        while heap and heap[0][0] <= now:
+            at, _, queue = heapq.heappop(heap)
+            if at == queue.wake_at:
+                queue.wake_at = math.inf
+                return queue
+        return None
+
+    def _push(self, crawl: str | None, waiting: _Waiting, queues: int) -> None:
+        heap = self._waiting.setdefault(crawl, [])
+        heapq.heappush(heap, waiting)
+        if len(heap) > 64 + 4 * queues:  # most of them are outdated
+            heap[:] = {id(one[2]): one for one in heap if one[0] == one[2].wake_at}.values()
+            heapq.heapify(heap)

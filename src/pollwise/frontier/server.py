@@ -46,11 +46,7 @@ class Serving:
     keep_dates: bool = False
 
 
-async def serve_frontier(
-    serving: Serving,
-    started: Callable[[str, int], None],
-    clock: Callable[[], float] | None = None,
-) -> None:
+async def serve_frontier(serving: Serving, started: Callable[[str, int], None]) -> None:
     """Serve until SIGINT or SIGTERM; `started` is told host and port once calls are answered.
 
     `InputError` if the port cannot be had, `StoreError` if the file cannot be used.
@@ -59,11 +55,12 @@ async def serve_frontier(
         store = stack.enter_context(closing(FrontierStore(serving.db)))
         reader = stack.enter_context(closing(FrontierReader(serving.db)))
         await asyncio.to_thread(Revisits.compile)
-        frontier = Frontier(store, keep_dates=serving.keep_dates)
+        clock = LiveClock()
+        frontier = Frontier(store, clock(), keep_dates=serving.keep_dates)
         writing = stack.enter_context(closing(Worker("writing", frontier.transaction)))
         reading = stack.enter_context(closing(Worker("reading")))
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
-        service = Service(frontier, writing, Listing(reader), reading, clock or LiveClock(), "")
+        service = Service(frontier, writing, Listing(reader), reading, clock, "")
         server.add_generic_rpc_handlers((service.handler(),))
         port = _bind(server, serving)
         service.address = _spelled(serving.host, port)

@@ -9,7 +9,8 @@ import grpc
 from google.protobuf.message_factory import GetMessageClass
 
 from pollwise.errors import PollwiseError
-from pollwise.frontier.frontier import Asked, Frontier, Given
+from pollwise.frontier.frontier import Frontier
+from pollwise.frontier.giving import Asked, Given
 from pollwise.frontier.listing import Listing, Wanted
 from pollwise.frontier.places import crawl_of, shown_name
 from pollwise.frontier.protocol import urlfrontier_pb2 as protocol
@@ -167,10 +168,11 @@ class Service:
         asked = Asked.of(params, context.peer())
         sent = 0
 
-        def give() -> list[Given]:
-            return self._frontier.give(asked, self._clock(), _AT_ONCE)
+        def give(now: float) -> list[Given]:
+            return self._frontier.give(asked, now, _AT_ONCE)
 
-        while given := await self._write(give, context):
+        # The clock is looked at here only, not in the thread that works.
+        while given := await self._write(partial(give, self._clock()), context):
             for place, url, metadata in given:
                 info = protocol.URLInfo(url=url, key=place.key, crawlID=place.crawl)
                 if metadata:
@@ -216,12 +218,13 @@ class Service:
     async def _list_queues(
         self, request: protocol.Pagination, context: Context
     ) -> protocol.QueueList:
+        now = self._clock()
         keys, total = await self._write(
             lambda: self._frontier.keys(
                 request.crawlID,
                 request.start,
                 request.size or _DEFAULT_SIZE,
-                self._clock(),
+                now,
                 all_of_them=request.include_inactive,
             ),
             context,
@@ -237,8 +240,9 @@ class Service:
     async def _get_stats(
         self, request: protocol.QueueWithinCrawlParams, context: Context
     ) -> protocol.Stats:
+        now = self._clock()
         figures = await self._write(
-            lambda: self._frontier.figures(request.key, request.crawlID, self._clock()), context
+            lambda: self._frontier.figures(request.key, request.crawlID, now), context
         )
         return protocol.Stats(
             size=figures.active,
@@ -268,8 +272,9 @@ class Service:
     async def _purge_urls(
         self, request: protocol.PurgeUrlParams, context: Context
     ) -> protocol.Long:
+        now = self._clock()
         purged = await self._write(
-            lambda: self._frontier.purge(request.key, request.crawlID, request.days, self._clock()),
+            lambda: self._frontier.purge(request.key, request.crawlID, request.days, now),
             context,
         )
         _tell(context, "purged %d URLs older than %d days", purged, request.days)

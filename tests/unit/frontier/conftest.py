@@ -2,7 +2,8 @@
 
 import pytest
 
-from pollwise.frontier.frontier import Asked, Frontier
+from pollwise.frontier.frontier import Frontier
+from pollwise.frontier.giving import Asked
 from pollwise.frontier.protocol import urlfrontier_pb2 as protocol
 from pollwise.frontier.store import FrontierStore
 
@@ -17,7 +18,7 @@ class Crawl:
 
     def _open(self):
         self.store = FrontierStore(self.path)
-        self.frontier = Frontier(self.store, **self.options)
+        self.frontier = Frontier(self.store, self.now, **self.options)
 
     def restart(self):
         """As after the death of the process: nothing is written down at the end."""

@@ -6,7 +6,8 @@ import pytest
 
 from pollwise.errors import StoreDiskError, StoreError, StoreInUseError
 from pollwise.frontier import discovered, known
-from pollwise.frontier.protocol.urlfrontier_pb2 import AckMessage, URLItem
+from pollwise.frontier.giving import Asked
+from pollwise.frontier.protocol.urlfrontier_pb2 import AckMessage, GetParams, URLItem
 from pollwise.frontier.store import FrontierStore
 
 OK, SKIPPED = AckMessage.OK, AckMessage.SKIPPED
@@ -131,6 +132,42 @@ def test_each_queue_is_served_once_in_an_answer(crawl):
     assert len(crawl.get(urls=1)) == 3
     assert len(crawl.get(urls=2, queues=2)) == 4
     assert len(crawl.get(urls=2, queues=2, key="c.org")) == 2
+
+
+def test_bounds_hold_over_the_parts_of_an_answer(crawl):
+    crawl.put(
+        *(discovered(url(number, host)) for host in ("a.org", "b.org") for number in range(9))
+    )
+    assert len(crawl.get(queues=1, most=2)) == 9
+    crawl.now += 60
+    assert len(crawl.get(queues=2, most=2)) == 18
+
+
+def test_a_client_that_does_not_come_for_the_rest_keeps_no_queue(crawl):
+    crawl.put(*(discovered(url(number)) for number in range(9)))
+    asked = Asked.of(GetParams())
+    with crawl.frontier.transaction():
+        assert len(crawl.frontier.give(asked, crawl.now, 3)) == 3
+    crawl.now += 1
+    assert len(crawl.get()) == 6
+
+
+def test_the_clock_was_ahead(crawl):
+    crawl.put(discovered(url(1)), discovered(url(2)))
+    crawl.now += 1e8
+    crawl.get(urls=1, key=HOST, lease=60)
+    report(crawl, url(1), "a")
+    crawl.now += 10
+    crawl.get(urls=1, key=HOST, lease=60)
+    crawl.now -= 1e8
+    crawl.restart()
+    crawl.now += 1
+    assert crawl.figures().in_process == 1
+    assert crawl.get() == []
+    crawl.now += 60
+    assert crawl.get() == [url(2)]
+    crawl.now += 1.001e8
+    assert url(1) in crawl.get()
 
 
 def test_an_answer_in_parts_is_of_one_batch(crawl):
@@ -366,7 +403,7 @@ def test_reports_that_tell_nothing_are_taken_in(crawl):
 
 
 def test_many_crawls_learn_and_more_go_by_date(crawl, monkeypatch):
-    monkeypatch.setattr("pollwise.frontier.frontier._LEARNING_CRAWLS", 2)
+    monkeypatch.setattr("pollwise.frontier.known_pages._LEARNING_CRAWLS", 2)
     names = ["a", "b", "c", "d"]
     crawl.put(*(discovered(url(1), crawl=name) for name in names))
     crawl.get()
@@ -414,8 +451,9 @@ def test_old_urls_are_purged(crawl):
 def state_of(crawl):
     """All that is kept in memory, to be compared with what a start finds in the file."""
     frontier = crawl.frontier
-    for one in frontier._revisits.values():
-        one._save_up(crawl.now)
+    crawls = frontier._known_pages._crawls
+    for one in crawls.values():
+        one.revisits._save_up(crawl.now)
     queues = {
         queue.place: (
             queue.delay,
@@ -431,14 +469,14 @@ def state_of(crawl):
     }
     revisits = {
         name: (
-            one.chosen,
-            pytest.approx(one.saved),
-            one._rates,
-            one._rests,
-            {page: place[0] for page, place in enumerate(frontier._pages[name]) if place},
+            one.revisits.chosen,
+            pytest.approx(one.revisits.saved),
+            one.revisits._rates,
+            one.revisits._rests,
+            {page: place[0] for page, place in enumerate(one.pages) if place},
         )
-        for name, one in frontier._revisits.items()
-        if any(frontier._pages[name])
+        for name, one in crawls.items()
+        if any(one.pages)
     }
     return queues, revisits, frontier.active, frontier._queues.default_delay
 
@@ -490,10 +528,10 @@ def test_what_was_learned_survives(crawl):
         for one in crawl.get():
             report(crawl, one, f"{step}" if one == url(0) else "first")
     page = 0
-    policy = crawl.frontier._revisits["DEFAULT"].policy
+    policy = crawl.frontier._known_pages._crawls["DEFAULT"].revisits.policy
     before = policy.estimate(page, crawl.now)
     crawl.restart()
-    after = crawl.frontier._revisits["DEFAULT"].policy.estimate(page, crawl.now)
+    after = crawl.frontier._known_pages._crawls["DEFAULT"].revisits.policy.estimate(page, crawl.now)
     assert after.change_rate == pytest.approx(before.change_rate, rel=0.05)
     assert after.polls == before.polls > 5
 
