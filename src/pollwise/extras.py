@@ -11,7 +11,7 @@ __all__ = ["require_extra"]
 _LIBRARIES = {
     "browser": ("playwright",),
     "feeds": ("fastfeedparser",),
-    "frontier": ("grpc", "google.protobuf"),
+    "frontier": ("grpc",),
     "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),

@@ -18,6 +18,7 @@ _LOG = logging.getLogger(__name__)
 _DEFAULT_LEASE = 30
 _TELL_EVERY = 10.0
 _MOST_CLIENTS = 100
+_ROWS_AT_ONCE = 64
 
 _Due = tuple[int, str, bytes, int | None, int]
 """Of a URL its id, itself, its metadata, its page in the policy and its state."""
@@ -206,10 +207,18 @@ class Giving:
             )
             if len(rows) < count:
                 self._find_next_date(queue, now)
-        for url_id in self._known_pages.best_in_line(queue, count - len(rows), now):
-            rows += self._store.rows(
-                "SELECT id, url, metadata, page, 2 FROM url WHERE id = ?", (url_id,)
-            )
+        best = self._known_pages.best_in_line(queue, count - len(rows), now)
+        for begin in range(0, len(best), _ROWS_AT_ONCE):
+            some = best[begin : begin + _ROWS_AT_ONCE]
+            found: dict[int, _Due] = {
+                row[0]: row
+                for row in self._store.rows(
+                    "SELECT id, url, metadata, page, 2 FROM url"
+                    f" WHERE id IN ({', '.join('?' * len(some))})",
+                    some,
+                )
+            }
+            rows += [found[url_id] for url_id in some]
         return rows[::-1]
 
     def _find_next_date(self, queue: Queue, now: float) -> None:

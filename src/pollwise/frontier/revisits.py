@@ -124,24 +124,24 @@ class Revisits:
         self._tell()
         now = self._latest = max(self._latest, now)
         self._save_up(now)
-        for _ in range(limit):
-            if self.saved < _ONE:
+        while limit > 0 and self.saved >= _ONE:
+            wanted = min(limit, int(self.saved - _ONE) + 1)
+            pages = self.policy.select(now, wanted).page_ids.tolist()
+            if not pages:
                 return
-            pages = self.policy.select(now, 1).page_ids
-            if len(pages) == 0:
-                return
-            page = int(pages[0])
-            if page in self.chosen:  # since a restart, which the policy does not know
-                continue
-            rests_until = self._rests.get(page, 0.0)
-            until = rests_until if rests_until > now else accept(page)
-            if until is not None:
-                self.policy.defer([page], until)
-                continue
-            self.saved = max(self.saved - 1.0, 0.0)
-            self.chosen.add(page)
-            self._stop_saving(page)
-            yield page
+            limit -= len(pages)
+            for page in pages:
+                if page in self.chosen:  # since a restart, which the policy does not know
+                    continue
+                rests_until = self._rests.get(page, 0.0)
+                until = rests_until if rests_until > now else accept(page)
+                if until is not None:
+                    self.policy.defer([page], until)
+                    continue
+                self.saved = max(self.saved - 1.0, 0.0)
+                self.chosen.add(page)
+                self._stop_saving(page)
+                yield page
 
     def best(self, pages: Sequence[int], now: float) -> int:
         """Of these pages the one to fetch."""
