@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -19,9 +20,10 @@ WAIT = 60.0
 class FrontierProcess:
     """`pollwise frontier` with its file in a folder; `said` are its lines so far."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
+    def __init__(self, folder: Path, *words: str, largest_file: int | None = None) -> None:
         self.folder = folder
         self.words = words
+        self.largest_file = largest_file
         self.said: list[str] = []
         self.port = 0
         self.start()
@@ -34,12 +36,17 @@ class FrontierProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=self._limit,
         )
         started = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(started,), daemon=True)
         self._reader.start()
         assert started.wait(PATIENCE), self.said
         assert self.port, self.said
+
+    def _limit(self) -> None:
+        if self.largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self.largest_file, self.largest_file))
 
     def _read(self, started: threading.Event) -> None:
         assert self.process.stderr is not None

@@ -42,8 +42,8 @@ def crawl():
 def start(tmp_path):
     started = []
 
-    def starting(*words):
-        started.append(FrontierProcess(tmp_path, *words))
+    def starting(*words, **limits):
+        started.append(FrontierProcess(tmp_path, *words, **limits))
         return started[-1]
 
     yield starting
@@ -462,6 +462,34 @@ def test_settings_and_leases_survive_a_kill(start):
     process.start()
     with process.client() as client:
         assert not client.get_active()
+
+
+def test_a_full_disk(start):
+    """What cannot be written is not acknowledged; when there is space again all goes on."""
+    process = start(largest_file=2_000_000)
+    kept = []
+    with process.client() as client:
+        for number in range(50):
+            items = (discovered(f"http://{number}.org/{n}", metadata=LONG) for n in range(100))
+            acks = list(client.put_urls(items))
+            kept += [ack.ID for ack in acks if ack.status == OK]
+            if any(ack.status == protocol.AckMessage.FAIL for ack in acks):
+                break
+        else:
+            pytest.fail("the disk was not full")
+        with pytest.raises(grpc.RpcError) as error:
+            for _ in range(10_000):
+                put(client, discovered("http://a.org/", metadata=LONG))
+                client.set_delay(next(NUMBERS))
+        assert code_of(error) is grpc.StatusCode.UNAVAILABLE
+        assert client.get_stats().numberOfQueues > 0
+    process.largest_file = None
+    process.end(signal.SIGTERM)
+    process.start()
+    with process.client() as client:
+        there = {item.known.info.url for item in client.list_urls(size=10**6)}
+        assert set(kept) <= there
+        assert found(client, "", "http://again.org/") == [OK]
 
 
 def test_it_ends_when_asked_to(start):

@@ -280,6 +280,24 @@ def test_a_page_that_rests_is_away_until_then_at_no_price():
     assert policy.host_price("a.example") is None
 
 
+def test_a_copy_that_nobody_compared_teaches_nothing():
+    policy = BayesianIndex()
+    policy.add([Page(n, site=f"{n}.example", seen_at=0.0) for n in range(3)])
+    for now in (100.0, 200.0):
+        for page in policy.select(now, 3).page_ids:
+            policy.observe([Observation(int(page), now, Outcome.CHANGED)])
+    before = policy.estimate(0, 200.0)
+    policy.copied([0, 9], 300.0)
+    policy.copied([1], 150.0)  # older than the copy that there is
+    after = policy.estimate(0, 300.0)
+    assert (after.polls, after.change_rate) == (before.polls, before.change_rate)
+    assert after.index < policy.estimate(1, 300.0).index
+    same = pytest.approx(policy.estimate(2, 300.0).index, rel=0.1)
+    assert policy.estimate(1, 300.0).index == same
+    assert policy.select(310.0, 1).page_ids.tolist() != [0]
+    assert policy.select(310.0, 3).page_ids.tolist()[-1] == 0
+
+
 DECISIONS = """\
 import numpy as np
 from numba.core.runtime import rtsys
