@@ -464,6 +464,11 @@ def test_settings_and_leases_survive_a_kill(start):
         assert not client.get_active()
 
 
+def set_delays(client, times):
+    for number in range(times):
+        client.set_delay(number)
+
+
 def test_a_full_disk(start):
     """What cannot be written is not acknowledged; when there is space again all goes on."""
     process = start(largest_file=2_000_000)
@@ -478,9 +483,7 @@ def test_a_full_disk(start):
         else:
             pytest.fail("the disk was not full")
         with pytest.raises(grpc.RpcError) as error:
-            for _ in range(10_000):
-                put(client, discovered("http://a.org/", metadata=LONG))
-                client.set_delay(next(NUMBERS))
+            set_delays(client, 10_000)
         assert code_of(error) is grpc.StatusCode.UNAVAILABLE
         assert client.get_stats().numberOfQueues > 0
     process.largest_file = None
