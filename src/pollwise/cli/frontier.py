@@ -35,9 +35,11 @@ def frontier(
     import asyncio
     import logging
     import os
+    from contextlib import suppress
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # errors are told by us
 
+    from pollwise.console.slow_readers import stderr_beside
     from pollwise.frontier.server import Serving, serve_frontier
 
     say = telling_of(log, verbose=False).say
@@ -46,15 +48,12 @@ def frontier(
         """Writes the log where all else is told."""
 
         def emit(self, record: logging.LogRecord) -> None:
-            say(record.getMessage())
+            with suppress(OSError):  # nobody may read it
+                say(record.getMessage())
 
     logger = logging.getLogger("pollwise.frontier")
     logger.addHandler(Said())
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    asyncio.run(
-        serve_frontier(
-            Serving(db, host, port, keep_dates),
-            lambda at, number: say(f"URLs of {db} are served at {at}:{number}"),
-        )
-    )
+    with stderr_beside(say):
+        asyncio.run(serve_frontier(Serving(db, host, port, keep_dates)))

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,9 @@ from pollwise.live.clock import LiveClock
 
 __all__ = ["Serving", "serve_frontier"]
 
+_LOG = logging.getLogger(__name__)
+_PATIENCE = 3.0
+"""Seconds after which it is said what takes so long."""
 _MOST_CALLS = 1000
 """Calls under way; one more is refused (RESOURCE_EXHAUSTED)."""
 _GRACE = 2.0
@@ -46,15 +48,15 @@ class Serving:
     keep_dates: bool = False
 
 
-async def serve_frontier(serving: Serving, started: Callable[[str, int], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `started` is told host and port once calls are answered.
+async def serve_frontier(serving: Serving) -> None:
+    """Serve until SIGINT or SIGTERM; the log says so once calls are answered.
 
     `InputError` if the port cannot be had, `StoreError` if the file cannot be used.
     """
     with ExitStack() as stack:
         store = stack.enter_context(closing(FrontierStore(serving.db)))
         reader = stack.enter_context(closing(FrontierReader(serving.db)))
-        await asyncio.to_thread(Revisits.compile)
+        await _compile()
         clock = LiveClock()
         frontier = Frontier(store, clock(), keep_dates=serving.keep_dates)
         writing = stack.enter_context(closing(Worker("writing", frontier.transaction)))
@@ -68,10 +70,18 @@ async def serve_frontier(serving: Serving, started: Callable[[str, int], None]) 
         for one in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(one, stop.set)
         await server.start()
-        started(serving.host, port)
+        _LOG.info("URLs of %s are served at %s", serving.db, service.address)
         await stop.wait()
-        logging.getLogger(__name__).info("stopping: calls under way have %.0f s", _GRACE)
+        _LOG.info("stopping: calls under way have %.0f s", _GRACE)
         await server.stop(_GRACE)
+
+
+async def _compile() -> None:
+    compiling = asyncio.ensure_future(asyncio.to_thread(Revisits.compile))
+    await asyncio.wait([compiling], timeout=_PATIENCE)
+    if not compiling.done():
+        _LOG.info("compiling, which takes about a minute the first time on a machine")
+    await compiling
 
 
 def _bind(server: grpc.aio.Server, serving: Serving) -> int:

@@ -3,14 +3,16 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
 __all__ = ["Worker"]
 
 T = TypeVar("T")
-_MOST_TOGETHER = 64
+_LONGEST = 0.05
+"""Seconds for one transaction, after which what still waits has another one."""
 
 
 class Worker:
@@ -25,6 +27,7 @@ class Worker:
     ) -> None:
         self._transaction = transaction
         self._pieces: queue.SimpleQueue[_Piece | None] = queue.SimpleQueue()
+        self._is_closing = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -42,33 +45,44 @@ class Worker:
         self._thread.join()
 
     def _work(self) -> None:
-        while (first := self._pieces.get()) is not None:
-            together, is_last = [first], False
-            with suppress(queue.Empty):
-                while len(together) < _MOST_TOGETHER and not is_last:
-                    piece = self._pieces.get_nowait()
-                    if piece is None:
-                        is_last = True
-                    else:
-                        together.append(piece)
-            if not self._try(together) and len(together) > 1:
-                for piece in together:
-                    self._try([piece])
-            if is_last:
-                return
+        while not self._is_closing and (first := self._pieces.get()) is not None:
+            pieces: list[_Piece] = []
+            results: list[Any] = []
+            try:
+                with self._transaction():
+                    for piece in self._waiting(first):
+                        pieces.append(piece)
+                        results.append(piece.work())
+            except Exception:  # whose piece it is has to deal with it
+                for piece in pieces or [first]:
+                    self._alone(piece)
+            else:
+                for piece, result in zip(pieces, results, strict=True):
+                    piece.end(result, None)
 
-    def _try(self, pieces: "list[_Piece]") -> bool:
-        """Do pieces in one transaction; a single one is told of its error."""
+    def _waiting(self, first: "_Piece") -> Iterator["_Piece"]:
+        """This piece and all that wait, but not for long: who is done waits for the last one."""
+        until = time.monotonic() + _LONGEST
+        piece: _Piece | None = first
+        while piece is not None:
+            yield piece
+            if time.monotonic() >= until:
+                return
+            try:
+                piece = self._pieces.get_nowait()
+            except queue.Empty:
+                return
+        self._is_closing = True
+
+    def _alone(self, piece: "_Piece") -> None:
+        """Do one piece in a transaction of its own."""
         try:
             with self._transaction():
-                results = [piece.work() for piece in pieces]
-        except Exception as error:  # whose piece it is has to deal with it
-            if len(pieces) == 1:
-                pieces[0].end(None, error)
-            return False
-        for piece, result in zip(pieces, results, strict=True):
+                result = piece.work()
+        except Exception as error:  # for whoever waits for it
+            piece.end(None, error)
+        else:
             piece.end(result, None)
-        return True
 
 
 class _Piece:
