@@ -32,12 +32,13 @@ def frontier(
     """
     end_on_interrupt()
     require_extra("frontier", "to serve URLs")
-    import asyncio
     import logging
     import os
     from contextlib import suppress
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # errors are told by us
+
+    import uvloop
 
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.frontier.server import Serving, serve_frontier
@@ -56,4 +57,4 @@ def frontier(
     logger.setLevel(logging.INFO)
     logger.propagate = False
     with stderr_beside(say):
-        asyncio.run(serve_frontier(Serving(db, host, port, keep_dates)))
+        uvloop.run(serve_frontier(Serving(db, host, port, keep_dates)))

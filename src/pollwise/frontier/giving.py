@@ -99,6 +99,9 @@ class Giving:
         self._queues = queues
         self._known_pages = known_pages
         self._overdue = _Overdue()
+        # What is not written down yet: until when which URL is leased, and the queues.
+        self._leased: list[tuple[float, int]] = []
+        self._served: list[int] = []
 
     def give(self, asked: Asked, now: float, most: int) -> list[Given]:
         """The next URLs of an answer, which are leased; none: it is complete."""
@@ -124,7 +127,18 @@ class Giving:
             self._queues.wake(queue)
         for queue in passed:
             self._queues.wake(queue)
+        self._write_leases(now)
         return given
+
+    def _write_leases(self, now: float) -> None:
+        """Write down what was given out just now."""
+        self._store.write_all(
+            "UPDATE url SET leased_until = ?, given = 1 WHERE id = ?", self._leased
+        )
+        self._store.write_all(
+            "UPDATE queue SET served_at = ? WHERE id = ?", [(now, queue) for queue in self._served]
+        )
+        self._leased, self._served = [], []
 
     def _begin_queue(self, asked: Asked, passed: list[Queue], now: float) -> bool:
         """Find the next queue to give out URLs of; whether there is one."""
@@ -169,10 +183,8 @@ class Giving:
         if not chosen:
             return []
         until = now + lease
-        self._store.write_all(
-            "UPDATE url SET leased_until = ?, given = 1 WHERE id = ?",
-            [(until, one[0]) for one in chosen],
-        )
+        self._leased += [(until, one[0]) for one in chosen]
+        self._served.append(queue.id)
         for _, _, _, page, state in chosen:
             if page is not None:
                 queue.line.pop(page, None)
@@ -181,7 +193,6 @@ class Giving:
         queue.out += len(chosen)
         queue.lease_end = min(queue.lease_end, until)
         queue.served_at = now
-        self._store.write("UPDATE queue SET served_at = ? WHERE id = ?", (now, queue.id))
         return [Given(queue.place, url, metadata) for _, url, metadata, _, _ in chosen]
 
     def _new(self, queue: Queue, count: int) -> list[_Due]:
