@@ -14,7 +14,7 @@ from pollwise.frontier.store import FrontierReader
 __all__ = ["Listing", "Wanted"]
 
 _AT_ONCE = 500
-_FIELDS = "url.queue, url.url, metadata, refetch_at, created_at, queue.crawl, queue.key"
+_FIELDS = "url, metadata, refetch_at, created_at, crawl, key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,12 @@ class Wanted:
     text: str
     ignore_case: bool
 
-    def condition(self) -> tuple[str, list[object]]:
-        """The same in SQL, with its values."""
-        parts, values = ["queue.crawl = ?"], [crawl_of(self.crawl)]
-        if self.key:
-            parts.append("queue.key = ?")
-            values.append(self.key)
-        if self.text:
-            is_in = "instr(lower(url.url), lower(?))" if self.ignore_case else "instr(url.url, ?)"
-            parts.append(f"{is_in} > 0")
-            values.append(self.text)
-        return " AND ".join(parts), [*values]
+    def text_condition(self) -> tuple[str, list[str]]:
+        """What the text asks for, in SQL, with its values."""
+        if not self.text:
+            return "", []
+        is_in = "instr(lower(url), lower(?))" if self.ignore_case else "instr(url, ?)"
+        return f" AND {is_in} > 0", [self.text]
 
 
 class Listing:
@@ -47,11 +42,7 @@ class Listing:
 
     def count(self, wanted: Wanted) -> int:
         """How many there are."""
-        condition, values = wanted.condition()
-        (count,) = self._reader.row(
-            f"SELECT count(*) FROM queue JOIN url ON url.queue = queue.id WHERE {condition}", values
-        )
-        return int(count)
+        return sum(self._count_in(queue_id, wanted) for queue_id, _ in self._queues(wanted))
 
     def status(self, url: str, key: str, crawl: str) -> protocol.URLItem | None:
         """What is kept of one; None: it is not there."""
@@ -67,22 +58,61 @@ class Listing:
 
     def parts(self, wanted: Wanted, start: int, size: int) -> Iterator[list[protocol.URLItem]]:
         """Up to `size` URLs from `start` on, queue by queue, in parts."""
-        condition, values = wanted.condition()
-        after: tuple[int, str] = (-1, "")
+        part: list[protocol.URLItem] = []
+        for queue_id, key in self._queues(wanted):
+            if start > 0 and (count := self._count_in(queue_id, wanted)) <= start:
+                start -= count
+                continue
+            for row in self._rows(queue_id, wanted, start, size):
+                part.append(_item((*row, crawl_of(wanted.crawl), key)))
+                size -= 1
+                if len(part) == _AT_ONCE:
+                    yield part
+                    part = []
+            start = 0
+            if size <= 0:
+                break
+        if part:
+            yield part
+
+    def _queues(self, wanted: Wanted) -> Iterator[tuple[int, str]]:
+        """Ids and keys of the queues that are asked for, in the order of the keys."""
+        crawl, after = crawl_of(wanted.crawl), ""
+        if wanted.key:
+            yield from self._reader.rows(
+                "SELECT id, key FROM queue WHERE crawl = ? AND key = ?", (crawl, wanted.key)
+            )
+            return
+        while rows := self._reader.rows(
+            "SELECT id, key FROM queue WHERE crawl = ? AND key > ? ORDER BY key LIMIT ?",
+            (crawl, after, _AT_ONCE),
+        ):
+            yield from rows
+            after = rows[-1][1]
+
+    def _count_in(self, queue_id: int, wanted: Wanted) -> int:
+        condition, values = wanted.text_condition()
+        statement = f"SELECT count(*) FROM url WHERE queue = ?{condition}"
+        return int(self._reader.row(statement, (queue_id, *values))[0])
+
+    def _rows(self, queue_id: int, wanted: Wanted, start: int, size: int) -> Iterator[Any]:
+        """The rows of a queue, in the order of their URLs."""
+        condition, values = wanted.text_condition()
+        after = ""
         while size > 0:
             rows = self._reader.rows(
-                f"SELECT {_FIELDS} FROM queue JOIN url ON url.queue = queue.id WHERE {condition}"
-                " AND (url.queue, url.url) > (?, ?) ORDER BY url.queue, url.url LIMIT ? OFFSET ?",
-                [*values, *after, min(size, _AT_ONCE), start],
+                f"SELECT url, metadata, refetch_at, created_at FROM url WHERE queue = ?{condition}"
+                " AND url > ? ORDER BY url LIMIT ? OFFSET ?",
+                (queue_id, *values, after, min(size, _AT_ONCE), start),
             )
             if not rows:
                 return
-            yield [_item(row) for row in rows]
-            after, start, size = (rows[-1][0], rows[-1][1]), 0, size - len(rows)
+            yield from rows
+            after, start, size = rows[-1][0], 0, size - len(rows)
 
 
 def _item(row: Any) -> protocol.URLItem:
-    _, url, metadata, refetch_at, created_at, crawl, key = row
+    url, metadata, refetch_at, created_at, crawl, key = row
     item = protocol.URLItem(creation_date=created_at)
     item.known.refetchable_from_date = refetch_at
     item.known.info.url, item.known.info.key, item.known.info.crawlID = url, key, crawl

@@ -610,3 +610,29 @@ def test_a_later_format_is_refused(crawl):
     crawl.store.close()
     with pytest.raises(StoreError, match="later version"):
         FrontierStore(crawl.path)
+
+
+# -------------------------------------------------------------------------------------------- cost
+
+
+def test_no_decision_looks_at_all_urls(crawl):
+    """Every statement of a day's work finds its rows by an index, in the order that is wanted."""
+    statements = set()
+    crawl.store._sqlite.set_trace_callback(statements.add)
+    copied(crawl, *range(5))
+    crawl.put(discovered(url(9)), known(url(10), int(crawl.now) + 5), known(url(11), 0))
+    for step in range(10):
+        crawl.now += 40_000
+        for one in crawl.get(urls=3)[:2]:
+            report(crawl, one, f"{step}")
+        crawl.figures()
+    crawl.do("block", HOST, "", 5)
+    crawl.do("set_limit", HOST, "", 5)
+    crawl.store._sqlite.set_trace_callback(None)
+    looked_at = 0
+    for statement in statements:
+        if statement.split()[0] in ("SELECT", "UPDATE", "DELETE") and "layout" not in statement:
+            looked_at += 1
+            plan = [row[3] for row in crawl.store.rows(f"EXPLAIN QUERY PLAN {statement}")]
+            assert not any("SCAN" in step or "TEMP" in step for step in plan), (statement, plan)
+    assert looked_at > 50
