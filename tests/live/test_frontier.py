@@ -563,6 +563,32 @@ def test_streams_that_are_held_open(process, client, crawl):
         ended.set()
 
 
+async def test_no_more_than_a_thousand_calls(start):
+    """One more is refused, and the others go on."""
+    process = start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{process.port}") as channel:
+        put_urls = channel.stream_stream(
+            "/urlfrontier.URLFrontier/PutURLs",
+            request_serializer=protocol.URLItem.SerializeToString,
+            response_deserializer=protocol.AckMessage.FromString,
+        )
+        get_active = channel.unary_unary("/urlfrontier.URLFrontier/GetActive")
+        calls = [put_urls(timeout=2 * WAIT) for _ in range(1000)]
+        for number, call in enumerate(calls):
+            await call.write(discovered(f"http://a.org/{number}"))
+        for call in calls:
+            assert (await call.read()).status == OK
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await get_active(b"", timeout=WAIT)
+        assert code_of(error) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        for call in calls:
+            await call.done_writing()
+        for call in calls:
+            assert await call.code() is grpc.StatusCode.OK
+    with process.client() as client:
+        assert client.count_urls() == 1000
+
+
 def test_an_answer_that_nobody_reads(process, client, crawl):
     """Only what could be sent is leased, and it is given out again when its time has run out."""
     found(client, crawl, *(f"http://{n % 100}.org/{n}" for n in range(20_000)), metadata=LONG)
