@@ -7,7 +7,6 @@ import asyncio
 import itertools
 import logging
 import sys
-import tempfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,13 +19,14 @@ from crawlee.storage_clients import MemoryStorageClient
 async def main() -> None:
     """Poll pages for ever: each answer asks for its page once more."""
     numbers = itertools.count()
+    listed = Path(sys.argv[1])
 
     def request(url: str, etag: str | None) -> Request:
         headers = {} if etag is None else {"If-None-Match": etag}
         return Request.from_url(url, headers=headers, unique_key=f"{next(numbers)}")
 
     crawler = HttpCrawler(
-        configuration=Configuration(log_level="ERROR", storage_dir=tempfile.mkdtemp()),
+        configuration=Configuration(log_level="ERROR", storage_dir=str(listed.parent)),
         storage_client=MemoryStorageClient(),
         concurrency_settings=ConcurrencySettings(
             min_concurrency=200, desired_concurrency=200, max_concurrency=200
@@ -44,7 +44,7 @@ async def main() -> None:
         etag = told or context.request.headers.get("if-none-match")
         await context.add_requests([request(context.request.url, etag)])
 
-    await crawler.run([request(url, None) for url in Path(sys.argv[1]).read_text().split()])
+    await crawler.run([request(url, None) for url in listed.read_text().split()])
 
 
 logging.disable(logging.WARNING)

@@ -13,6 +13,7 @@ None
 
 import math
 import os
+import stat
 import threading
 import zipfile
 import zlib
@@ -517,6 +518,8 @@ def _path(call: str, path: str | os.PathLike[str]) -> Path:
 def _read(path: Path) -> bytes:
     """What `save` packed into a file."""
     try:
+        if stat.S_ISCHR(path.stat().st_mode):  # it may have no end
+            raise InputError(f"{path} is a device: name a file that Schedule.save wrote")
         data = path.read_bytes()
     except OSError as error:
         why = error.strerror or str(error)

@@ -2,11 +2,14 @@
 people write them; and the text of a file that somebody named.
 """
 
-import io
+import os
+import stat
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["one_line", "plain", "printable", "read_text"]
+__all__ = ["one_line", "plain", "printable", "read_bytes", "read_text"]
 
 _PIECE = 2**20
 
@@ -40,12 +43,30 @@ def read_text(path: Path, most: int = 2**24) -> str:
     """The text of a file in UTF-8, whatever its ends of lines, without a byte order mark.
 
     `OSError` if it cannot be read; `ValueError` if it is not UTF-8 (`UnicodeDecodeError`), or has
-    more than `most` bytes: a device or a pipe may have no end.
+    more than `most` bytes: see `read_bytes`.
     """
-    data = bytearray()
+    text = read_bytes(path, most).decode("utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """What a file holds. `OSError` if it cannot be read; `ValueError` if that is more than `most`
+    bytes: a device or a pipe may have no end, and is read piece by piece.
+    """
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            data += piece
-            if len(data) > most:
-                raise ValueError(f"more than {most >> 20:,d} MiB")
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_size <= most:
+            data = file.read(most + 1)  # it may be growing
+        else:
+            data = b"".join(_pieces(file, most))
+    if len(data) > most:
+        raise ValueError(f"more than {most >> 20:,d} MiB")
+    return data
+
+
+def _pieces(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """What a file holds; a little more than `most` bytes of it, if that is more."""
+    left = most
+    while left >= 0 and (piece := file.read(_PIECE)):
+        yield piece
+        left -= len(piece)

@@ -20,14 +20,18 @@ def read_file(path: Path) -> Imported:
     `InputError`, with the name of the file, if it cannot be read or is none of these.
     """
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
         with path.open("rb") as file:
             # The others are small; a backup may be larger than the memory.
             is_backup = file.read(2) == b"PK"
             file.seek(0)
+            is_too_large = path.stat().st_size > _LARGEST
+            data = b""
+            if not (is_backup or is_too_large):
+                data = file.read(_LARGEST + 1)  # a device may have no end
+            if is_too_large or len(data) > _LARGEST:
+                raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
             try:
-                return read_changedetection(file) if is_backup else _read(path, file.read())
+                return read_changedetection(file) if is_backup else _read(path, data)
             except InputError as error:
                 raise InputError(f"{path}: {error}") from error
     except OSError as error:

@@ -14,7 +14,9 @@ from pollwise.insight.words import moment
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVersion
+from pollwise.store.retention import KEPT_POLLS
 from pollwise.times import no_seconds, parse_age, parse_time
+from pollwise.types import Outcome
 from pollwise.web.large_bodies import LARGE
 from pollwise.web.urls import canonical
 
@@ -340,9 +342,24 @@ def read_diff(
 
 
 def _gone_at(store: StoreReader, address: str) -> float | None:
-    """When the latest page with this URL was found gone; None: it is there."""
-    latest = deque(store.changes(page_id=store.page_ids(address)[-1]), maxlen=1)
-    return latest[0].seen_at if latest and latest[0].kind is ChangeKind.GONE else None
+    """When the latest page with this URL was found gone; None: it is there.
+
+    What its polls say counts: the change that tells of it may be kept no more, or be of an earlier
+    time than one that was stored after it.
+    """
+    page_id = store.page_ids(address)[-1]
+    gone: list[float] = []
+    there_at = -math.inf
+    for poll in store.recent_outcomes(page_id, KEPT_POLLS):
+        if poll.outcome is Outcome.GONE:
+            gone.append(poll.polled_at)
+        elif poll.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
+            there_at = poll.polled_at
+            break
+    if not gone:
+        return None
+    told = (one.seen_at for one in store.changes(page_id=page_id) if one.kind is ChangeKind.GONE)
+    return min([gone[-1], *(at for at in told if at > there_at)])
 
 
 def _versions(store: StoreReader, db: Path, address: str) -> list[_Numbered]:

@@ -38,6 +38,7 @@ from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Store
 from pollwise.store.records import NewPage
+from pollwise.texts import read_bytes
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
@@ -51,6 +52,7 @@ __all__ = ["CollectRun", "CollectingDisplay", "MakeDisplay", "collect_pages"]
 _KEPT_LINKS = 100
 """How many of the links that are followed next the store keeps, with their values."""
 _MOST_BYTES = 4 * 2**20
+_LARGEST_EXAMPLE = 64 * 2**20
 """Of a page or sitemap. Finding the visible text of so many bytes stops the loop that fetches for
 up to a second."""
 
@@ -307,12 +309,13 @@ def _text_of(example: str, make_poller: MakePoller = web_poller) -> str:
         parsed = parse_page(version.body, version.content_type, example)
     else:
         try:
-            parsed = parse_page(Path(example).read_bytes(), None, "http://localhost/")
-        except OSError as error:
+            data = read_bytes(Path(example), _LARGEST_EXAMPLE)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
             raise InputError(
-                f"topic: the example {example} cannot be read ({error.strerror}); name a file or a"
-                " URL"
+                f"topic: the example {example} cannot be read ({why}); name a file or a URL"
             ) from error
+        parsed = parse_page(data, None, "http://localhost/")
     return "\n".join([parsed.title, *parsed.blocks])
 
 

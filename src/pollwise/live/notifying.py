@@ -128,7 +128,7 @@ class _Run:
     async def _say_what_waits(self, delivery: Delivery) -> None:
         due = await self._read(delivery.due_at)
         if waiting := await self._read(delivery.count_waiting):
-            why = delivery.held_by(self.clock())
+            why = await self._read(delivery.held_by)
             self.say(
                 f"to be told to {delivery.receiver.name} by a later run:"
                 f" {count(waiting, 'change')}, from {moment(due)} (UTC) on"

@@ -68,20 +68,28 @@ class Delivery:
             self.state = replace(self.state, trying_seq=0)
         if first is None:
             return math.inf
-        due = min(first.seen_at, now) + self.receiver.digest
-        if self.state.sent_at is not None:
-            due = max(due, min(self.state.sent_at, now) + self.receiver.spacing)
-        rest = rests_until(self.state, now)
-        return due if rest is None else max(due, rest)
+        return max(self._holds(first.seen_at, now))[0]
 
-    def held_by(self, now: float) -> str:
-        """What keeps from it what it is still to be told, in words; empty: nothing but the time."""
+    def held_by(self, store: StoreReader, now: float) -> str:
+        """What keeps from it what it is still to be told, in words; empty: nothing."""
+        first = next(self._waiting(store), None)
+        if first is None:
+            return ""
+        until, why = max(self._holds(first.seen_at, now))
+        return why if until > now else ""
+
+    def _holds(self, seen_at: float, now: float) -> Iterator[tuple[float, str]]:
+        """What holds a change back that was seen then: until when, and in words."""
         receiver, sent_at = self.receiver, self.state.sent_at
-        if rests_until(self.state, now) is not None:
-            return f"it failed: {self.state.error}"
-        if sent_at is not None and min(sent_at, now) + receiver.spacing > now:
-            return f"one notice in {duration(receiver.spacing)} at most"
-        return f"a digest after {duration(receiver.digest)}" if receiver.digest else ""
+        yield (
+            min(seen_at, now) + receiver.digest,
+            f"a digest after {duration(receiver.digest)}" if receiver.digest else "",
+        )
+        if sent_at is not None:
+            spacing = f"one notice in {duration(receiver.spacing)} at most"
+            yield min(sent_at, now) + receiver.spacing, spacing
+        if (rest := rests_until(self.state, now)) is not None:
+            yield rest, f"it failed: {self.state.error}"
 
     def count_waiting(self, store: StoreReader, now: float) -> int:
         """How many changes it is still to be told."""

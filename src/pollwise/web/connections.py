@@ -39,7 +39,14 @@ _LINES = re.compile(_LINE)
 _LONGEST_PLAIN = 4096
 _MOST_PLAIN = 64
 _ON_THE_WIRE = frozenset(
-    {"connection", "content-encoding", "content-length", "transfer-encoding", "upgrade"}
+    {
+        "connection",
+        "content-encoding",
+        "content-length",
+        "proxy-connection",  # which the parser takes for `connection`
+        "transfer-encoding",
+        "upgrade",
+    }
 )
 """Headers that say how a body is sent, where it ends, or whether another answer may follow."""
 _PARSING: dict[str, Any] = {"read_until_eof": True, "auto_decompress": False}

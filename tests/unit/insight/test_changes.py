@@ -150,6 +150,21 @@ def test_a_page_that_is_gone_and_back_is_among_the_changes(db):
     assert (written["kind"], written["status"]) == ("gone", 404)
 
 
+def test_a_page_is_gone_also_where_no_change_tells_of_it(db):
+    # As after an upgrade, or when the change is kept no more.
+    with Store.open(db) as store:
+        store.commit(Batch(polls=(gone(0, 40.0), gone(0, 50.0))))
+        store._connection._sqlite.execute("DELETE FROM changes WHERE seen_at = 40.0")
+    assert read_diff(db, URL).gone_at == 40.0
+    with Store.open(db) as store:
+        failed = PollResult(Observation(0, 60.0, Outcome.FAILED), PageMemory(), error="no answer")
+        store.commit(Batch(polls=(failed,)))
+    assert read_diff(db, URL).gone_at == 40.0
+    with Store.open(db) as store:
+        store.commit(Batch(polls=(back(0, 70.0),)))
+    assert read_diff(db, URL).gone_at is None
+
+
 def test_the_versions_of_a_page_that_is_gone_are_compared(db):
     assert read_diff(db, URL).gone_at is None
     with Store.open(db) as store:

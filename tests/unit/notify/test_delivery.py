@@ -43,6 +43,26 @@ def test_nothing_is_due_without_a_change(store):
     assert delivery().due_at(store, 5.0) == math.inf
 
 
+def test_what_holds_longest_is_named(store):
+    change(store, 0, 100.0)
+    daily = delivery(digest="1d")
+    assert daily.held_by(store, 110.0) == "a digest after 24 hours"
+    daily.begin(store, 110.0)
+    daily.failed(111.0, "status 500")
+    change(store, 1, 112.0)
+    assert daily.due_at(store, 115.0) == 86_500.0
+    assert daily.held_by(store, 115.0) == "a digest after 24 hours"
+    plain = delivery()
+    plain.begin(store, 110.0)
+    plain.failed(111.0, "status 500")
+    assert plain.held_by(store, 115.0) == "it failed: status 500"
+    assert plain.held_by(store, 1e6) == ""
+    plain.begin(store, 200.0)
+    plain.arrived(200.0)
+    change(store, 1, 201.0)
+    assert plain.held_by(store, 210.0) == "one notice in 2 minutes at most"
+
+
 def test_the_name_of_a_page_goes_before_its_title(store):
     store.add_pages([NewPage(URL, name="Town hall")], now=50.0)
     change(store, 0, 100.0)

@@ -113,7 +113,18 @@ async def test_connectors_share_the_room_for_kept_connections() -> None:
 
 
 NAMES = st.sampled_from(
-    ["ETag", "Date", "etag", "X-A", "Server", "Keep-Alive", "Connection", "Content-Length", "Age"]
+    [
+        "ETag",
+        "Date",
+        "etag",
+        "X-A",
+        "Server",
+        "Keep-Alive",
+        "Connection",
+        "Proxy-Connection",
+        "Content-Length",
+        "Age",
+    ]
 )
 VALUES = st.sampled_from(
     ['"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "a  b", "", " ", "padded ", "\tx", "0", "close", "é"]

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from pollwise.console.quantities import count
 from pollwise.dashboard.charts.drawing import Scale, drawing, element, time_steps
 from pollwise.dashboard.wording import ago
-from pollwise.insight.timeline import TimedPoll, TimeLine
+from pollwise.insight.timeline import TimedChange, TimedPoll, TimeLine
 from pollwise.types import Outcome
 
 __all__ = ["time_line"]
@@ -73,9 +73,9 @@ def _poll(poll: TimedPoll, x: float) -> Markup:
 
 
 def _changes(line: TimeLine, across: Scale) -> list[Markup]:
-    """Each change as the stretch of time in which it happened."""
+    """Each change of content as the stretch of time in which it happened."""
     parts = []
-    for one in line.changes:
+    for one in _of_content(line):
         begin, end = across(one.before_at), across(one.seen_at)
         width = max(round(end - begin, 1), 2.0)
         parts.append(
@@ -87,9 +87,14 @@ def _changes(line: TimeLine, across: Scale) -> list[Markup]:
     return parts
 
 
+def _of_content(line: TimeLine) -> list[TimedChange]:
+    """The changes but for those that tell that the page was gone, or back as it was."""
+    return [one for one in line.changes if one.kind.is_of_content]
+
+
 def _described(line: TimeLine, now: float) -> str:
     failed = sum(poll.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED) for poll in line.polls)
-    changes = len(line.changes) + line.left_out
+    changes = len(_of_content(line)) + line.left_out
     begin = "" if line.begin is None else f", since {ago(line.begin, now)}"
     return (
         f"{count(len(line.polls), 'poll')}, {failed} of them without a copy,"

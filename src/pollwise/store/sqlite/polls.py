@@ -88,11 +88,11 @@ def save_polls(connection: sqlite3.Connection, path: Path, polls: Sequence[PollR
     times = Counter(poll.observation.page_id for poll in polls)
     plain = [_is_plain(poll) and times[poll.observation.page_id] == 1 for poll in polls]
     together = [poll for poll, is_plain in zip(polls, plain, strict=True) if is_plain]
-    are_newer = bool(together) and _tell(connection, together)
+    alone = _tell(connection, together) if together else set()
     for poll, is_plain in zip(polls, plain, strict=True):
-        if not (is_plain and are_newer):
+        if not is_plain or poll.observation.page_id in alone:
             save_poll(connection, path, poll)
-    if are_newer:
+    if len(together) > len(alone):
         connection.execute(SQL["update_unchanged_pages"])
         connection.execute(SQL["insert_unchanged_polls"])
         connection.execute(SQL["prune_polls_of_pages"], {"kept": KEPT_POLLS})
@@ -107,8 +107,10 @@ def _is_plain(poll: PollResult) -> bool:
     return is_unchanged and poll.version is None and poll.error is None
 
 
-def _tell(connection: sqlite3.Connection, polls: Sequence[PollResult]) -> bool:
-    """Put plain polls into the table `told_polls`; whether all are newer than their pages tell."""
+def _tell(connection: sqlite3.Connection, polls: Sequence[PollResult]) -> set[int]:
+    """Put plain polls into the table `told_polls`, but for those that are to be saved alone; the
+    pages of these. They are not newer than what their pages tell, or these were gone.
+    """
     connection.execute(SQL["make_told_polls"])
     connection.execute(SQL["forget_told_polls"])
     head, values, row = SQL["tell_poll"].rstrip(";").partition("VALUES ")
@@ -120,8 +122,7 @@ def _tell(connection: sqlite3.Connection, polls: Sequence[PollResult]) -> bool:
         statement = f"{head}{values}{', '.join([row] * count)}"
         connection.execute(statement, tuple(itertools.chain.from_iterable(told)))
         begin += count
-    newer: int = connection.execute(SQL["count_newer_polls"]).fetchone()[0]
-    return newer == len(polls)
+    return {page_id for (page_id,) in connection.execute(SQL["take_out_told_polls"])}
 
 
 def _told(poll: PollResult) -> tuple[object, ...]:

@@ -135,10 +135,14 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- Empty that table.
 DELETE FROM temp.told_polls;
 
--- name: count_newer_polls
--- How many of these polls are newer than what their pages tell, which is not that they are gone.
-SELECT COUNT(*) FROM temp.told_polls AS told JOIN pages ON pages.id = told.page_id
-WHERE NOT pages.gone AND (pages.polled_at IS NULL OR pages.polled_at < told.polled_at);
+-- name: take_out_told_polls
+-- Take out the polls that are not newer than what their pages tell, and those of pages that are
+-- gone, or that there are not.
+DELETE FROM temp.told_polls WHERE NOT EXISTS (
+    SELECT 1 FROM pages
+    WHERE pages.id = told_polls.page_id AND NOT pages.gone
+        AND (pages.polled_at IS NULL OR pages.polled_at < told_polls.polled_at))
+RETURNING page_id;
 
 -- name: update_unchanged_pages
 -- The same as update_polled_page for these polls.

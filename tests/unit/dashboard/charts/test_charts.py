@@ -13,6 +13,7 @@ from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.plan import Plan, PlannedBudget, between
 from pollwise.insight.timeline import TimedChange, TimedPoll, TimedVersion, TimeLine
+from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
 NOW = 1_700_000_000.0
@@ -128,6 +129,16 @@ def test_a_time_line_has_a_mark_for_each_poll_change_and_version():
     assert root.findtext("desc") == (
         "4 polls, 1 of them without a copy, 1 change and 2 versions, since 60 minutes ago."
     )
+
+
+def test_that_a_page_was_gone_is_drawn_as_a_poll_and_not_as_a_change():
+    gone = TimedChange(2, NOW - 30.0, NOW - 60.0, False, None, ChangeKind.GONE)
+    poll = TimedPoll(NOW - 30.0, Outcome.GONE, False, False)
+    line = replace(LINE, polls=(*LINE.polls, poll), changes=(*LINE.changes, gone))
+    root = ET.fromstring(time_line(line, NOW))
+    kinds = [one.get("class") for one in root.iter()]
+    assert [kinds.count(kind) for kind in ("failed", "span")] == [2, 1]
+    assert "2 of them without a copy, 1 change and" in root.findtext("desc", "")
 
 
 def test_a_change_is_as_long_as_the_time_in_which_it_happened():

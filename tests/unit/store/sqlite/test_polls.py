@@ -19,7 +19,7 @@ from pollwise.types import Noise, Observation, Outcome, PageMemory, Version
 NOW = 1.7e9
 PAGES = 4
 TOGETHER = (
-    "count_newer_polls",
+    "take_out_told_polls",
     "update_unchanged_pages",
     "insert_unchanged_polls",
     "prune_polls_of_pages",
