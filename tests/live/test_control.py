@@ -194,6 +194,15 @@ async def test_once_tells_by_its_status_that_all_pages_are_gone(programs, server
     assert (await programs.run(*once, server.url("/a")))[0] == 0
 
 
+async def test_once_tells_by_its_status_that_a_page_is_gone(programs, server):
+    a, b = server.url("/a"), server.url("/b")
+    once = ("watch", "--once", "--budget", "6000/minute")
+    assert (await programs.run(*once, a, b))[0] == 0
+    server.set_page("/a", "", status=404)
+    status, told = await programs.run(*once)
+    assert (status, f"{a}  (gone (404))" in told) == (3, True), told
+
+
 async def test_who_removes_a_page_of_a_list_hears_that_it_comes_back(programs, server, tmp_path):
     a, b = server.url("/a"), server.url("/b")
     (tmp_path / "pages.txt").write_text(f"{a}\n")

@@ -117,7 +117,7 @@ def _what(entry: HistoryEntry) -> Text:
 
 def _changed(change: ListedChange | HistoryEntry) -> str:
     """What happened, and when: after the poll before, that is."""
-    what = happened(change) + (" back" if change.reverted else "")
+    what = happened(change.kind, change.status) + (" back" if change.reverted else "")
     if change.before_at is None:
         return what
     return f"{what} in the {duration(change.seen_at - change.before_at)} before"

@@ -31,12 +31,16 @@ _WIDTH_OF_FILES = 300
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that a poll found at `polled_at` (UTC seconds)."""
+    """A change that a poll found at `polled_at` (UTC seconds), with a `note` that may be empty.
+
+    What differs is shown if it is `of_content`.
+    """
 
     page_id: int
     url: str
     polled_at: float
-    reverted: bool
+    note: str = ""
+    of_content: bool = True
 
 
 _LATE = 10
@@ -146,11 +150,10 @@ class ChangeLines:
             self._say(f"changes are shown no more, stdout cannot be written: {error.strerror}")
 
     def _lines(self, change: Change) -> str:
-        few = self._waiting.qsize() < _MOST_COMPARED
-        found = self._difference(change) if few else Difference()
+        is_compared = change.of_content and self._waiting.qsize() < _MOST_COMPARED
+        found = self._difference(change) if is_compared else Difference()
         with self._console.capture() as written:
-            note = "changed back" if change.reverted else ""
-            print_change(self._console, change.polled_at, change.url, found, note)
+            print_change(self._console, change.polled_at, change.url, found, change.note)
         return written.get()
 
     def _difference(self, change: Change) -> Difference:

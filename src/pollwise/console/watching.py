@@ -15,9 +15,11 @@ from pollwise.console.log import LogFormat, object_line
 from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.events import Added, Removed
+from pollwise.insight.changes import happened
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
 from pollwise.scheduler.bounds import ALWAYS
+from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:
@@ -126,7 +128,9 @@ class WatchDisplay(RunDisplay):
             if page_id not in watched:  # removed meanwhile
                 continue
             page = watched[page_id].page
-            self._show(report, page.url, first_copy=page_id in progress.first_copies)
+            kind = progress.happened(report.result.observation)
+            first_copy = page_id in progress.first_copies
+            self._show(report, page.url, first_copy=first_copy, kind=kind)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
                 self._never_seen.add(page_id)
@@ -134,7 +138,9 @@ class WatchDisplay(RunDisplay):
         self._look_ahead(watched)
         self._tell_at_times()
 
-    def _show(self, report: "PollReport", url: str, *, first_copy: bool) -> None:
+    def _show(
+        self, report: "PollReport", url: str, *, first_copy: bool, kind: ChangeKind | None
+    ) -> None:
         observation = report.result.observation
         at, outcome = observation.polled_at, observation.outcome
         if self._detail is Detail.log:
@@ -160,21 +166,31 @@ class WatchDisplay(RunDisplay):
             ):
                 self._restless.add(page_id)
                 self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
-            if self._limit.is_over(at):
-                self._tell_held_back()
-            if self._limit.lets_through(url):
-                self._lines.tell(Change(observation.page_id, url, at, observation.reverted))
+        if kind is not None:
+            self._tell_change(report, url, kind)
         trouble = trouble_of(report)
         if trouble is None:
             was_in_trouble = self._troubles.pop(observation.page_id, None) is not None
-            if was_in_trouble and not first_copy:
+            if was_in_trouble and not first_copy and kind is None:
                 news = news or "back"
         elif self._troubles.get(observation.page_id) != trouble:
-            news = self._troubles[observation.page_id] = trouble
+            self._troubles[observation.page_id] = trouble
+            news = trouble if kind is None else None
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:
             self._tell(at, news, url, level="info" if trouble is None else "warning")
+
+    def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:
+        seen = report.result.observation
+        if self._limit.is_over(seen.polled_at):
+            self._tell_held_back()
+        if not self._limit.lets_through(url):
+            return
+        status = report.result.status if kind is ChangeKind.GONE else None
+        said = happened(kind, status) + (" back" if seen.reverted else "")
+        note = "" if said == "changed" else said
+        self._lines.tell(Change(seen.page_id, url, seen.polled_at, note, kind.is_of_content))
 
     def _tell_postponed(self, report: "PollReport", url: str) -> None:
         """Each reason is told once, and not all of them: a busy host has one of its own."""

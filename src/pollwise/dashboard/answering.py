@@ -147,7 +147,6 @@ class Answering:
         self._process.start()
         self._process.tell(stopped.encode())
         again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
-        self._say(f"{why}; {again}")
 
         async def waiting() -> bool:
             over, is_ending = asyncio.Event(), False
@@ -168,6 +167,7 @@ class Answering:
 
             if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
                 loop.add_signal_handler(signal.SIGHUP, end if has_terminal() else reload)
+            self._say(f"{why}; {again}")  # only now, as who reads it may send a signal
             async with manager.watched():
                 manager.ready()
                 manager.status(f"{again}: {why}")

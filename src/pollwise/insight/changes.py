@@ -179,11 +179,10 @@ def since_of(text: str, now: float) -> float:
     return seconds
 
 
-def happened(change: ListedChange | HistoryEntry) -> str:
+def happened(kind: ChangeKind | None, status: int | None) -> str:
     """What happened, in a few words, such as `changed`, `gone (404)` or `back and changed`."""
-    kind = ChangeKind.CHANGED if change.kind is None else change.kind
-    status = "" if change.status is None else f" ({change.status})"
-    return _HAPPENED[kind] + status
+    said = _HAPPENED[ChangeKind.CHANGED if kind is None else kind]
+    return said if status is None else f"{said} ({status})"
 
 
 _HAPPENED = {

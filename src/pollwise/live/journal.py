@@ -14,6 +14,7 @@ from typing import Generic, Self, TypeVar
 from pollwise.errors import StoreBusyError
 from pollwise.events import Command, Event, page_of_row, page_row
 from pollwise.live.clock import Clock
+from pollwise.live.incoming import Incoming
 from pollwise.live.loop import Progress
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
@@ -92,7 +93,8 @@ class Journal:
 
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
     after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
-    `settings` are kept with the run. `states` gives, by name, what else to keep now and then.
+    A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
+    with the run. `states` gives, by name, what else to keep now and then.
     `on_progress` is told of every turn after its commit. While another program has the store locked
     it waits, which `say` is told. `StoreError` if the store cannot be written.
     """
@@ -106,6 +108,7 @@ class Journal:
         settings: Mapping[str, object],
         clock: Clock,
         stop: asyncio.Event,
+        incoming: Incoming,
         on_progress: Callable[[Progress], None],
         say: Callable[[str], None],
         states: Callable[[], Mapping[str, bytes]] = dict,
@@ -116,6 +119,7 @@ class Journal:
         self._settings = settings
         self._begun_at = clock()
         self._stop = stop
+        self._incoming = incoming
         self._on_progress = on_progress
         self._say = say
         self._log_room: float = math.inf
@@ -154,7 +158,7 @@ class Journal:
         """Start to write a turn, with what was learned so far, after the one before is written."""
         batch = self._batch(turn)
         await self._committed
-        self._committed = asyncio.ensure_future(self._commit(batch, turn))
+        self._committed = self._incoming.begin(self._commit(batch, turn))
 
     async def _commit(self, batch: Batch, turn: Progress) -> None:
         begun_at = monotonic()

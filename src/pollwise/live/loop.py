@@ -30,8 +30,8 @@ from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store.records import Discoveries, PollResult
-from pollwise.types import Budget, Outcome, Page, PageMemory, has_same_parts
+from pollwise.store.records import ChangeKind, Discoveries, PollResult
+from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, has_same_parts
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import Poller, PollReport
 
@@ -51,10 +51,14 @@ _NOTHING = PageMemory()  # one for the million pages of a fringe
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A page, and what is remembered of it for the next poll: the one copy that a run holds."""
+    """A page, and what is remembered of it for the next poll: the one copy that a run holds.
+
+    `gone`: the latest poll that did not fail found it so.
+    """
 
     page: Page
     memory: PageMemory
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,15 @@ class Progress:
     the polls among them.
 
     `first_copies`: the ids of the pages whose first copy these polls brought. Their outcome is
-    CHANGED, but no change was seen. `remembered` has the memories of pages, by id, whose masks
+    CHANGED, but no change was seen. `turned`: the ids of pages with a copy that were there and are
+    gone, or were gone and are back. `remembered` has the memories of pages, by id, whose masks
     somebody has changed.
     """
 
     events: tuple[Event, ...]
     reports: tuple[PollReport, ...]
     first_copies: frozenset[int] = frozenset()
+    turned: frozenset[int] = frozenset()
     remembered: Mapping[int, PageMemory] = field(default_factory=dict)
 
     @property
@@ -79,6 +85,15 @@ class Progress:
         return sum(
             one.outcome is Outcome.CHANGED and one.page_id not in self.first_copies for one in seen
         )
+
+    def happened(self, observation: Observation) -> ChangeKind | None:
+        """What one of these polls found that changes tell of; None: nothing."""
+        page_id, outcome = observation.page_id, observation.outcome
+        if outcome is Outcome.CHANGED and page_id not in self.first_copies:
+            return ChangeKind.BACK_CHANGED if page_id in self.turned else ChangeKind.CHANGED
+        if page_id not in self.turned:
+            return None
+        return ChangeKind.GONE if outcome is Outcome.GONE else ChangeKind.BACK
 
 
 async def run(
@@ -308,16 +323,16 @@ def _updated(own: Watched, wanted: Page) -> Watched:
     """A page as it is wanted now, with what its polls told, which the store may not have yet."""
     page = replace(wanted, seen_at=own.page.seen_at, changes_in_a_row=own.page.changes_in_a_row)
     if has_same_parts(own.page, page):
-        return Watched(page, own.memory)
-    return Watched(replace(page, changes_in_a_row=0), _NOTHING)
+        return replace(own, page=page)
+    return replace(own, page=replace(page, changes_in_a_row=0), memory=_NOTHING)
 
 
 def _turn(
     reports: tuple[PollReport, ...], watched: MutableMapping[int, Watched], now: float
 ) -> Progress:
     """What came of the polls that have ended."""
-    first_copies = _remember(watched, reports)
-    return Progress(_told(reports, now), reports, first_copies)
+    first_copies, turned = _remember(watched, reports)
+    return Progress(_told(reports, now), reports, first_copies, turned)
 
 
 def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
@@ -355,21 +370,28 @@ def _discoveries(reports: Sequence[PollReport]) -> Iterator[tuple[PollReport, Di
 
 def _remember(
     watched: MutableMapping[int, Watched], reports: Sequence[PollReport]
-) -> frozenset[int]:
-    """Keep what reports tell for the next polls of their pages; the ids of pages seen first now."""
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Keep what reports tell for the next polls of their pages.
+
+    Gives the ids of pages seen first now, and of those that are gone now or are back.
+    """
     for _, discoveries in _discoveries(reports):
         watched.update({f.page.id: Watched(f.page, _NOTHING) for f in discoveries.new_pages})
-    first_copies = set()
+    first_copies, turned = set(), set()
     for report in reports:
         observation = report.result.observation
         own = watched.get(observation.page_id)
         if own is None:  # removed while it was polled
             continue
-        page = own.page
+        page, gone = own.page, own.gone
+        if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
+            gone = observation.outcome is Outcome.GONE
+            if gone != own.gone and page.seen_at is not None:
+                turned.add(page.id)
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
             if page.seen_at is None:
                 first_copies.add(page.id)
             in_a_row = report.result.memory.noise.changes_in_a_row
             page = replace(page, seen_at=observation.polled_at, changes_in_a_row=in_a_row)
-        watched[page.id] = Watched(page, report.result.memory)
-    return frozenset(first_copies)
+        watched[page.id] = Watched(page, report.result.memory, gone)
+    return frozenset(first_copies), frozenset(turned)

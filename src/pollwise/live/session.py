@@ -198,7 +198,7 @@ class Session:
         only learn; `first` those of pages that are polled ahead of all others, once. A `StoreError`
         ends the run; so does what the last run left, if it is damaged.
         """
-        watched = {r.page.id: Watched(r.page, r.memory) for r in self.records}
+        watched = {r.page.id: Watched(r.page, r.memory, r.gone) for r in self.records}
         del self.records
         pages = tuple(own.page for own in watched.values())
         awaited = self._awaited
@@ -236,6 +236,7 @@ class Session:
                     settings=self.settings.recorded(),
                     clock=self.clock,
                     stop=stop,
+                    incoming=incoming,
                     on_progress=shown,
                     say=self.say,
                     states=states,

@@ -114,7 +114,7 @@ class WatchingDisplay(Protocol):
 class WatchRun:
     """What a run came to: the `changes` found, and how many of the `polls` had their page.
 
-    Postponed polls do not count.
+    That a page is gone, or back, is among the changes. Postponed polls do not count.
     """
 
     changes: int
@@ -266,8 +266,9 @@ async def _watch(
 
     def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
         nonlocal changes, polls, had
-        changes += progress.changes
-        outcomes = [report.result.observation.outcome for report in progress.reports]
+        seen = [report.result.observation for report in progress.reports]
+        changes += sum(progress.happened(one) is not None for one in seen)
+        outcomes = [one.outcome for one in seen]
         polls += sum(outcome is not Outcome.POSTPONED for outcome in outcomes)
         had += sum(outcome in (Outcome.CHANGED, Outcome.UNCHANGED) for outcome in outcomes)
         listed.note(progress, watched)

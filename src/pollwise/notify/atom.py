@@ -35,7 +35,8 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
         ElementTree.SubElement(entry, "link", rel="alternate", href=change.url)
         for tag in change.tags:
             ElementTree.SubElement(entry, "category", term=printable(tag))
-        when = f"{happened(change)} in the {duration(change.seen_at - change.before_at)} before"
+        what = happened(change.kind, change.status)
+        when = f"{what} in the {duration(change.seen_at - change.before_at)} before"
         _add(entry, "summary", "\n".join([*difference_lines(change), when]))
     ElementTree.indent(feed)
     document: bytes = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)

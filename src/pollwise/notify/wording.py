@@ -57,7 +57,11 @@ def text_of(changes: Sequence[ListedChange], now: float) -> str:
 
 
 def _in_short(change: ListedChange) -> str:
-    return change.url if change.kind.is_of_content else f"{change.url} ({happened(change)})"
+    return (
+        change.url
+        if change.kind.is_of_content
+        else f"{change.url} ({happened(change.kind, change.status)})"
+    )
 
 
 def _lines(change: ListedChange, now: float) -> list[str]:
@@ -68,7 +72,7 @@ def _lines(change: ListedChange, now: float) -> list[str]:
         *([title] if title else []),
         change.url,
         *difference_lines(change),
-        f"{happened(change)} {old}{back}; seen {moment(change.seen_at)} UTC",
+        f"{happened(change.kind, change.status)} {old}{back}; seen {moment(change.seen_at)} UTC",
         f"more: pollwise {'diff' if change.kind.is_of_content else 'history'} {change.url}",
     ]
 

@@ -94,7 +94,8 @@ class PageRecord:
     latest change as the server told it, else that of the poll that found it. `postponed` is the
     latest poll that was POSTPONED; None: one was made since, or none was. `source` is that of the
     latest copy, see `PollResult`; empty: not known. `listed_in` is the path of the list that
-    brought the page; empty: none did, or somebody named the page besides.
+    brought the page; empty: none did, or somebody named the page besides. `gone`: the latest poll
+    that did not fail found the page gone.
 
     `depth` is the number of links from a seed (0) to the page. `relevance` (0 to 1), `title` and
     `duplicate_of` are those of `Collected`; None: the page was not collected.
@@ -119,6 +120,7 @@ class PageRecord:
     first_seen_at: float | None = None
     source: str = ""
     listed_in: str = ""
+    gone: bool = False
 
 
 POLL_OUTCOME = np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])

@@ -17,7 +17,7 @@ from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 URL = "http://a.example/[bold]"
-CHANGE = Change(0, URL, 2.0, reverted=False)
+CHANGE = Change(0, URL, 2.0)
 PATIENCE = 30.0
 
 
@@ -61,7 +61,7 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 def test_what_differs_is_shown_and_cleaned(db, capsys):
     telling = Telling(db)
     telling.lines.tell(CHANGE)
-    telling.lines.tell(Change(0, URL, 1.0, reverted=True))
+    telling.lines.tell(Change(0, URL, 1.0, "changed back"))
     telling.lines.close()
     head, removed, added, other = capsys.readouterr().out.splitlines()
     assert head == f"1970-01-01 00:00:02  {URL}  N[31mew"

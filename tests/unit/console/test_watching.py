@@ -26,11 +26,18 @@ def shown_by(detail: Detail = Detail.news) -> WatchDisplay:
 
 
 def turn(
-    outcome: Outcome, error: str | None = None, *, first: bool = False, body: bytes | None = None
+    outcome: Outcome,
+    error: str | None = None,
+    *,
+    first: bool = False,
+    turned: bool = False,
+    body: bytes | None = None,
 ) -> Progress:
     version = None if body is None else Version(7, 86_400.0, "text/html", body, "0")
     result = PollResult(Observation(7, 86_400.0, outcome), PageMemory(), version, error)
-    return Progress((), (PollReport(result),), frozenset({7} if first else ()))
+    return Progress(
+        (), (PollReport(result),), frozenset({7} if first else ()), frozenset({7} if turned else ())
+    )
 
 
 def watch(*turns: Progress, detail: Detail = Detail.news) -> None:
@@ -46,21 +53,22 @@ HISTORY = (
     turn(Outcome.FAILED, "status 500"),
     turn(Outcome.FAILED, "status 500"),
     turn(Outcome.FAILED, "status 503"),
+    turn(Outcome.GONE, turned=True),
     turn(Outcome.GONE),
-    turn(Outcome.UNCHANGED),
-    turn(Outcome.GONE),
+    turn(Outcome.UNCHANGED, turned=True),
 )
 HEAD = "watching 1 page at 5/hour for delay, database x.db; times are UTC; Ctrl-C ends it"
-END = "stopped: 9 polls, 1 change, 1 page in trouble"
+END = "stopped: 9 polls, 1 change, 0 pages in trouble"
 
 
 def test_changes_go_to_stdout_and_troubles_to_stderr_once(capsys):
     watch(*HISTORY)
     out, err = capsys.readouterr()
-    assert out == f"{MOMENT}  {URL}\n"
+    notes = ["", "  (gone)", "  (back)"]
+    assert out == "".join(f"{MOMENT}  {URL}{note}\n" for note in notes)
     head, *lines, end = err.splitlines()
     assert (head, end) == (HEAD, END)
-    troubles = ["failed (status 500)", "failed (status 503)", "gone", "back", "gone"]
+    troubles = ["failed (status 500)", "failed (status 503)"]
     assert lines == [f"{MOMENT}  {what}  {URL}" for what in troubles]
 
 
@@ -68,7 +76,7 @@ def test_a_watch_may_tell_every_poll(capsys):
     watch(*HISTORY, turn(Outcome.POSTPONED, "no room"), detail=Detail.polls)
     _, *lines, end = capsys.readouterr().err.splitlines()
     polls = ["first copy", "unchanged", "changed", *["failed (status 500)"] * 2]
-    polls += ["failed (status 503)", "gone", "unchanged", "gone", "postponed (no room)"]
+    polls += ["failed (status 503)", "gone", "gone", "unchanged", "postponed (no room)"]
     assert lines == [f"{MOMENT}  {what}  {URL}" for what in polls]
     assert end == f"{END}, 1 poll postponed"
 

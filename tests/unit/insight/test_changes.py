@@ -135,7 +135,7 @@ def test_a_page_that_is_gone_and_back_is_among_the_changes(db):
         for result in (gone(0, 40.0), gone(1, 45.0), back(0, 50.0)):
             store.commit(Batch(polls=(result,)))
     told = read_changes(db, since=40.0).changes
-    assert [(one.url, happened(one), one.before_at) for one in told] == [
+    assert [(one.url, happened(one.kind, one.status), one.before_at) for one in told] == [
         (URL, "gone (404)", 30.0),
         (OTHER, "gone (404)", 25.0),
         (URL, "back", 40.0),

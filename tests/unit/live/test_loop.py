@@ -190,7 +190,29 @@ async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():
     setting = Setting(_0=gone)
     setting.watched[0] = Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
     await setting.serve(seconds=0.5)
-    assert setting.watched[0] == Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
+    assert setting.watched[0] == Watched(Page(0, seen_at=50.0), PageMemory(etag="5"), gone=True)
+
+
+async def test_that_a_page_with_a_copy_is_gone_or_back_happens_once():
+    told = [Outcome.GONE, Outcome.FAILED, Outcome.GONE, Outcome.UNCHANGED, Outcome.UNCHANGED]
+    told += [Outcome.GONE, Outcome.CHANGED, Outcome.CHANGED]
+    left = {0: list(told), 1: list(told)}
+
+    def answer(page: Page, memory: PageMemory) -> PollReport:
+        observation = Observation(page.id, setting.clock(), (left[page.id] or told[-1:]).pop(0))
+        return PollReport(PollResult(observation, memory))
+
+    setting = Setting(_0=answer, _1=answer)
+    setting.watched[0] = Watched(Page(0, seen_at=50.0), PageMemory())
+    await setting.serve(seconds=10_000.0)
+    found: dict[int, list[str]] = {0: [], 1: []}
+    for progress in setting.recorded:
+        for report in progress.reports:
+            kind = progress.happened(report.result.observation)
+            found[report.result.observation.page_id].append("" if kind is None else kind.name)
+    assert found[0][:8] == ["GONE", "", "", "BACK", "", "GONE", "BACK_CHANGED", "CHANGED"]
+    # The first copy of the other one comes when it is there at last.
+    assert found[1][:8] == ["", "", "", "", "", "GONE", "BACK_CHANGED", "CHANGED"]
 
 
 async def test_a_page_removed_while_it_is_polled_stays_away():

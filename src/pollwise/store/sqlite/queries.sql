@@ -52,7 +52,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered
+       listed_in, name, rendered, gone
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: live_pages_by_url
@@ -62,7 +62,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered
+       listed_in, name, rendered, gone
 FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
 
 -- name: wishes_by_url

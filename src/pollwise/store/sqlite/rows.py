@@ -57,7 +57,7 @@ def page_record(row: Row) -> PageRecord:
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
-    paused, tags, selected, ignored, source, items, listed_in, name, rendered = row[30:]
+    paused, tags, selected, ignored, source, items, listed_in, name, rendered, gone = row[30:]
     known_noise = unpack_noise(noise)
     scope = intern(scope)
     return PageRecord(
@@ -108,6 +108,7 @@ def page_record(row: Row) -> PageRecord:
         first_seen_at=first_seen_at,
         source=source,
         listed_in=listed_in,
+        gone=bool(gone),
     )
 
 
