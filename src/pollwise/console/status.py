@@ -1,7 +1,7 @@
 """What people see of `pollwise status`."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
@@ -44,21 +44,37 @@ def print_status(status: Status) -> None:
             changes.add_row(moment(changed.changed_at), str(changed.changes), changed.url)
         console.print(changes)
     if status.failures:
-        failures = Table("in a row", folded("page"), "error", title="Failing pages")
+        failures = Table(
+            "in a row",
+            folded("page"),
+            "error",
+            title=_titled("Failing pages", status.failures, status.failing),
+        )
         for failing in status.failures:
             failures.add_row(str(failing.failures), failing.url, failing.error or "-")
         console.print(failures)
     if status.gone_pages:
-        gone = Table(folded("page"), title="Pages that are gone")
+        gone = Table(
+            folded("page"), title=_titled("Pages that are gone", status.gone_pages, status.gone)
+        )
         for url in status.gone_pages:
             gone.add_row(url)
         console.print(gone)
     if status.always_changes:
-        restless = Table(folded("page"), title="Pages that differ at every poll")
+        restless = Table(
+            folded("page"),
+            title=_titled(
+                "Pages that differ at every poll", status.always_changes, status.always_changing
+            ),
+        )
         for url in status.always_changes:
             restless.add_row(url)
         console.print(restless)
         console.print(f"differs at every poll: {ALWAYS_REMEDY}")
+
+
+def _titled(title: str, shown: Sequence[object], count: int) -> str:
+    return title if len(shown) == count else f"{title}: {len(shown)} of {count:,}"
 
 
 def _rows(status: Status) -> list[tuple[str, str]]:

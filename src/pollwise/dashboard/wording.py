@@ -203,7 +203,7 @@ FILTERS = {
     "figure": figure,
     "counted": count,
     "outcome": outcome,
-    "happened": happened,
+    "happened": lambda change: happened(change.kind, change.status),
     "outward": outward,
     "bare": bare,
     "printable": printable,

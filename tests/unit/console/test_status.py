@@ -63,6 +63,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "0 (34 MB), to keep: 90 days" in shown
     assert "12 MB of at most 300 MB" in shown
     assert "12,345 (1 failing, 2 gone)" in terminal.plain
+    assert "Pages that are gone: 1 of 2" in shown
     assert "subscribed 4 of 5 pages with a hub; one is not: denied: not for you" in shown
     assert "differ at every poll 1 page" in shown
     assert "differs at every poll: `pollwise check URL` shows what" in shown

@@ -1,0 +1,206 @@
+"""One budget for several shards, which share nothing but the price of a poll.
+
+A shard has hosts of its own and polls within an allotment, a rate of polls. What all shards bring
+together is most when one price holds everywhere: a poll moved from a shard of low price to one of
+high price would bring more there (equal margins, as in `pollwise.knapsack.allocate`). So a shard
+tells its price now and then, and gets a larger allotment if that is above the common one. Between
+two shards nothing else passes.
+
+The price of a shard falls as its rate r rises: as r^-2 where it polls pages more often than they
+change (r^-3 for age), and less steeply the fewer polls it has. With r ← r (p / common price)^½ the
+distance to equal prices becomes at most half (|1 - ε/2| of it for p ~ r^-ε); where polls are so few
+that the price hardly depends on them (ε near 0), it falls more slowly, and matters less.
+
+The budget holds meanwhile, whatever is lost or late: nobody is given more until others have told
+that they hold to less. A shard that is not heard until its allotment ends goes on with what it was
+told for that case, its fair share by pages at most, which is kept for it until it leaves: it may be
+cut off and alive. Whoever takes its hosts over lets it leave.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.checks import require, require_positive
+
+__all__ = ["Allotment", "ShardReport", "ShardedBudget"]
+
+_POWER = 0.5
+"""Of the price, by which an allotment grows."""
+_GROWTH = 2.0
+"""The most by which one report multiplies an allotment: prices that were just learned are rough."""
+_LEAST = 0.01
+"""Of its fair share, what a shard keeps however low its price is: else it would learn no other."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    """How a shard stands.
+
+    `price` is what a poll must be worth there (per cost unit, see `Priced`); None: it is not known
+    yet. `capacity` is what its hosts take at most, `rate` what it holds to now, and `alone` what it
+    will hold to when its allotment has ended; all in cost units a second. `pages` are those that it
+    watches.
+    """
+
+    shard: str
+    price: float | None
+    capacity: float
+    pages: int
+    rate: float = 0.0
+    alone: float = 0.0
+
+    def __post_init__(self) -> None:
+        what = f"the report of shard {self.shard!r}"
+        if self.price is not None:
+            require_positive(what, "price", self.price)
+        for name in ("rate", "alone"):
+            number = getattr(self, name)
+            require(f"{what}: {name}", number, 0.0 <= number < math.inf, "finite and at least 0")
+        require(f"{what}: capacity", self.capacity, self.capacity >= 0.0, "at least 0")
+        require(f"{what}: pages", self.pages, self.pages >= 0, "at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """What a shard may spend: `rate` for so many `seconds`, after that `alone`.
+
+    These begin when it sent its report, so no clocks are compared. Both rates are in cost units a
+    second; 0: it has to wait for its next report. `price` is the common one; None: no shard knows
+    any yet.
+    """
+
+    rate: float
+    seconds: float
+    alone: float
+    price: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """The latest report of a shard, and what it may spend, until a time (UTC seconds).
+
+    It may not have heard of the latest allotment, so both what it told and what it was given count.
+    """
+
+    report: ShardReport
+    allotment: Allotment
+    until: float
+
+    @property
+    def alone(self) -> float:
+        """Cost units a second that it may be spending once its allotment has ended."""
+        return max(self.report.alone, self.allotment.alone)
+
+    def most(self, now: float) -> float:
+        """Cost units a second that it may be spending."""
+        if now >= self.until:
+            return self.alone
+        return max(self.report.rate, self.allotment.rate, self.alone)
+
+
+class ShardedBudget:
+    """Shares a budget of `rate` cost units a second out among shards, by their reports.
+
+    An allotment holds for `lease` seconds: let shards report several times meanwhile. One that was
+    started anew, with no shard known, gives what shards hold to back to them as they report, so let
+    it share nothing out to new ones for a `lease`: `begun_at` is the time of its start (UTC
+    seconds). A report takes time in proportion to the number of shards, .3 ms for 1,000.
+    `InputError` for numbers out of range.
+
+    >>> budget = ShardedBudget(10.0, lease=60.0, begun_at=-60.0)
+    >>> from dataclasses import replace
+    >>> a, b = (ShardReport(name, None, capacity=50.0, pages=100) for name in "ab")
+    >>> budget.report(a, now=0.0).rate, budget.report(b, now=1.0).rate
+    (10.0, 0.0)
+    >>> budget.report(replace(a, rate=10.0), now=2.0).rate  # not b's yet: a may not hear of it
+    5.0
+    >>> budget.report(replace(a, rate=5.0), now=3.0).rate, budget.report(b, now=4.0).rate
+    (5.0, 5.0)
+    """
+
+    def __init__(self, rate: float, *, lease: float, begun_at: float) -> None:
+        require_positive("ShardedBudget", "lease", lease)
+        self._lease = lease
+        self._begun_at = begun_at
+        self._shards: dict[str, _Shard] = {}
+        self._factor = math.nan
+        self.rate = rate
+
+    @property
+    def rate(self) -> float:
+        """Cost units a second, in all; a new one holds once all shards have reported twice."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        require_positive("ShardedBudget", "rate", rate)
+        self._rate = rate
+
+    @property
+    def price(self) -> float | None:
+        """The common price; None: no shard knows any yet."""
+        return self._factor ** (-1.0 / _POWER) if 0.0 < self._factor < math.inf else None
+
+    def most(self, now: float) -> float:
+        """The most that all shards may be spending now, in cost units a second."""
+        return math.fsum(shard.most(now) for shard in self._shards.values())
+
+    def report(self, report: ShardReport, now: float) -> Allotment:
+        """Take a report at the time `now` (UTC seconds); what its shard may spend from now on."""
+        until = now + self._lease
+        self._shards[report.shard] = _Shard(report, Allotment(0.0, self._lease, 0.0, None), until)
+        others = math.fsum(
+            shard.most(now) for name, shard in self._shards.items() if name != report.shard
+        )
+        room = max(self._rate - others, 0.0)
+        if now < self._begun_at + self._lease:  # there may be others, not heard yet
+            room = min(room, report.rate)
+        wanted, fair = self._target(report.shard, now)
+        # What it holds to is in the budget, or above it for a while, if that was made smaller.
+        rate = min(wanted, max(room, report.rate))
+        allotment = Allotment(rate, self._lease, min(rate, fair), self.price)
+        self._shards[report.shard] = _Shard(report, allotment, until)
+        return allotment
+
+    def leave(self, shard: str) -> None:
+        """A shard polls no more, surely: what it had is for others. Unknown ones are ignored."""
+        self._shards.pop(shard, None)
+
+    def _target(self, name: str, now: float) -> tuple[float, float]:
+        """What a shard is to spend, by the latest reports of all, and its fair share."""
+        shards = list(self._shards.values())
+        place = list(self._shards).index(name)
+        heard = np.array([now < one.until for one in shards])
+        pages = np.array([one.report.pages for one in shards], np.float64)
+        fair = self._rate * pages / max(pages.sum(), 1.0)
+        rates = np.array([one.report.rate for one in shards])
+        capacity = np.array([one.report.capacity for one in shards])
+        prices = np.array([one.report.price or math.nan for one in shards])
+        alone = np.array([one.alone for one in shards])
+        is_priced = np.isfinite(prices) & (rates > 0.0)
+        most = np.minimum(capacity, np.where(is_priced, np.maximum(_GROWTH * rates, fair), fair))
+        least = np.minimum(np.where(is_priced, _LEAST * fair, fair), most)
+        least, most = np.where(heard, least, alone), np.where(heard, most, alone)
+        is_open = heard & is_priced & (most > least)
+        given = np.where(is_open, 0.0, most)
+        if is_open.any():
+            strength = rates[is_open] * prices[is_open] ** _POWER
+            total = self._rate - given.sum()
+            self._factor = _factor(strength, least[is_open], most[is_open], total)
+            given[is_open] = np.clip(self._factor * strength, least[is_open], most[is_open])
+        return float(given[place]), float(fair[place])
+
+
+def _factor(strength: Floats, least: Floats, most: Floats, total: float) -> float:
+    """The k with Σ clip(k strength, least, most) = total, or the nearest sum that there is."""
+    bends = np.concatenate([least / strength, most / strength])
+    order = np.argsort(bends, kind="stable")
+    bends = bends[order]
+    slopes = np.cumsum(np.concatenate([strength, -strength])[order])
+    sums = least.sum() + np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(bends))])
+    return float(np.interp(total, sums, bends))
