@@ -238,6 +238,9 @@ def test_log_level(process, client, crawl):
     got(client, crawl)
     client.set_log_level("INFO")
     client.set_log_level("ERROR", "some.other.program")
+    with pytest.raises(grpc.RpcError) as error:
+        client._calls["SetLogLevel"](protocol.LogLevelParams(level=77))  # of a later protocol
+    assert code_of(error) is grpc.StatusCode.INVALID_ARGUMENT
     wait_for(lambda: any("GetURLs of ipv4:" in line for line in process.said))
 
 

@@ -322,12 +322,16 @@ class Service:
     async def _set_log_level(
         self, request: protocol.LogLevelParams, context: Context
     ) -> protocol.Empty:
+        if request.level not in _LEVELS:
+            known = ", ".join(protocol.LogLevelParams.Level.keys())
+            complaint = f"there is no log level {request.level}: give one of {known}"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, complaint)
         name = request.package
         if not name or name == _THEIRS or name.startswith(f"{_THEIRS}."):
             name = _OURS
         # A logger once made is there for good: those that there are not are not made.
         if name == _OURS or name in logging.Logger.manager.loggerDict:
-            logging.getLogger(name).setLevel(_LEVELS.get(request.level, logging.INFO))
+            logging.getLogger(name).setLevel(_LEVELS[request.level])
             level = protocol.LogLevelParams.Level.Name(request.level)
             _tell(context, "the log level of %s is %s", name, level)
         return protocol.Empty()
