@@ -38,7 +38,7 @@ LEASE, EVERY = 60.0, 10.0
 """Seconds."""
 DAY = 86_400.0
 KIND = objective("freshness")
-PRICES = 2_000
+PRICES = 500
 """Between the least and the greatest, on which the model reckons."""
 SIZES = (20, 80, 150, 250)
 

@@ -7,9 +7,10 @@ tells its price now and then, and gets a larger allotment if that is above the c
 two shards nothing else passes.
 
 The price of a shard falls as its rate r rises: as r^-2 where it polls pages more often than they
-change (r^-3 for age), and less steeply the fewer polls it has. With r ← r (p / common price)^½ the
-distance to equal prices becomes at most half (|1 - ε/2| of it for p ~ r^-ε); where polls are so few
-that the price hardly depends on them (ε near 0), it falls more slowly, and matters less.
+change (r^-3 for age), and less steeply the fewer polls it has. With r ← r (p / common price)^0.1 a
+report leaves 1 - ε/10 of the distance to equal prices, for p ~ r^-ε: a fifth goes where polls are
+many. Larger steps follow the noise of prices that are learned, and lose by it (docs/scale.md);
+where the price hardly depends on the rate (ε near 0) it takes longer, and matters less.
 
 The budget holds meanwhile, whatever is lost or late: nobody is given more until others have told
 that they hold to less. A shard that is not heard until its allotment ends goes on with what it was
@@ -27,7 +28,7 @@ from pollwise.checks import require, require_positive
 
 __all__ = ["Allotment", "ShardReport", "ShardedBudget"]
 
-_POWER = 0.5
+_POWER = 0.1
 """Of the price, by which an allotment grows."""
 _GROWTH = 2.0
 """The most by which one report multiplies an allotment: prices that were just learned are rough."""
