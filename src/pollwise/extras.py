@@ -15,6 +15,7 @@ _LIBRARIES = {
     "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
+    "scrapy": ("scrapy",),
     "serve": ("jinja2", "prometheus_client", "starlette", "uvicorn"),
     "text": ("re2", "lxml", "pypdf", "jsonpath"),
     "warc": ("warcio",),

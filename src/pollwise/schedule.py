@@ -17,7 +17,7 @@ import stat
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -132,6 +132,9 @@ class Schedule:
 
     def __len__(self) -> int:
         return len(self._pages)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([page.url for page in self._pages.values()])
 
     def __contains__(self, url: object) -> bool:
         try:

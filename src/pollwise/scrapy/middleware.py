@@ -1,0 +1,203 @@
+"""The downloader middleware: validators go in, and what each poll of a page found comes out."""
+
+import logging
+from typing import Any, Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Request, Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import deferred_from_coro
+
+from pollwise.errors import PollwiseError, StoreError
+from pollwise.scrapy.content import content_hash
+from pollwise.scrapy.polls import WHOLE, Poll, page_of, poll_of
+from pollwise.scrapy.store import Copy, CrawlStore
+from pollwise.scrapy.told import db_of, skips_unchanged
+from pollwise.types import Outcome
+from pollwise.web.headers import validator
+
+__all__ = ["Middleware", "polled"]
+
+_LOG = logging.getLogger(__name__)
+_CONDITIONS = ("If-None-Match", "If-Modified-Since")
+
+polled = object()
+"""The signal that the outcome of a poll is known.
+
+Receivers get `page`, its canonical URL; `outcome`, an `Outcome` (the first copy is CHANGED);
+`last_modified` and `retry_after`, the headers if the server sent them, else None; and the last
+`request` of the poll, or None.
+"""
+
+
+class Middleware:
+    """Asks for pages only if they have changed, and tells by the signal `polled` whether they have.
+
+    Its place is near the engine, beyond redirects, retries and compression, so that a poll is
+    judged once, by what the spider would get. What is remembered of pages is in `store`, the file
+    POLLWISE_DB. Pages that are unchanged do not reach the spider, unless POLLWISE_SKIP_UNCHANGED is
+    False or the request has `dont_skip_unchanged` in its `meta`: then they are asked for without
+    validators. A 304 does reach a spider or a request with 304 in its `handle_httpstatus_list`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._skips = skips_unchanged(crawler.settings)
+        self._has_failed = False
+        self.store = CrawlStore(db_of(crawler.settings))
+        crawler.signals.connect(self._not_taken, signals.spider_error)
+        crawler.signals.connect(self._not_taken, signals.item_error)
+        crawler.signals.connect(self._close, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy makes it by this; `InputError` for wrong settings, `StoreError` for the file."""
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Put the validators on a request for a page."""
+        if request.callback is NO_CALLBACK:  # of components, such as for robots.txt
+            return
+        poll = poll_of(request)
+        if poll is None:
+            poll = Poll(page_of(request))
+            poll.attach(request)
+        if poll.conditional:  # those of the request before, which was redirected or tried again
+            poll.conditional = False
+            for name in _CONDITIONS:
+                request.headers.pop(name, None)
+        if poll.page is None or self._is_whole(request):
+            return
+        try:
+            copy = self.store.copy(poll.page)
+        except StoreError as error:
+            self.fail(error)
+            return
+        if copy is None or not copy.taken or copy.answered_by != request.url:
+            return
+        if any(name in request.headers for name in _CONDITIONS):
+            return  # the spider's own
+        for name, value in zip(_CONDITIONS, (copy.etag, copy.last_modified), strict=True):
+            if value is not None:
+                request.headers[name] = value
+                poll.conditional = True
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Judge what came; `IgnoreRequest`, which nobody hears of, if it is unchanged."""
+        poll = poll_of(request)
+        if poll is None:
+            return response
+        if poll.page is None:
+            poll.under_way = False
+            return response
+        try:
+            skipped = self._judge(poll, poll.page, request, response)
+        except StoreError as error:
+            self.fail(error)
+            return response
+        finally:
+            if poll.under_way:  # what decides what counts is the spider's, and may fail
+                self.end(poll, Outcome.FAILED, request)
+        if skipped:
+            self._count("skipped")
+            request.errback = None
+            raise IgnoreRequest(f"unchanged: {response.url}")
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Note that nothing came."""
+        poll = poll_of(request)
+        if poll is not None:
+            self.end(poll, Outcome.FAILED, request)
+
+    def end(
+        self,
+        poll: Poll,
+        outcome: Outcome,
+        request: Request | None = None,
+        *,
+        last_modified: str | None = None,
+        retry_after: str | None = None,
+    ) -> None:
+        """End a poll, and tell its outcome."""
+        poll.under_way = False
+        if poll.page is None:
+            return
+        self._count(outcome.name.lower())
+        self._crawler.signals.send_catch_log(
+            signal=polled,
+            request=request,
+            page=poll.page,
+            outcome=outcome,
+            last_modified=last_modified,
+            retry_after=retry_after,
+        )
+
+    def fail(self, error: PollwiseError) -> None:
+        """End the crawl, as what it learns cannot be kept."""
+        if not self._has_failed:
+            self._has_failed = True
+            _LOG.critical("%s", error)
+            deferred_from_coro(self._crawler.engine.close_spider_async(reason="pollwise_failed"))
+
+    def _judge(self, poll: Poll, page: str, request: Request, response: Response) -> bool:
+        """End a poll by its response; whether that is to be kept from the spider."""
+        before = self.store.copy(page)
+        headers = response.headers
+        if response.status == 304 and poll.conditional:
+            self.end(poll, Outcome.UNCHANGED, request)
+            return not self._asks_for_304(request)
+        if response.status in (404, 410):
+            self.store.give_back(page)
+            self.end(poll, Outcome.GONE, request)
+            return False
+        if not 200 <= response.status < 300:
+            wait = _text(headers.get("Retry-After"))
+            self.end(poll, Outcome.FAILED, request, retry_after=wait)
+            return False
+        spider = self._crawler.spider
+        assert spider is not None
+        last_modified = _text(headers.get("Last-Modified"))
+        copy = Copy(
+            response.url,
+            validator(_text(headers.get("ETag"))),
+            validator(last_modified),
+            content_hash(response, spider),
+            taken=True,
+        )
+        if copy != before:
+            self.store.put_copy(page, copy)
+        unchanged = before is not None and before.content == copy.content
+        outcome = Outcome.UNCHANGED if unchanged else Outcome.CHANGED
+        self.end(poll, outcome, request, last_modified=last_modified)
+        return before is not None and unchanged and before.taken and not self._is_whole(request)
+
+    def _is_whole(self, request: Request) -> bool:
+        return not self._skips or bool(request.meta.get(WHOLE))
+
+    def _asks_for_304(self, request: Request) -> bool:
+        of_spider = getattr(self._crawler.spider, "handle_httpstatus_list", ())
+        return 304 in request.meta.get("handle_httpstatus_list", of_spider)
+
+    def _not_taken(self, response: Any) -> None:
+        """What the spider or a pipeline failed on, it gets again."""
+        request = getattr(response, "request", None)
+        poll = None if request is None else Poll.latest_of(request)
+        if poll is not None and poll.page is not None:
+            try:
+                self.store.give_back(poll.page)
+            except StoreError as error:
+                self.fail(error)
+
+    def _count(self, what: str) -> None:
+        self._crawler.stats.inc_value(f"pollwise/{what}")
+
+    def _close(self) -> None:
+        self.store.close()
+
+
+def _text(value: bytes | None) -> str | None:
+    """A header's value."""
+    return None if value is None else value.decode("latin-1")
