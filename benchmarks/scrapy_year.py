@@ -24,7 +24,7 @@ from pollwise.simulation.recorded.example import history_of
 from pollwise.testing.timelapse import TimeLapse, TimeLapseServer
 
 _DAY = 86_400.0
-_REQUESTS_A_CRAWL = 118
+_REQUESTS_A_CRAWL = 114
 """101 pages and 12 robots.txt, and what Scrapy tries again."""
 _FOREVER = 1e9
 
@@ -175,14 +175,18 @@ def main():
     learned = run("pollwise", told.days, told.budget, None)
     crawls = max(round(learned[1] / _REQUESTS_A_CRAWL), 1)
     whole = run("whole", told.days, told.budget, crawls)
-    print("| crawl | requests | changes seen | mean delay | seconds |\n|---|---|---|---|---|")
+    print("| crawl | requests | changes seen | mean delay | fresh | seconds |")
+    print("|---|---|---|---|---|---|")
     for name, (polls, requests, seconds) in (
         (f"whole, {crawls} times", whole),
         ("pollwise", learned),
     ):
         found = figures(polls, told.days)
-        seen, delay = found["captured"], found["delay"] / _DAY
-        print(f"| {name} | {requests:,} | {seen:.1%} | {delay:.2f} days | {seconds:.0f} |")
+        delay = found["delay"] / _DAY
+        print(
+            f"| {name} | {requests:,} | {found['captured']:.1%} | {delay:.2f} days"
+            f" | {found['freshness']:.1%} | {seconds:.0f} |"
+        )
 
 
 if __name__ == "__main__":

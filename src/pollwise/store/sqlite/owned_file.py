@@ -72,6 +72,7 @@ class OwnedFile(OwnedFileReader):
                 self._sqlite = connect(self.path, "rw")
                 try:
                     self._prepare(kind)
+                    self._use.confirm()
                 except BaseException:
                     self._sqlite.close()
                     raise
