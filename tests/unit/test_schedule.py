@@ -64,6 +64,7 @@ class TestPolls:
         schedule.record(A, changed=True, now=0.5)
         assert A in schedule
         assert B not in schedule
+        assert list(schedule) == ["HTTPS://A.example:443/x/../"]
 
     def test_the_budget_holds(self):
         schedule = plain("6/minute")
