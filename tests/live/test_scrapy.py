@@ -248,6 +248,16 @@ async def test_wrong_settings_end_in_one_line(server, crawls, settings, line):
     assert server.requests.total() == 0
 
 
+async def test_a_damaged_schedule_is_told_and_left(server, crawls):
+    await crawls.run(server.url("/"), polls=3)
+    learned = crawls.folder / "crawl.db.schedule"
+    learned.write_bytes(learned.read_bytes()[:-1])
+    log = await ended(await crawls.start(server.url("/"), polls=1), status=1)
+    assert log.splitlines()[-1].endswith(f"{learned} is damaged: go back to a copy of it")
+    learned.unlink()
+    await crawls.run(server.url("/"), polls=3)
+
+
 async def test_one_crawl_at_a_time_has_the_file(server, crawls):
     process = await crawls.start(server.url("/"))
     while not crawls.polls:

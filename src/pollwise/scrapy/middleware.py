@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from pollwise.errors import PollwiseError, StoreError
 from pollwise.scrapy.content import content_hash
-from pollwise.scrapy.polls import WHOLE, Poll, page_of, poll_of
+from pollwise.scrapy.polls import Poll, page_of, poll_of
 from pollwise.scrapy.store import Copy, CrawlStore
 from pollwise.scrapy.told import db_of, skips_unchanged
 from pollwise.types import Outcome
@@ -62,13 +62,12 @@ class Middleware:
             return
         poll = poll_of(request)
         if poll is None:
-            poll = Poll(page_of(request))
-            poll.attach(request)
+            poll = self.begin(page_of(request), request)
         if poll.conditional:  # those of the request before, which was redirected or tried again
             poll.conditional = False
             for name in _CONDITIONS:
                 request.headers.pop(name, None)
-        if poll.page is None or self._is_whole(request):
+        if poll.page is None or poll.whole:
             return
         try:
             copy = self.store.copy(poll.page)
@@ -111,6 +110,13 @@ class Middleware:
         poll = poll_of(request)
         if poll is not None:
             self.end(poll, Outcome.FAILED, request)
+
+    def begin(self, page: str | None, request: Request, *, whole: bool = False) -> Poll:
+        """Begin a poll of a page by a request; `whole`: the spider gets it, changed or not."""
+        asked = not self._skips or bool(request.meta.get("dont_skip_unchanged"))
+        poll = Poll(page, whole or asked)
+        poll.attach(request)
+        return poll
 
     def end(
         self,
@@ -172,10 +178,7 @@ class Middleware:
         unchanged = before is not None and before.content == copy.content
         outcome = Outcome.UNCHANGED if unchanged else Outcome.CHANGED
         self.end(poll, outcome, request, last_modified=last_modified)
-        return before is not None and unchanged and before.taken and not self._is_whole(request)
-
-    def _is_whole(self, request: Request) -> bool:
-        return not self._skips or bool(request.meta.get(WHOLE))
+        return before is not None and unchanged and before.taken and not poll.whole
 
     def _asks_for_304(self, request: Request) -> bool:
         of_spider = getattr(self._crawler.spider, "handle_httpstatus_list", ())

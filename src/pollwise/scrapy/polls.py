@@ -12,21 +12,21 @@ from scrapy.http import Request
 from pollwise.errors import InputError
 from pollwise.web.urls import canonical
 
-__all__ = ["WHOLE", "Poll", "page_of", "poll_of"]
+__all__ = ["Poll", "page_of", "poll_of"]
 
 _KEY = "pollwise_poll"
-WHOLE = "dont_skip_unchanged"
-"""The key of `Request.meta` by which the spider gets the page, changed or not."""
 
 
 @dataclass(slots=True)
 class Poll:
     """A poll of the page with this canonical URL; None: the request is of no page.
 
-    `conditional`: validators were put on the latest request.
+    `whole`: the spider gets the page, changed or not. `conditional`: validators were put on the
+    latest request.
     """
 
     page: str | None
+    whole: bool = False
     under_way: bool = True
     conditional: bool = False
 

@@ -23,7 +23,7 @@ from pollwise.errors import InputError, StoreError
 from pollwise.live.clock import LiveClock
 from pollwise.schedule import Schedule
 from pollwise.scrapy.middleware import Middleware, polled
-from pollwise.scrapy.polls import WHOLE, Poll, page_of, poll_of
+from pollwise.scrapy.polls import Poll, page_of, poll_of
 from pollwise.scrapy.templates import pack, unpack
 from pollwise.scrapy.told import budget_of
 from pollwise.slow_work import told_if_slow
@@ -142,7 +142,7 @@ class Scheduler(QueueScheduler):
             return False
         if self._knows(page):
             if not request.meta.get("is_start_request"):
-                request.meta[WHOLE] = True
+                self._middleware.begin(page, request, whole=True)
                 self._queue(request)
             return True
         template = pack(request, self.spider)
@@ -250,8 +250,7 @@ class Scheduler(QueueScheduler):
         assert template is not None
         request = unpack(template, self.spider)
         request.meta.setdefault("dont_retry", True)
-        poll = Poll(page)
-        poll.attach(request)
+        poll = self._middleware.begin(page, request)
         request.errback = _Ending(poll, self._middleware, request.errback)
         return request
 
