@@ -311,6 +311,26 @@ async def test_304_reaches_those_who_ask_for_it(server, tmp_path):
     assert crawls.texts == {"start": 1, "unchanged": 2}
 
 
+async def test_validators_of_the_spider_are_its_own(server, tmp_path):
+    spider = SPIDER + (
+        "    async def start(self):\n"
+        "        headers = {'If-None-Match': '\"a1\"'}\n"
+        "        yield scrapy.Request(self.start_urls[0], headers=headers, errback=self.told)\n"
+        "    def told(self, failure):\n"
+        "        yield {'text': str(failure.value.response.status)}\n"
+    )
+    crawls = Crawls(tmp_path, spider)
+    await crawls.run(server.url("/a"), polls=3)
+    assert crawls.texts == {"304": 3}
+    assert crawls.outcomes(server.url("/a")) == 3 * ["UNCHANGED"]
+
+
+async def test_a_304_that_nobody_asked_for_is_a_failure(server, crawls):
+    server.set_page("/", '<p>start</p><a href="/not-modified">a</a>')
+    await crawls.run(server.url("/"), polls=10)
+    assert set(crawls.outcomes(server.url("/not-modified"))) == {"FAILED"}
+
+
 async def test_the_example(server, tmp_path):
     example = Path(__file__).parents[2] / "examples" / "scrapy_news.py"
     process = await asyncio.create_subprocess_exec(

@@ -76,8 +76,8 @@ class Middleware:
             return
         if copy is None or not copy.taken or copy.answered_by != request.url:
             return
-        if any(name in request.headers for name in _CONDITIONS):
-            return  # the spider's own
+        if _is_conditional(request):  # by the spider
+            return
         for name, value in zip(_CONDITIONS, (copy.etag, copy.last_modified), strict=True):
             if value is not None:
                 request.headers[name] = value
@@ -152,9 +152,9 @@ class Middleware:
         """End a poll by its response; whether that is to be kept from the spider."""
         before = self.store.copy(page)
         headers = response.headers
-        if response.status == 304 and poll.conditional:
+        if response.status == 304 and _is_conditional(request):
             self.end(poll, Outcome.UNCHANGED, request)
-            return not self._asks_for_304(request)
+            return poll.conditional and not self._asks_for_304(request)
         if response.status in (404, 410):
             self.store.give_back(page)
             self.end(poll, Outcome.GONE, request)
@@ -199,6 +199,10 @@ class Middleware:
 
     def _close(self) -> None:
         self.store.close()
+
+
+def _is_conditional(request: Request) -> bool:
+    return any(name in request.headers for name in _CONDITIONS)
 
 
 def _text(value: bytes | None) -> str | None:
