@@ -5,8 +5,8 @@
 All figures are of one core, with compiled code ready: of the policy bayes-index and, for
 comparison, of the schedules of Nutch and StormCrawler as rules (`pollwise.policies.rules`). "A
 decision" is one page selected and its poll observed. Bytes per page are those of the policy's own
-arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take 20 minutes
-and 11 GB).
+arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take a quarter of
+an hour and some 7 GB).
 """
 
 import argparse

@@ -67,15 +67,15 @@ class Progress:
     the polls among them.
 
     `first_copies`: the ids of the pages whose first copy these polls brought. Their outcome is
-    CHANGED, but no change was seen. `turned`: the ids of pages with a copy that were there and are
-    gone, or were gone and are back. `remembered` has the memories of pages, by id, whose masks
-    somebody has changed.
+    CHANGED, but no change was seen. `gone_or_back`: the ids of pages with a copy that were there
+    and are gone, or were gone and are back. `remembered` has the memories of pages, by id, whose
+    masks somebody has changed.
     """
 
     events: tuple[Event, ...]
     reports: tuple[PollReport, ...]
     first_copies: frozenset[int] = frozenset()
-    turned: frozenset[int] = frozenset()
+    gone_or_back: frozenset[int] = frozenset()
     remembered: Mapping[int, PageMemory] = field(default_factory=dict)
 
     @property
@@ -90,8 +90,8 @@ class Progress:
         """What one of these polls found that changes tell of; None: nothing."""
         page_id, outcome = observation.page_id, observation.outcome
         if outcome is Outcome.CHANGED and page_id not in self.first_copies:
-            return ChangeKind.BACK_CHANGED if page_id in self.turned else ChangeKind.CHANGED
-        if page_id not in self.turned:
+            return ChangeKind.BACK_CHANGED if page_id in self.gone_or_back else ChangeKind.CHANGED
+        if page_id not in self.gone_or_back:
             return None
         return ChangeKind.GONE if outcome is Outcome.GONE else ChangeKind.BACK
 
@@ -331,8 +331,8 @@ def _turn(
     reports: tuple[PollReport, ...], watched: MutableMapping[int, Watched], now: float
 ) -> Progress:
     """What came of the polls that have ended."""
-    first_copies, turned = _remember(watched, reports)
-    return Progress(_told(reports, now), reports, first_copies, turned)
+    first_copies, gone_or_back = _remember(watched, reports)
+    return Progress(_told(reports, now), reports, first_copies, gone_or_back)
 
 
 def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
@@ -377,7 +377,7 @@ def _remember(
     """
     for _, discoveries in _discoveries(reports):
         watched.update({f.page.id: Watched(f.page, _NOTHING) for f in discoveries.new_pages})
-    first_copies, turned = set(), set()
+    first_copies, gone_or_back = set(), set()
     for report in reports:
         observation = report.result.observation
         own = watched.get(observation.page_id)
@@ -387,11 +387,11 @@ def _remember(
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
             gone = observation.outcome is Outcome.GONE
             if gone != own.gone and page.seen_at is not None:
-                turned.add(page.id)
+                gone_or_back.add(page.id)
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
             if page.seen_at is None:
                 first_copies.add(page.id)
             in_a_row = report.result.memory.noise.changes_in_a_row
             page = replace(page, seen_at=observation.polled_at, changes_in_a_row=in_a_row)
         watched[page.id] = Watched(page, report.result.memory, gone)
-    return frozenset(first_copies), frozenset(turned)
+    return frozenset(first_copies), frozenset(gone_or_back)

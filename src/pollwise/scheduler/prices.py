@@ -107,10 +107,12 @@ class _Shard:
 class ShardedBudget:
     """Shares a budget of `rate` cost units a second out among shards, by their reports.
 
-    An allotment holds for `lease` seconds: let shards report several times meanwhile. One that was
-    started anew, with no shard known, gives what shards hold to back to them as they report, so let
-    it share nothing out to new ones for a `lease`: `begun_at` is the time of its start (UTC
-    seconds). A report takes time in proportion to the number of shards, .3 ms for 1,000.
+    An allotment holds for `lease` seconds: let shards report several times meanwhile. The reports
+    of a shard have to come in the order in which it sent them. A ledger that was started anew knows
+    no shard: for a `lease` from `begun_at` (UTC seconds) on it gives none more than that holds to,
+    so that all can be heard. Of those that are cut off it does not hear: what these go on with
+    comes on top of the budget. A report takes time in proportion to the number of shards: .3 ms for
+    1,000.
     `InputError` for numbers out of range.
 
     >>> budget = ShardedBudget(10.0, lease=60.0, begun_at=-60.0)

@@ -4,7 +4,7 @@ from scrapy.settings import BaseSettings
 
 from pollwise.scrapy.middleware import Middleware
 from pollwise.scrapy.scheduler import Scheduler
-from pollwise.scrapy.told import budget_of, db_of, skips_unchanged
+from pollwise.scrapy.settings import budget_of, db_of, skips_unchanged
 
 __all__ = ["PLACE", "Addon"]
 

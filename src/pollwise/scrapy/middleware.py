@@ -13,8 +13,8 @@ from scrapy.utils.defer import deferred_from_coro
 from pollwise.errors import PollwiseError, StoreError
 from pollwise.scrapy.content import content_hash
 from pollwise.scrapy.polls import Poll, page_of, poll_of
+from pollwise.scrapy.settings import db_of, skips_unchanged
 from pollwise.scrapy.store import Copy, CrawlStore
-from pollwise.scrapy.told import db_of, skips_unchanged
 from pollwise.types import Outcome
 from pollwise.web.headers import validator
 

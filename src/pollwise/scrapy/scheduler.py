@@ -24,8 +24,8 @@ from pollwise.live.clock import LiveClock
 from pollwise.schedule import Schedule
 from pollwise.scrapy.middleware import Middleware, polled
 from pollwise.scrapy.polls import Poll, page_of, poll_of
+from pollwise.scrapy.settings import budget_of
 from pollwise.scrapy.templates import pack, unpack
-from pollwise.scrapy.told import budget_of
 from pollwise.slow_work import told_if_slow
 from pollwise.types import Outcome
 from pollwise.web.headers import parse_retry_after

@@ -30,13 +30,16 @@ def turn(
     error: str | None = None,
     *,
     first: bool = False,
-    turned: bool = False,
+    gone_or_back: bool = False,
     body: bytes | None = None,
 ) -> Progress:
     version = None if body is None else Version(7, 86_400.0, "text/html", body, "0")
     result = PollResult(Observation(7, 86_400.0, outcome), PageMemory(), version, error)
     return Progress(
-        (), (PollReport(result),), frozenset({7} if first else ()), frozenset({7} if turned else ())
+        (),
+        (PollReport(result),),
+        frozenset({7} if first else ()),
+        frozenset({7} if gone_or_back else ()),
     )
 
 
@@ -53,9 +56,9 @@ HISTORY = (
     turn(Outcome.FAILED, "status 500"),
     turn(Outcome.FAILED, "status 500"),
     turn(Outcome.FAILED, "status 503"),
-    turn(Outcome.GONE, turned=True),
+    turn(Outcome.GONE, gone_or_back=True),
     turn(Outcome.GONE),
-    turn(Outcome.UNCHANGED, turned=True),
+    turn(Outcome.UNCHANGED, gone_or_back=True),
 )
 HEAD = "watching 1 page at 5/hour for delay, database x.db; times are UTC; Ctrl-C ends it"
 END = "stopped: 9 polls, 1 change, 0 pages in trouble"

@@ -2,7 +2,9 @@
 
 import asyncio
 import errno
+import os
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -234,6 +236,21 @@ def test_without_a_database_there_is_nothing_to_answer_from(
         pytest.raises(StoreDiskError),
     ):
         one.polling(failing([FULL]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_moment_in_which_it_says_that_polling_has_stopped_ends_it(
+    number: signal.Signals, no_process: list[str], tmp_path: Path
+) -> None:
+    def say(line: str) -> None:
+        if "polling has stopped" in line:
+            os.kill(os.getpid(), number)
+
+    db = tmp_path / "x.db"
+    db.touch()
+    with open_answering(db, host="127.0.0.1", port=0, say=say) as one:
+        one.polling(failing([FULL]))
+    assert len(no_process) == 1
 
 
 def test_why_polling_has_stopped_is_told_on_a_line() -> None:

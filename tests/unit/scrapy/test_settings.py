@@ -7,7 +7,7 @@ from scrapy.settings import Settings
 
 from pollwise.errors import InputError
 from pollwise.scrapy import Addon, Middleware, Scheduler
-from pollwise.scrapy.told import budget_of, db_of, skips_unchanged
+from pollwise.scrapy.settings import budget_of, db_of, skips_unchanged
 
 RIGHT = {"POLLWISE_BUDGET": "0.2/day/page", "POLLWISE_DB": Path("a/crawl.db")}
 
