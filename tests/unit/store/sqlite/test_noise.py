@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from pollwise.errors import StoreError
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.records import NewPage
 from pollwise.store.sqlite.noise import pack_noise, unpack_noise
-from pollwise.types import Mask, MaskState, Noise, Observation, Outcome, PageMemory
+from pollwise.types import Mask, MaskState, Noise
 
 from .damage import put
 
@@ -56,23 +56,6 @@ def test_masks_of_earlier_versions_were_set_by_nobody():
 def test_anything_else_is_an_error_of_one_kind(text):
     with pytest.raises(ValueError, match="no noise of a page"):
         unpack_noise(text)
-
-
-def test_it_goes_with_the_polls_of_a_page(tmp_path: Path):
-    path = tmp_path / "pages.db"
-    noise = Noise((MASK,), changes_in_a_row=2, since_look=1, gap=4)
-    with Store.open(path) as store:
-        [page] = store.add_pages([NewPage("http://a.example/")], now=0.0)
-        assert store.pages()[0].memory.noise == Noise()
-        seen = Observation(page.id, 5.0, Outcome.CHANGED)
-        store.commit(Batch(polls=(PollResult(seen, PageMemory(noise=noise)),)))
-    with Store.open(path) as store:
-        [record] = store.pages()
-        assert record.memory.noise == noise
-        assert record.page.changes_in_a_row == 2
-        store.save_masks(page.id, PageMemory(text_hash="ab"))
-        [record] = store.pages()
-        assert (record.memory.noise, record.memory.text_hash) == (Noise(), "ab")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pollwise.errors import InputError
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.store.sqlite import polls
@@ -95,36 +94,6 @@ def test_polls_written_together_leave_the_same_rows(
     together = rows_after(folder / "together.db", batches)
     with mock.patch.object(polls, "_is_plain", return_value=False):
         assert together == rows_after(folder / "alone.db", batches)
-
-
-def unchanged(page_id: int, at: float, **memory: str) -> PollResult:
-    return PollResult(Observation(page_id, at, Outcome.UNCHANGED), PageMemory(**memory))
-
-
-@pytest.mark.parametrize("count", [1, 31, 32, 33, 100])
-def test_any_number_of_polls_may_be_written_together(tmp_path: Path, count: int) -> None:
-    with Store.open(tmp_path / "pollwise.db") as store:
-        store.add_pages([NewPage(f"https://{n}.example/") for n in range(count)], now=NOW - 1.0)
-        store.commit(Batch(polls=tuple(unchanged(n, NOW + n, etag=f"{n}") for n in range(count))))
-        told = [(one.polled_at, one.memory.etag) for one in store.pages()]
-    assert told == [(NOW + n, f"{n}") for n in range(count)]
-
-
-def test_a_page_keeps_as_many_polls_whether_they_are_written_together(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "pollwise.db") as store:
-        store.add_pages([NewPage(f"https://{n}.example/") for n in range(2)], now=NOW - 1.0)
-        for n in range(60):
-            store.commit(Batch(polls=(unchanged(0, NOW + n), unchanged(1, NOW + n))))
-        kept = [poll.polled_at for poll in store.recent_outcomes(1, 100)]
-        assert kept == [NOW + n for n in range(59, 9, -1)]
-
-
-def test_a_page_that_never_was_is_refused(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "pollwise.db") as store:
-        store.add_pages([NewPage("https://a.example/")], now=NOW - 1.0)
-        with pytest.raises(InputError, match="a poll of page 7, which"):
-            store.commit(Batch(polls=(unchanged(0, NOW), unchanged(7, NOW))))
-        assert store.pages()[0].polls == 0
 
 
 def test_pages_are_found_by_their_ids(tmp_path: Path) -> None:

@@ -37,11 +37,6 @@ def times(store: Store, page_id: int = 0) -> list[float]:
     return [version.seen_at for version in store.versions(page_id)]
 
 
-def bodies(store: Store) -> set[str]:
-    with closing(sqlite3.connect(store.path)) as connection:
-        return {hash for (hash,) in connection.execute("SELECT hash FROM contents")}
-
-
 def counted(store: Store) -> Sizes:
     """The sizes, counted anew."""
     with closing(sqlite3.connect(store.path)) as connection:
@@ -53,51 +48,6 @@ def counted(store: Store) -> Sizes:
 
 
 class TestVersions:
-    def test_all_are_kept_unless_told_otherwise(self, store: Store) -> None:
-        for at in range(200):
-            store.commit(Batch(polls=(poll(0, at * DAY, b"%d" % at),)))
-        assert len(times(store)) == 200
-
-    def test_of_each_page_the_newest_so_many_are_kept(self, store: Store) -> None:
-        store.keep_versions(Retention(versions=3))
-        for at in range(10):
-            store.commit(Batch(polls=(poll(0, float(at), b"%d" % at),)))
-        assert times(store) == [7.0, 8.0, 9.0]
-        assert bodies(store) == {b"7".hex(), b"8".hex(), b"9".hex()}
-        assert store.sizes() == counted(store)
-
-    def test_those_of_an_age_are_kept_and_the_newest_however_old(self, store: Store) -> None:
-        store.keep_versions(Retention(age=30 * DAY))
-        store.commit(Batch(polls=(poll(1, 0.0, b"only"),)))
-        for at in range(0, 100, 10):
-            store.commit(Batch(polls=(poll(0, at * DAY, b"%d" % at),)))
-        assert times(store) == [60 * DAY, 70 * DAY, 80 * DAY, 90 * DAY]
-        for at in range(100, 200, 10):
-            store.commit(Batch(polls=(poll(0, at * DAY, None),)))
-        assert times(store) == [90 * DAY]
-        assert times(store, 1) == [0.0]
-
-    def test_a_body_that_another_version_has_stays(self, store: Store) -> None:
-        store.keep_versions(Retention(versions=1))
-        store.commit(Batch(polls=(poll(0, 1.0, b"shared"), poll(1, 1.0, b"shared"))))
-        store.commit(Batch(polls=(poll(0, 2.0, b"new"),)))
-        assert store.body(store.versions(1)[0].body_hash) == b"shared"
-        store.commit(Batch(polls=(poll(1, 3.0, b"new"),)))
-        assert bodies(store) == {b"new".hex()}
-        assert store.sizes() == counted(store)
-
-    def test_the_round_comes_to_pages_that_are_not_polled_or_were_removed(
-        self, store: Store
-    ) -> None:
-        for at in range(3):
-            polls = [poll(page_id, float(at), b"%d" % at) for page_id in range(PAGES)]
-            store.commit(Batch(polls=tuple(polls)))
-        store.remove_pages([7], now=9.0)
-        store.keep_versions(Retention(versions=1))
-        for at in range(10, 15):
-            store.commit(Batch(polls=(poll(0, float(at), None),)))
-        assert [times(store, page_id) for page_id in range(PAGES)] == [[2.0]] * PAGES
-
     def test_a_commit_drops_a_bounded_number(self, store: Store) -> None:
         for at in range(250):
             store.commit(Batch(polls=(poll(0, float(at), b"%d" % at),)))
@@ -107,23 +57,6 @@ class TestVersions:
             store.commit(Batch(polls=(poll(0, float(at), None),)))
             left.append(len(times(store)))
         assert left == [150, 50, 1, 1]
-
-    def test_what_is_told_of_dropped_versions_stays_right(self, store: Store) -> None:
-        store.commit(Batch(polls=(poll(0, 1.0, b"one"), poll(1, 4.0, b"late"))))
-        store.commit(Batch(polls=(poll(0, 2.0, b"two"), poll(1, 3.0, b"early"))))
-        same = PollResult(
-            Observation(0, 2.5, Outcome.UNCHANGED), PageMemory(body_hash=b"two".hex())
-        )
-        store.commit(Batch(polls=(same,)))
-        store.keep_versions(Retention(versions=1))
-        store.commit(Batch(polls=(poll(0, 5.0, b"three"),)))
-        assert times(store) == [5.0]
-        again = PollResult(
-            Observation(0, 6.0, Outcome.UNCHANGED), PageMemory(body_hash=b"three".hex())
-        )
-        store.commit(Batch(polls=(again,)))
-        assert store.revisits(0) == [2.5, 6.0]
-        assert [document.first_seen_at for document in store.documents()] == [1.0, 3.0]
 
 
 class TestEvents:

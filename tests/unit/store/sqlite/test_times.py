@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.store import Store
-from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Postponed
+from pollwise.store.records import ClockSetBack, NewPage
 from pollwise.store.sqlite.times import _moves
-from pollwise.types import Observation, Outcome, PageMemory, Version
 
 NOW = 1.7e9
 MONTH = 30 * 86_400.0
@@ -23,112 +22,6 @@ PAGES = [NewPage("https://a.example/"), NewPage("https://b.example/")]
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "pollwise.db") as store:
         yield store
-
-
-def poll(page_id: int, at: float, body: bytes | None = None) -> PollResult:
-    if body is None:
-        seen = Observation(page_id, at, Outcome.UNCHANGED, last_changed_at=at - 5.0)
-        return PollResult(seen, PageMemory(etag=str(at), body_hash="same"))
-    version = Version(page_id, at, "text/html", body, body.decode())
-    return PollResult(Observation(page_id, at, Outcome.CHANGED), PageMemory(etag=str(at)), version)
-
-
-def test_a_clock_that_was_ahead_freezes_no_page(store: Store) -> None:
-    store.add_pages(PAGES, now=NOW - 10.0)
-    store.commit(Batch(polls=(poll(0, NOW - 9.0, b"one"),)))
-    ahead = [poll(0, NOW + MONTH + n, b"%d" % n) for n in range(60)]
-    for one in ahead:
-        store.commit(Batch(polls=(one,)))
-    store.start_run(NOW + MONTH, {}, None)
-
-    told = store.set_back_times(NOW)
-    assert told == ClockSetBack(NOW, MONTH + 59.0, polls=50)
-    assert store.clock_set_back() == told
-    assert store.runs()[0].started_at == NOW
-    record = store.pages()[0]
-    assert record.polled_at == record.page.seen_at == record.last_changed_at
-    assert record.polled_at is not None
-    assert record.polled_at < NOW
-    bodies = [store.body(version.body_hash) for version in store.versions(0)]
-    assert bodies == [b"one", *(b"%d" % n for n in range(60))]
-    assert store.versions(0)[-1].seen_at == record.polled_at
-
-    store.commit(Batch(polls=(poll(0, NOW, b"new"),)))
-    record = store.pages()[0]
-    assert (record.polled_at, record.page.seen_at, record.memory.etag) == (NOW, NOW, str(NOW))
-    assert store.recent_outcomes(0, 1) == [Observation(0, NOW, Outcome.CHANGED)]
-    assert store.body(store.versions(0)[-1].body_hash) == b"new"
-
-
-def test_what_servers_told_of_the_future_is_set_back_too(store: Store) -> None:
-    store.add_pages(PAGES, now=NOW + MONTH)
-    store.commit(Batch(polls=(poll(1, NOW + MONTH),)))
-    store.set_back_times(NOW)
-    record = store.pages()[1]
-    assert record.added_at <= NOW
-    assert record.last_changed_at == NOW
-    assert store.recent_outcomes(1)[0].last_changed_at == NOW
-
-
-def test_times_that_are_past_stay_as_they_are(store: Store) -> None:
-    store.add_pages(PAGES, now=0.0)
-    store.commit(Batch(polls=(poll(0, NOW, b"one"), poll(1, NOW - 5.0))))
-    before = (store.pages(), store.versions(0), store.recent_outcomes(1))
-    assert store.set_back_times(NOW) is None
-    assert store.clock_set_back() is None
-    assert (store.pages(), store.versions(0), store.recent_outcomes(1)) == before
-    # A page that is not ahead itself keeps its times when another one is set back.
-    store.commit(Batch(polls=(poll(1, NOW + 9.0),)))
-    assert store.set_back_times(NOW) == ClockSetBack(NOW, 9.0, polls=1)
-    assert (store.pages()[0], store.versions(0)) == (before[0][0], before[1])
-
-
-def test_an_older_poll_still_changes_nothing_after_times_were_set_back(store: Store) -> None:
-    store.add_pages(PAGES, now=0.0)
-    store.commit(Batch(polls=(poll(0, NOW + MONTH, b"late"),)))
-    store.set_back_times(NOW)
-    before = store.pages()[0]
-    store.commit(Batch(polls=(poll(0, NOW - 60.0, b"early"),)))
-    after = store.pages()[0]
-    assert (after.memory, after.polled_at) == (before.memory, before.polled_at)
-    assert [v.body_hash for v in store.versions(0)] == ["early", "late"]
-
-
-def test_a_time_that_is_not_ahead_stays_where_another_of_its_page_moves(store: Store) -> None:
-    store.add_pages(PAGES, now=NOW + MONTH)
-    store.commit(Batch(polls=(poll(0, NOW),)))
-    store.set_back_times(NOW)
-    assert store.pages()[0].polled_at == NOW
-
-
-def test_the_times_of_removed_pages_are_set_back(store: Store) -> None:
-    store.add_pages(PAGES, now=0.0)
-    store.commit(Batch(polls=(poll(0, NOW + 1.0, b"one"),)))
-    store.remove_pages([0], now=NOW + 2.0)
-    store.set_back_times(NOW)
-    assert store.versions(0)[0].seen_at < NOW
-
-
-def test_clocks_that_differ_a_little_are_not_told(store: Store) -> None:
-    store.add_pages(PAGES, now=0.0)
-    store.commit(Batch(polls=(poll(0, NOW + MONTH),)))
-    told = store.set_back_times(NOW + 60.0)
-    assert told is not None
-    for ahead in (0.004, 5.0):
-        store.commit(Batch(polls=(poll(0, NOW + 60.0 + ahead),)))
-        assert store.set_back_times(NOW + 60.0) is None
-        polled_at = store.pages()[0].polled_at
-        assert polled_at is not None
-        assert polled_at < NOW + 60.0
-        assert store.clock_set_back() == told
-
-
-def test_the_time_of_a_postponed_poll_is_set_back_too(store: Store) -> None:
-    store.add_pages(PAGES, now=0.0)
-    seen = Observation(0, NOW + MONTH, Outcome.POSTPONED)
-    store.commit(Batch(polls=(PollResult(seen, PageMemory(), error="no connection left"),)))
-    assert store.set_back_times(NOW) == ClockSetBack(NOW, MONTH, polls=0)
-    assert store.pages()[0].postponed == Postponed(NOW, "no connection left")
 
 
 def test_the_time_of_a_removal_is_set_back_too(store: Store) -> None:

@@ -1,0 +1,100 @@
+"""Changes, and that pages are gone and back."""
+
+import pytest
+
+from pollwise.store import Store
+from pollwise.store.records import Batch, FoundItem, PollResult, StoredChange
+from pollwise.testing.store_contract.opening import StoreOpening
+from pollwise.testing.store_contract.samples import A, gone, poll
+from pollwise.types import Observation, Outcome, PageMemory
+
+__all__ = ["ChangesContract"]
+
+
+class ChangesContract:
+    """What happened to pages that had a copy is told once each."""
+
+    def test_every_change_gets_a_number_that_is_never_given_again(self, watched: Store) -> None:
+        items = (FoundItem("a", "News", "https://a.example/n", 3.5), FoundItem("b"))
+        for at, reverted in ((1.0, False), (2.0, False), (4.0, True), (3.0, False)):
+            seen = Observation(0, at, Outcome.CHANGED, reverted=reverted)
+            result = PollResult(seen, PageMemory(), title=f"At {at:g}", items=items)
+            watched.commit(Batch(polls=(result, poll(1, at, Outcome.UNCHANGED))))
+        assert list(watched.changes()) == [  # neither the first copy, nor one that came late
+            StoredChange(1, 0, A.url, 2.0, 1.0, False, "At 2", items),
+            StoredChange(2, 0, A.url, 4.0, 2.0, True, "At 4", items),
+        ]
+        assert [one.seq for one in watched.changes(after=1)] == [2]
+        assert [one.seq for one in watched.changes(since=4.0, page_id=0)] == [2]
+        assert list(watched.changes(page_id=1)) == []
+        assert watched.count_changes() == (2, 2.0)
+        assert watched.count_changes(after=1) == (1, 4.0)
+        assert watched.count_changes(after=2) == (0, None)
+        assert watched.pages()[0].title == "At 4"
+        watched.remove_pages([0], now=9.0)
+        assert [one.url for one in watched.changes()] == [A.url, A.url]
+
+    @pytest.mark.parametrize("alone", [True, False], ids=["alone", "together"])
+    def test_that_a_page_is_gone_and_back_is_told_once(self, watched: Store, alone: bool) -> None:
+        polls = (
+            poll(0, 1.0, Outcome.CHANGED),
+            gone(0, 2.0, 404),
+            gone(0, 3.0, 410),
+            poll(0, 4.0, Outcome.FAILED),
+            gone(0, 5.0, 404),
+            poll(0, 6.0, Outcome.FAILED),
+            poll(0, 5.5, Outcome.UNCHANGED),  # late: what was told since holds
+            poll(0, 7.0, Outcome.UNCHANGED),
+            poll(0, 8.0, Outcome.UNCHANGED),
+            gone(0, 7.5, 404),  # late
+            gone(0, 9.0, 410),
+            PollResult(Observation(0, 10.0, Outcome.CHANGED), PageMemory(), title="New"),
+            poll(0, 11.0, Outcome.CHANGED),
+        )
+        for one in polls if alone else ():
+            watched.commit(
+                Batch(polls=(one, poll(1, one.observation.polled_at, Outcome.UNCHANGED)))
+            )
+        if not alone:
+            watched.commit(Batch(polls=polls))
+        assert [(c.kind.name, c.seen_at, c.before_at, c.status) for c in watched.changes()] == [
+            ("GONE", 2.0, 1.0, 404),
+            ("BACK", 7.0, 5.0, None),
+            ("GONE", 9.0, 8.0, 410),
+            ("BACK_CHANGED", 10.0, 9.0, None),
+            ("CHANGED", 11.0, 10.0, None),
+        ]
+        assert [c.title for c in watched.changes()] == [None, None, None, "New", "New"]
+        assert watched.pages()[0].changes == 2
+        assert watched.count_changes() == (5, 2.0)
+        assert watched.count_changes(of_content=True) == (2, 10.0)
+
+    def test_a_page_that_never_had_a_copy_is_not_told_as_gone(self, watched: Store) -> None:
+        for one in (gone(0, 1.0, 404), poll(0, 2.0, Outcome.CHANGED), gone(0, 3.0, 404)):
+            watched.commit(Batch(polls=(one,)))
+        assert [one.seen_at for one in watched.changes()] == [3.0]
+
+    def test_imported_checks_tell_of_nothing_that_is_gone(self, watched: Store) -> None:
+        watched.import_checks([poll(0, 1.0, Outcome.CHANGED), gone(0, 2.0, 404)], {})
+        assert list(watched.changes()) == []
+
+    def test_changes_are_marked_as_read_and_as_unread(self, watched: Store) -> None:
+        for at in (1.0, 2.0, 3.0, 4.0):
+            seen = Observation(0, at, Outcome.CHANGED)
+            watched.commit(Batch(polls=(PollResult(seen, PageMemory()),)))
+        assert [one.read for one in watched.changes()] == [False, False, False]
+        assert watched.mark_read([3, 3, 99]) == 1
+        assert [one.seq for one in watched.changes(unread=True)] == [1, 2]
+        assert [one.read for one in watched.changes()] == [False, False, True]
+        assert watched.mark_read([3], read=False) == 1
+        assert watched.mark_read(up_to=2) == 2
+        assert [one.seq for one in watched.changes(unread=True, since=2.0)] == [3]
+
+    def test_what_is_gone_is_known_after_a_restart(
+        self, watched: Store, opening: StoreOpening
+    ) -> None:
+        watched.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED), gone(0, 2.0, 404))))
+        watched.close()
+        with opening.writer() as again:
+            again.commit(Batch(polls=(gone(0, 3.0, 404),)))
+            assert [one.seen_at for one in again.changes()] == [2.0]
