@@ -6,8 +6,8 @@
 
 Makes `.venv` next to this file, installs the locked requirements and pollwise itself (editable)
 into it, and runs the command with the further arguments. The installation is skipped while
-`requirements.lock` and `pyproject.toml` are those of the last one. `test` also looks for a browser
-and for Prometheus, once: tests that need them are skipped without.
+`requirements.lock` and `pyproject.toml` are those of the last one. `test` also looks for a browser,
+Prometheus and PostgreSQL, once: tests that need them are skipped without.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ VENV = ROOT / ".venv"
 STAMP = VENV / "pollwise-installed"
 LOOKED_FOR_BROWSER = VENV / "looked-for-browser"
 LOOKED_FOR_PROMETHEUS = VENV / "looked-for-prometheus"
+LOOKED_FOR_POSTGRES = VENV / "looked-for-postgres"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
@@ -54,6 +55,7 @@ def main(arguments: "list[str]") -> int:
     if command == "test":
         get_browser()
         get_prometheus()
+        get_postgres()
     if command == "demo":
         programs = [["pollwise", "demo", *rest]]
     elif rest:
@@ -135,6 +137,31 @@ def get_prometheus() -> None:
             file=sys.stderr,
         )
     LOOKED_FOR_PROMETHEUS.touch()
+
+
+def get_postgres() -> None:
+    """Try to install Debian's package of PostgreSQL; no cluster is made, tests start their own."""
+    has_one = shutil.which("initdb") or any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if LOOKED_FOR_POSTGRES.exists() or has_one:
+        return
+    print("bootstrap: getting PostgreSQL (once)", file=sys.stderr)
+    got = False
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        install = ("apt-get", "install", "-y", "--no-install-recommends")
+        quietly("apt-get", "update")
+        got = quietly(*install, "postgresql-common")
+        settings = Path("/etc/postgresql-common/createcluster.conf")
+        if got and settings.exists():  # else the package makes a cluster and starts it
+            with settings.open("a", encoding="utf-8") as file:
+                file.write("create_main_cluster = false\n")
+        got = got and quietly(*install, "postgresql")
+    if not got:
+        print(
+            "bootstrap: there is none to be had, so its tests are skipped; install Debian's"
+            " package postgresql for them",
+            file=sys.stderr,
+        )
+    LOOKED_FOR_POSTGRES.touch()
 
 
 def quietly(*words: str, cwd: "str | None" = None) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from pollwise.errors import InputError
 from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
 from pollwise.objectives import OBJECTIVES
+from pollwise.store.place import Place, PostgresDatabase, parse_place
 from pollwise.store.records import NewPage
 from pollwise.texts import one_line, read_text
 from pollwise.web.wishes import wished_page
@@ -71,7 +72,7 @@ _WATCH = (
     _Key("politeness", "text", "what gets one request at a time", POLITENESS),
     _Key("group", "texts", "hosts that share one crawl delay: NAME=HOST,HOST"),
     _Key("host-limit", "texts", "the most polls of one host: HOST=N/TIME"),
-    _Key("db", "path", "the database"),
+    _Key("db", "database", "the database"),
     _Key("file", "path", "a list of pages, which is followed"),
 )
 _PAGE = (
@@ -117,7 +118,7 @@ class Configuration:
 
     path: Path
     settings: Mapping[str, Any]
-    db: Path | None = None
+    db: Place | None = None
     file: Path | None = None
     pages: tuple[NewPage, ...] = ()
     headers: tuple[HeaderLine, ...] = field(default=(), repr=False)
@@ -144,7 +145,7 @@ def read_configuration(path: Path) -> Configuration:
     return Configuration(
         path,
         {_FIELDS.get(name, name): value for name, value in told.items()},
-        None if db is None else Path(db),
+        None if db is None else parse_place(db),
         None if file is None else Path(file),
         tuple(pages.values()),
         tuple(_header(table, place, path) for place, table in _tables(document, "header", path)),
@@ -321,6 +322,12 @@ def _path(value: object, folder: Path) -> str | None:
     return str(folder.absolute() / Path(value).expanduser()) if value else ""
 
 
+def _database(value: object, folder: Path) -> str | None:
+    if isinstance(value, str) and isinstance(parse_place(value), PostgresDatabase):
+        return value
+    return _path(value, folder)
+
+
 def _secret_source(value: object, folder: Path) -> dict[str, str] | None:
     if isinstance(value, dict) and len(value) == 1:
         [(source, name)] = value.items()
@@ -355,6 +362,7 @@ _SECRETS = '{ env = "NAME" } or { file = "PATH" }'
 _KINDS = {
     "text": _Kind(_text, "a text", _STRING),
     "path": _Kind(_path, "the path of a file, as a text", _STRING),
+    "database": _Kind(_database, "the path of a file or postgresql://..., as a text", _STRING),
     "number": _Kind(_number, "a number", {"type": "number"}),
     "flag": _Kind(_flag, "true or false", {"type": "boolean"}),
     "texts": _Kind(_texts, "a text or a list of texts", {"anyOf": [_STRING, _array(_STRING)]}),

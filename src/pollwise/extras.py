@@ -15,6 +15,7 @@ _LIBRARIES = {
     "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
+    "postgres": ("psycopg",),
     "scrapy": ("scrapy",),
     "serve": ("jinja2", "prometheus_client", "starlette", "uvicorn"),
     "text": ("re2", "lxml", "pypdf", "jsonpath"),

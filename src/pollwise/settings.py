@@ -24,6 +24,7 @@ from pollwise.scheduler.bounds import Bounds, read_bounds
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.base import StoreReader
+from pollwise.store.place import Place
 from pollwise.store.retention import parse_retention
 from pollwise.types import Budget
 
@@ -261,17 +262,18 @@ def latest_settings(store: StoreReader) -> Settings | None:
         raise StoreError(f"{store.path}: {error}") from error
 
 
-def told_alone(told: Mapping[str, Any], db: Path) -> dict[str, Any]:
+def told_alone(told: Mapping[str, Any], db: Place) -> dict[str, Any]:
     """What was told that can be checked before the settings in the database are known, if any.
 
     Limits may be for groups of the run before, and a half-life for its objective.
     """
-    # `Path.exists` raises an error in a folder that may not be entered.
-    known_later = _CHECKED_TOGETHER if os.path.exists(db) else ()
+    # `Path.exists` raises an error in a folder that may not be entered. No server is asked here.
+    is_new = isinstance(db, Path) and not os.path.exists(db)
+    known_later = () if is_new else _CHECKED_TOGETHER
     return {name: value for name, value in told.items() if name not in known_later}
 
 
-def damaged_run(db: Path) -> StoreError:
+def damaged_run(db: Place) -> StoreError:
     """The error of a database whose last run cannot be taken up again."""
     return StoreError(
         f"{db}: what its last run left is damaged: restore a copy, or use another file"

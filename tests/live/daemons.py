@@ -16,7 +16,7 @@ import aiohttp
 
 import pollwise
 from pollwise.live.requests import AddPages, encode_request
-from pollwise.store.sqlite.requests import Requester
+from pollwise.store import Requester
 from pollwise.web.wishes import wished_page
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import pollwise
-from pollwise.store import Store
-from pollwise.store.sqlite.requests import Requester
+from pollwise.store import Requester, Store
 from pollwise.testing.webserver import MisbehavingServer
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pollwise.live.followed_list import FollowedList
     from pollwise.live.reloading import ReadAgain
     from pollwise.notify.receivers import Receiver
+    from pollwise.store.place import Place
 
 CONFIG = Path("pollwise.toml")
 
@@ -59,7 +60,7 @@ def check_config(
 class Configured:
     """What a watch was told by command line and configuration, as `watch_pages` takes it."""
 
-    db: Path
+    db: "Place"
     followed: "Sequence[FollowedList]"
     told: Mapping[str, Any]
     secret: "Sequence[HeaderLine]"
@@ -68,7 +69,7 @@ class Configured:
 
 
 def configured(
-    config: Path | None, file: Path | None, db: Path | None, told: Mapping[str, Any]
+    config: Path | None, file: Path | None, db: "Place | None", told: Mapping[str, Any]
 ) -> Configured:
     """The settings that are `told` (None: not told), before those of the file `config`, if any."""
     from pollwise.configuration import read_configuration
@@ -94,7 +95,7 @@ def configured(
     return Configured(db or DB, followed, {**settings, **told}, secret, receivers, read_again)
 
 
-def settings_of(configuration: "Configuration", db: Path) -> dict[str, Any]:
+def settings_of(configuration: "Configuration", db: "Place") -> dict[str, Any]:
     """The settings that a configuration tells, by the names of the fields of `WatchSettings`.
 
     `InputError`, which names the file, for what cannot be used.

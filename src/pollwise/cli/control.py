@@ -13,6 +13,7 @@ from pollwise.errors import InputError
 
 if TYPE_CHECKING:
     from pollwise.live.requests import Effect, Request
+    from pollwise.store.place import Place
 
 _MOST_NAMED = 10
 """Pages that a list will bring back, each with a line."""
@@ -230,7 +231,7 @@ def _wishes(
 
 
 def _change(
-    urls: Sequence[str] | None, tag: str | None, db: Path, wishes: dict[str, Any], as_json: bool
+    urls: Sequence[str] | None, tag: str | None, db: "Place", wishes: dict[str, Any], as_json: bool
 ) -> None:
     from pollwise.live.requests import ChangePages
     from pollwise.store.records import NewPage
@@ -249,7 +250,7 @@ def _require_one_to_name(name: str | None, pages: int) -> None:
         raise InputError(f"a name is for one page, and these are {pages}: name them one by one")
 
 
-def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
+def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[str]:
     """The canonical URLs that were named, or those of the pages with a tag."""
     from pollwise.store import Store
     from pollwise.web.urls import canonical
@@ -265,7 +266,7 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: Path) -> list[str]:
     return tagged
 
 
-def _ask(db: Path, request: "Request", *, make: bool = False, as_json: bool = False) -> "Effect":
+def _ask(db: "Place", request: "Request", *, make: bool = False, as_json: bool = False) -> "Effect":
     """Have a request carried out, and tell what came of it."""
     from pollwise.live.control import ask
     from pollwise.live.requests import described

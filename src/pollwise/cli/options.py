@@ -4,11 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pollwise.errors import InputError
+
+if TYPE_CHECKING:
+    from pollwise.store.place import Place as Place
+else:  # typer knows no unions; `place_option` makes it
+    Place = object
 
 
 def a_number(kind: str) -> Callable[[float | None], float | None]:
@@ -23,6 +28,16 @@ def a_number(kind: str) -> Callable[[float | None], float | None]:
 
 
 DB = Path("pollwise.db")
+
+
+def place_option(text: str) -> "Place":
+    """What names a store."""
+    from pollwise.store.place import parse_place
+
+    try:
+        return parse_place(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 class ObjectiveName(StrEnum):
@@ -71,7 +86,14 @@ class RevertsName(StrEnum):
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Db = Annotated[Path, typer.Option("--db", help="The database file.")]
+_DATABASE = "The database: a file, or postgresql://USER@HOST/NAME."
+Db = Annotated[Place, typer.Option("--db", parser=place_option, metavar="DATABASE", help=_DATABASE)]
+OptionalDb = Annotated[
+    Place | None,
+    typer.Option(
+        "--db", parser=place_option, metavar="DATABASE", help=f"{_DATABASE} Default: pollwise.db."
+    ),
+]
 LogOption = Annotated[
     LogName,
     typer.Option(

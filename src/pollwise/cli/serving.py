@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from pollwise.cli.configuring import configured
-from pollwise.cli.options import LogName, LogOption, SharesOption, listed
+from pollwise.cli.options import LogName, LogOption, OptionalDb, SharesOption, listed
 from pollwise.cli.telling import telling_of
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.extras import require_extra
@@ -23,9 +23,7 @@ D = TypeVar("D", bound="Display")
 
 
 def serve(
-    db: Annotated[
-        Path | None, typer.Option("--db", help="The database file. Default: pollwise.db.")
-    ] = None,
+    db: OptionalDb = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A configuration (pollwise.toml), as for watch."),
@@ -90,6 +88,7 @@ def serve(
     from pollwise.insight.collection import holds_collection
     from pollwise.live.collecting import collect_pages
     from pollwise.live.watching import watch_pages
+    from pollwise.store import Store
 
     told = {"budget": budget, "shares": listed(shares)}
     terms = configured(config, None, db, told)
@@ -118,7 +117,7 @@ def serve(
             if budget is not None or shares:
                 raise InputError("--no-polling polls nothing: leave out --budget and --share")
             answering.alone()
-        elif terms.db.exists() and holds_collection(terms.db):
+        elif Store.exists(terms.db) and holds_collection(terms.db):
             if config is not None or shares:
                 raise InputError(
                     f"{terms.db} holds a collection: leave out --config and --share, which are for"

@@ -27,6 +27,8 @@ from pollwise.cli.options import (
     MaxSizeOption,
     NetrcOption,
     ObjectiveName,
+    OptionalDb,
+    Place,
     PolitenessOption,
     ProxyOption,
     RenderOption,
@@ -37,6 +39,7 @@ from pollwise.cli.options import (
     fetching_told,
     listed,
     objective_told,
+    place_option,
     token_place_told,
 )
 from pollwise.cli.telling import telling_of
@@ -83,9 +86,7 @@ def watch(
             help="What a change back to a version seen before counts for. Default: 1.",
         ),
     ] = None,
-    db: Annotated[
-        Path | None, typer.Option("--db", help="The database file. Default: pollwise.db.")
-    ] = None,
+    db: OptionalDb = None,
     not_modified_cost: Annotated[
         float | None,
         typer.Option(
@@ -279,9 +280,11 @@ def explain(
 def check(
     url: Annotated[str, typer.Argument(help="Any page.")],
     db: Annotated[
-        Path | None,
+        Place | None,
         typer.Option(
             "--db",
+            parser=place_option,
+            metavar="DATABASE",
             help="A database that watches the page: its settings, masks and latest copy are used."
             " A watch of it that runs leaves the host alone meanwhile. If not given, no database is"
             " looked at.",

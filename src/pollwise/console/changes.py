@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +17,7 @@ from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
+from pollwise.store.place import Place
 from pollwise.texts import printable
 
 __all__ = ["Change", "ChangeLines", "LineLimit", "coloured_lines", "print_change"]
@@ -98,7 +98,7 @@ class ChangeLines:
 
     def __init__(
         self,
-        db: Path,
+        db: Place,
         *,
         aside: Callable[[], AbstractContextManager[object]],
         say: Callable[[str], None],

@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -18,6 +17,7 @@ from pollwise.console.watching import trouble_of
 from pollwise.insight.capacity import taken_words
 from pollwise.live.loop import Progress, Watched
 from pollwise.scheduler.budgets import parse_budget
+from pollwise.store.place import Place
 
 if TYPE_CHECKING:
     from pollwise.live.collection_standing import Standing
@@ -40,7 +40,7 @@ class CollectDisplay(RunDisplay):
     """The relevant documents that are found, a line each, and how the collection stands."""
 
     def __init__(
-        self, *, subject: str, budget: str, db: Path, log: LogFormat = LogFormat.text
+        self, *, subject: str, budget: str, db: Place, log: LogFormat = LogFormat.text
     ) -> None:
         self._troubles = set[int]()
         """The ids of the pages that failed, or were gone, at their latest poll."""

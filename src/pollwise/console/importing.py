@@ -1,19 +1,18 @@
 """What came of `pollwise import`."""
 
-from pathlib import Path
-
 from rich.text import Text
 
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.live.importing import ImportReport
+from pollwise.store.place import Place
 
 __all__ = ["print_import"]
 
 _SHOWN = 20
 
 
-def print_import(report: ImportReport, db: Path) -> None:
+def print_import(report: ImportReport, db: Place) -> None:
     """Print what was taken over, and what was not."""
     lines = [f"{report.origin}: {count(report.pages, 'page')}, {report.new:,d} of them new in {db}"]
     if report.taught:

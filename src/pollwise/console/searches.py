@@ -1,17 +1,17 @@
 """What people see of `pollwise search`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.text import Text
 
 from pollwise.console.streams import stdout
+from pollwise.store.place import Place
 from pollwise.store.records import Hit
 
 __all__ = ["print_hits"]
 
 
-def print_hits(db: Path, query: str, hits: Sequence[Hit]) -> None:
+def print_hits(db: Place, query: str, hits: Sequence[Hit]) -> None:
     """The pages found, best first: title, relevance, URL, and the text around the words."""
     console = stdout()
     if not hits:

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Set
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -19,6 +18,7 @@ from pollwise.insight.changes import happened
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
 from pollwise.scheduler.bounds import ALWAYS
+from pollwise.store.place import Place
 from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
@@ -57,7 +57,7 @@ class WatchDisplay(RunDisplay):
         settings: "WatchSettings",
         *,
         pages: int,
-        db: Path,
+        db: Place,
         detail: Detail = Detail.news,
         log: LogFormat = LogFormat.text,
     ) -> None:

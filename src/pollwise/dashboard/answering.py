@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from pathlib import Path
 
 import uvloop
 
@@ -21,6 +20,7 @@ from pollwise.errors import InputError, StoreDiskError, StoreInUseError
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import has_terminal
+from pollwise.store import Place, Store
 from pollwise.web.own_servers import (
     address_of,
     checked_token,
@@ -129,7 +129,7 @@ class Answering:
             except (StoreDiskError, StoreInUseError) as error:
                 # Another process may write for a moment, such as what answers.
                 is_passing = isinstance(error, StoreDiskError) or tries > 0
-                if not (is_passing and self._terms.db.exists()):
+                if not (is_passing and Store.exists(self._terms.db)):
                     raise
                 why = str(error)
             if time.monotonic() - begun_at > _PAUSES[-1]:
@@ -183,7 +183,7 @@ class Answering:
 
 @contextmanager
 def open_answering(
-    db: Path,
+    db: Place,
     *,
     host: str,
     port: int,

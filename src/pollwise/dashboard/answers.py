@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Self, TypeVar
 
 from pollwise.dashboard.stopped import Stopped
@@ -23,7 +22,7 @@ from pollwise.live.requests import Effect, Request
 from pollwise.live.run_figures import RunFigures
 from pollwise.search.query_processor import OverloadedError
 from pollwise.settings import WatchSettings
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.readers import Readers
 
 __all__ = ["Answers", "GettingReadyError", "News"]
@@ -78,7 +77,7 @@ class Answers:
     `reading`. `StoreError` if the database cannot be read.
     """
 
-    def __init__(self, db: Path, *, beside_run: bool = False) -> None:
+    def __init__(self, db: Place, *, beside_run: bool = False) -> None:
         self.db = db
         self._beside_run = beside_run
         self.figures: RunFigures | None = None
@@ -217,7 +216,7 @@ class Answers:
         self._tell()
 
     async def _written_now(self) -> int:
-        return await self._looker.read(Store.written)
+        return await self._looker.read(lambda store: store.written())
 
     async def _keep_fresh(self) -> None:
         """Read snapshots as long as they are used, as often as that may take time."""
@@ -266,7 +265,7 @@ class Answers:
         renewed.set()
 
 
-def _prepared(db: Path, *, learned: bool) -> tuple[Snapshot, Status]:
+def _prepared(db: Place, *, learned: bool) -> tuple[Snapshot, Status]:
     """A snapshot of which views are made at once, however many pages there are."""
     with Store.open_readonly(db) as store, store.snapshot():
         snapshot = snapshot_of(store, db, learned=learned)

@@ -2,11 +2,11 @@
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Self
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
+from pollwise.store.place import Place, parse_place, place_told
 from pollwise.web.own_servers import checked_token
 from pollwise.web.urls import canonical
 
@@ -33,7 +33,7 @@ class AnsweringTerms:
     token nor proxies, everybody may. `peers` get the searches that are about their topics.
     """
 
-    db: Path
+    db: Place
     names: tuple[str, ...] = ()
     token: str | None = None
     proxies: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class AnsweringTerms:
 
     def encode(self) -> str:
         """These terms as one line of JSON."""
-        return json.dumps({**asdict(self), "db": str(self.db)})
+        return json.dumps({**asdict(self), "db": place_told(self.db)})
 
     @classmethod
     def decode(cls, line: str) -> Self:
@@ -49,7 +49,7 @@ class AnsweringTerms:
         told = read_json(line)
         assert isinstance(told, dict)
         return cls(
-            Path(told["db"]),
+            parse_place(told["db"]),
             tuple(told["names"]),
             told["token"],
             tuple(told["proxies"]),

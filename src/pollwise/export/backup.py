@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from pollwise.store.place import Place, file_of
 from pollwise.store.sqlite.backup import copy_database
 
 __all__ = ["Backup", "back_up"]
@@ -19,8 +20,8 @@ class Backup:
     begun_at: float
 
 
-def back_up(db: Path, file: Path, *, force: bool = False) -> Backup:
+def back_up(db: Place, file: Path, *, force: bool = False) -> Backup:
     """Copy a database, with all that is in it; errors: see `copy_database`."""
     begun_at = time.time()
-    copy = copy_database(db, file, force=force)
+    copy = copy_database(file_of(db, "a copy as a file"), file, force=force)
     return Backup(str(db), str(file), copy.stat().st_size, begun_at)

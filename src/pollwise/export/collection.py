@@ -12,7 +12,7 @@ from pollwise.export.opml import write_opml
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
-from pollwise.store import Store
+from pollwise.store import Place, Store
 
 __all__ = ["FORMATS", "export_collection"]
 
@@ -30,7 +30,7 @@ _WITHOUT_BODIES = {
 
 
 def export_collection(
-    db: Path,
+    db: Place,
     path: Path,
     *,
     now: float,

@@ -6,8 +6,8 @@ What was committed is on the disk and survives the death of the process at any m
 from importlib.resources import files
 from pathlib import Path
 
-from pollwise.store.sqlite.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
 from pollwise.store.sqlite.owned_file import FileKind, OwnedFile, OwnedFileReader
+from pollwise.store.tables.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
 from pollwise.types import StateDict
 
 __all__ = ["FrontierReader", "FrontierStore"]

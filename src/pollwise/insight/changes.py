@@ -4,14 +4,13 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID, uuid5
 
 from pollwise.errors import InputError
 from pollwise.insight.difference import Difference, difference_at, text_of
 from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVersion
 from pollwise.store.retention import KEPT_POLLS
@@ -230,7 +229,7 @@ def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> 
 
 
 def read_changes(
-    db: Path,
+    db: Place,
     *,
     since: float,
     after: int = 0,
@@ -255,7 +254,7 @@ def read_changes(
     return Changes(database_id, str(db), since, count - len(listed), listed)
 
 
-def read_history(db: Path, url: str, limit: int = 20) -> History:
+def read_history(db: Place, url: str, limit: int = 20) -> History:
     """The newest versions and changes of a page, even of a removed one; `limit` at most.
 
     `InputError` if there never was such a page, `StoreError` if the database cannot be read.
@@ -287,7 +286,7 @@ class TooLargeError(InputError):
 
 
 def read_diff(
-    db: Path,
+    db: Place,
     url: str,
     before: int | None = None,
     after: int | None = None,
@@ -361,7 +360,7 @@ def _gone_at(store: StoreReader, address: str) -> float | None:
     return min([gone[-1], *(at for at in told if at > there_at)])
 
 
-def _versions(store: StoreReader, db: Path, address: str) -> list[_Numbered]:
+def _versions(store: StoreReader, db: Place, address: str) -> list[_Numbered]:
     """The kept versions of all pages that ever had this URL; `InputError` if none had."""
     page_ids = store.page_ids(address)
     if not page_ids:

@@ -4,7 +4,6 @@ import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pollwise.checks import read_json
 from pollwise.collecting.known_pages import KnownPages
@@ -17,7 +16,7 @@ from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
 from pollwise.scheduler.hosts import hosts_of
 from pollwise.settings import CollectSettings, damaged_run, is_collection, latest_settings
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Outcome
@@ -153,7 +152,7 @@ class CollectedExplanation:
     linked_from: tuple[LinkingPage, ...]
 
 
-def holds_collection(db: Path) -> bool:
+def holds_collection(db: Place) -> bool:
     """Whether this database holds a collection; `StoreError` if it is no database."""
     with Store.open_readonly(db) as store:
         return is_collection(store)
@@ -246,7 +245,7 @@ def _next_links(records: Sequence[PageRecord], store: StoreReader) -> tuple[Next
     return tuple(NextLink(link.value, link.anchor, fringe[link.page_id]) for link in followed_next)
 
 
-def explain_collected(db: Path, url: str) -> CollectedExplanation:
+def explain_collected(db: Place, url: str) -> CollectedExplanation:
     """What a collection knows of one page; `InputError` if it knows nothing."""
     crawl_url(url)  # a bad URL is reported before a bad database
     with Store.open_readonly(db) as store:
@@ -254,7 +253,7 @@ def explain_collected(db: Path, url: str) -> CollectedExplanation:
 
 
 def explain_page(
-    store: StoreReader, db: Path, records: Sequence[PageRecord], url: str
+    store: StoreReader, db: Place, records: Sequence[PageRecord], url: str
 ) -> CollectedExplanation:
     """What a collection with these pages knows of one; `InputError` if it knows nothing."""
     address = crawl_url(url)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from pathlib import Path
 from typing import Protocol
 
 from pollwise.errors import InputError
@@ -12,7 +11,7 @@ from pollwise.insight.words import count
 from pollwise.sources.reading import read, read_plainly, takes_long
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.texts import printable
@@ -98,7 +97,7 @@ class VersionText:
     blocks: tuple[str, ...]
 
 
-def read_difference(db: Path, page_id: int, url: str, seen_at: float) -> Difference:
+def read_difference(db: Place, page_id: int, url: str, seen_at: float) -> Difference:
     """What came with a change that was found just now, at `seen_at` (UTC seconds).
 
     See `difference_at`; of a feed only its new items. The title is what people know the page by.

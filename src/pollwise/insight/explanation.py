@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,7 @@ from pollwise.insight.evidence import Evidence, of_page
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
@@ -140,7 +139,7 @@ class Explanation:
     share_of: str | None
 
 
-def read_explanation(db: Path, url: str) -> Explanation | CollectedExplanation:
+def read_explanation(db: Place, url: str) -> Explanation | CollectedExplanation:
     """What is known of one page of a watch or a collection; `InputError` if nothing is."""
     address = canonical(url)  # a bad URL is reported before a bad database
     if holds_collection(db):
@@ -227,7 +226,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     )
 
 
-def _record(store: StoreReader, db: Path, address: str) -> PageRecord:
+def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
     record = store.find_page(address)
     if record is None:
         raise InputError(

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord
@@ -51,7 +52,8 @@ def read_growth(
     *,
     discovers: bool,
 ) -> Growth | None:
-    """The growth of a database with these pages; None before an hour has passed.
+    """The growth of a database with these pages; None before an hour has passed, and on a server,
+    whose disk cannot be seen from here.
 
     `keep` says which versions are kept, `discovers` whether it is a collection. Its time hardly
     grows with the database: nothing but indexes and counts is read.
@@ -59,7 +61,7 @@ def read_growth(
     began = min((record.added_at for record in records), default=now)
     since = max(now - _PERIOD, began)
     seconds = now - since
-    if seconds < _SHORTEST:
+    if seconds < _SHORTEST or not isinstance(store.path, Path):
         return None
     days = seconds / _DAY
     stored, sizes, totals = store.lately(since), store.sizes(), store.totals()

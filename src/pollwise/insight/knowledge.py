@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from pollwise.insight.learned import learned_by
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord
 from pollwise.types import Page
@@ -58,7 +57,7 @@ class Knowledge:
     ahead of this one.
     """
 
-    database: Path
+    database: Place
     records: tuple[PageRecord, ...]
     settings: WatchSettings
     scheduler: Scheduler
@@ -181,7 +180,7 @@ class Knowledge:
         )
 
 
-def read_knowledge(db: Path) -> Knowledge:
+def read_knowledge(db: Place) -> Knowledge:
     """What the database of a watch tells; it may be at work meanwhile.
 
     `StoreError` if it is no database, `InputError` if it has no pages, no run or a collection.
@@ -202,7 +201,7 @@ def read_knowledge(db: Path) -> Knowledge:
 
 
 def knowledge_of(
-    store: StoreReader, db: Path, records: Sequence[PageRecord], settings: WatchSettings
+    store: StoreReader, db: Place, records: Sequence[PageRecord], settings: WatchSettings
 ) -> Knowledge:
     """What is known of all pages of a watch, of which there is one at least.
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
 
@@ -96,7 +95,7 @@ _KEYS: dict[Order, Callable[[ListedPage], Any]] = {
 
 
 def read_page_list(
-    db: Path, *, tag: str | None, text: str | None, order: Order, limit: int | None
+    db: Place, *, tag: str | None, text: str | None, order: Order, limit: int | None
 ) -> PageList:
     """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 

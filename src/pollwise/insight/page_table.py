@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from pollwise.insight.page_list import (
     searched,
 )
 from pollwise.insight.waits import Waits, waits_of
+from pollwise.store.place import Place
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
 
@@ -117,7 +117,7 @@ class PageTable:
     """
 
     def __init__(
-        self, database: Path, records: Sequence[PageRecord], known: "Knowledge | None"
+        self, database: Place, records: Sequence[PageRecord], known: "Knowledge | None"
     ) -> None:
         self.database = database
         self.records = records

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
+from pollwise.store.place import Place
 from pollwise.texts import plain
 
 __all__ = [
@@ -94,7 +94,7 @@ class Plan:
     curve: tuple[PlannedBudget, ...] | None = field(default=None, metadata=ONLY_IF_ASKED)
 
 
-def read_plan(db: Path, freshness: float | None = None, *, curve: bool = False) -> Plan:
+def read_plan(db: Place, freshness: float | None = None, *, curve: bool = False) -> Plan:
     """What other budgets would bring, which one reaches `freshness`, and perhaps a curve.
 
     Errors as for `read_knowledge`; `InputError` if `freshness` is not between 0 and 1 or no budget

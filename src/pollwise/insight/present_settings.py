@@ -1,9 +1,9 @@
 """What a database says of how it is polled, as far as it can be changed or matters to readers."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from pollwise.settings import Settings, WatchSettings
+from pollwise.store.place import Place
 
 __all__ = ["PresentSettings", "present_settings"]
 
@@ -25,7 +25,7 @@ class PresentSettings:
     objective: str | None
 
 
-def present_settings(database: Path, settings: Settings | None) -> PresentSettings:
+def present_settings(database: Place, settings: Settings | None) -> PresentSettings:
     """What is told of these settings; None: there are none yet."""
     watch = settings if isinstance(settings, WatchSettings) else None
     return PresentSettings(

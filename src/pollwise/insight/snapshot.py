@@ -3,12 +3,11 @@
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pollwise.insight.collection import CollectionStatus, summarise_collection
 from pollwise.settings import CollectSettings, Settings, WatchSettings, latest_settings
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, Run, Sizes, Totals
 
@@ -32,7 +31,7 @@ class Snapshot:
     took `seconds`.
     """
 
-    database: Path
+    database: Place
     records: tuple[PageRecord, ...]
     settings: Settings | None
     runs: tuple[Run, ...]
@@ -59,7 +58,7 @@ class Snapshot:
         return HostTable(self.table)
 
 
-def read_snapshot(db: Path, *, learned: bool = True) -> Snapshot:
+def read_snapshot(db: Place, *, learned: bool = True) -> Snapshot:
     """A database, which may be at work meanwhile, as of now; `StoreError` if it is none.
 
     Unless `learned`, what a watch has learned is not read, which needs what takes long to compile.
@@ -68,7 +67,7 @@ def read_snapshot(db: Path, *, learned: bool = True) -> Snapshot:
         return snapshot_of(store, db, learned=learned)
 
 
-def snapshot_of(store: StoreReader, db: Path, *, learned: bool = True) -> Snapshot:
+def snapshot_of(store: StoreReader, db: Place, *, learned: bool = True) -> Snapshot:
     """The same within a snapshot of an open store; `db` is how people call it."""
     begun = time.perf_counter()
     records = tuple(store.pages())

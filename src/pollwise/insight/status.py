@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pollwise.insight.collection import CollectionStatus
@@ -16,7 +15,7 @@ from pollwise.insight.snapshot import Snapshot, snapshot_of
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.scheduler.budgets import parse_shares, shared_tag
 from pollwise.settings import WatchSettings
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import ClockSetBack, PageRecord
 from pollwise.store.retention import parse_retention
@@ -146,7 +145,7 @@ class Status:
     collection: CollectionStatus | None
 
 
-def read_status(db: Path) -> Status:
+def read_status(db: Place) -> Status:
     """What the database says of its pages; `StoreError` if it is no database."""
     with Store.open_readonly(db) as store, store.snapshot():
         return status_of(snapshot_of(store, db), store)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urljoin
 
@@ -22,7 +21,7 @@ from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.sources.reading import read, takes_long
 from pollwise.sources.selectors import read_selectors
 from pollwise.sources.view import WHOLE, Parts, UnreadableError, View
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.records import FoundItem
 from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.beside import Beside
@@ -104,7 +103,7 @@ class _Known:
 
 def check_page(
     url: str,
-    db: Path | None,
+    db: Place | None,
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),

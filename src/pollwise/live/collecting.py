@@ -36,7 +36,8 @@ from pollwise.live.session import (
 )
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
-from pollwise.store import Store
+from pollwise.store import Place, Store
+from pollwise.store.place import file_of
 from pollwise.store.records import NewPage
 from pollwise.texts import read_bytes
 from pollwise.types import Outcome, Page, PageMemory, Version
@@ -88,7 +89,7 @@ def collect_pages(
     judge: str | None,
     seeds: Sequence[str],
     told: Mapping[str, Any],
-    db: Path,
+    db: Place,
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
@@ -111,7 +112,7 @@ def collect_pages(
         about = _named_topic(words, examples, judge, fetching(settings, own_headers))
         return own_headers, {**told, "topic": about, "subject": words}
 
-    is_new = not db.exists()
+    is_new = not file_of(db, "a collection").exists()
     if is_new:
         # Before there is a file, as an example may be out of reach.
         own_headers, told_all = prepared(None)
@@ -348,7 +349,7 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
     return pages
 
 
-def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Path) -> CollectSettings:
+def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Place) -> CollectSettings:
     """The settings of the database with those that were told, but for the topic, which stays."""
     if kept is None:
         first = CollectSettings(**told)
@@ -372,7 +373,7 @@ def _subject(about: Topic) -> str:
     return about.judge or "what the examples are about"
 
 
-def _stored_terms(db: Path) -> Iterator[tuple[int, bytes]]:
+def _stored_terms(db: Place) -> Iterator[tuple[int, bytes]]:
     """See `StoreReader.terms`; by a reader of its own, as the writer is at work."""
     with Store.open_readonly(db) as reader:
         yield from reader.terms()

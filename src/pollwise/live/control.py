@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Added, Budgeted, Event, HostBlocked, Removed, Signalled, Updated
@@ -37,11 +36,10 @@ from pollwise.live.requests import (
 )
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
-from pollwise.store import Store
+from pollwise.store import Place, Requester, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.store.retention import parse_retention
-from pollwise.store.sqlite.requests import Requester
 from pollwise.types import Page
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.rendering.browser import require_renderable
@@ -158,7 +156,7 @@ def carry_out_waiting(store: Store, now: float, *, polls: bool = True) -> list[C
     return done
 
 
-def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
+def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
     """Have a request carried out, by the process that polls or, if there is none, by this one.
 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
@@ -207,7 +205,7 @@ def ask(db: Path, request: Request, *, make: bool, say: Callable[[str], None]) -
     return effects[0] if len(effects) == 1 else joined(effects)
 
 
-def signal_pages(db: Path, urls: Sequence[str]) -> None:
+def signal_pages(db: Place, urls: Sequence[str]) -> None:
     """Say that pages have changed: the process that polls takes it in, or the next one that does.
 
     `InputError` for pages that are not watched; `StoreError` as ever.
@@ -259,7 +257,7 @@ def unused_shares(store: StoreReader) -> list[str]:
     return [f"share of {tag}: no page has this tag yet" for tag in shares if tag not in used]
 
 
-def _require_watched(db: Path) -> None:
+def _require_watched(db: Place) -> None:
     with Store.open_readonly(db) as store:
         require_watch(store)
 

@@ -12,7 +12,7 @@ from pollwise.insight.learned import learned_by
 from pollwise.live.control import ask, require_watch, watch_settings
 from pollwise.live.opening import opened
 from pollwise.live.requests import AddPages
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.records import NewPage, PollResult
 from pollwise.types import Observation, Page, PageMemory
 
@@ -38,7 +38,7 @@ class ImportReport:
 
 
 def import_file(
-    file: Path, db: Path, tags: tuple[str, ...] = (), *, say: Callable[[str], None]
+    file: Path, db: Place, tags: tuple[str, ...] = (), *, say: Callable[[str], None]
 ) -> ImportReport:
     """Watch the pages of a file from another program, with these tags besides their own.
 

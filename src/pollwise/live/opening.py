@@ -1,15 +1,14 @@
 """Opening the database of a run or a command, for writing."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from pollwise.errors import InputError, StoreBusyError
-from pollwise.store import Store
+from pollwise.store import Place, Store
 
 __all__ = ["opened", "opened_again"]
 
 
-def opened(db: Path, say: Callable[[str], None]) -> Store:
+def opened(db: Place, say: Callable[[str], None]) -> Store:
     """The store, for writing; waits while another program has it locked, which `say` is told.
 
     It is also told if the database was converted, and where it is kept as it was before.
@@ -30,8 +29,8 @@ def opened(db: Path, say: Callable[[str], None]) -> Store:
             told = True
 
 
-def opened_again(db: Path, say: Callable[[str], None]) -> Store:
+def opened_again(db: Place, say: Callable[[str], None]) -> Store:
     """`opened`, of a database that there is; `InputError` if there is none."""
-    if not db.exists():
+    if not Store.exists(db):
         raise InputError(f"there is no database {db}: --db names another one")
     return opened(db, say)

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from pathlib import Path
 
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.web.noise.looks import Copy
 from pollwise.web.poller import Recall
 
@@ -14,7 +13,7 @@ __all__ = ["recalling"]
 
 
 @asynccontextmanager
-async def recalling(db: Path) -> AsyncIterator[Recall]:
+async def recalling(db: Place) -> AsyncIterator[Recall]:
     """A context with what gives the latest stored version of a page; `StoreError` as ever.
 
     What the run has not committed yet is not there.

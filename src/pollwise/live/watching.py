@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError, StoreInUseError
@@ -38,7 +37,7 @@ from pollwise.policies.base import LookingAhead
 from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings, told_alone
-from pollwise.store import Store
+from pollwise.store import Place, Store
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page
 from pollwise.web.descriptors import make_room, most_polls
@@ -130,7 +129,7 @@ def watch_pages(
     pages: Sequence[NewPage],
     followed: Sequence[FollowedList],
     told: Mapping[str, Any],
-    db: Path,
+    db: Place,
     *,
     make_display: MakeDisplay,
     say: Callable[[str], None],
@@ -157,7 +156,7 @@ def watch_pages(
     with ExitStack() as undo:
         # What was told is checked first; what it names may be out of reach, so before there is a
         # file.
-        is_new = not db.exists()
+        is_new = not Store.exists(db)
         outside = reach(first, undo=undo) if is_new else None
         listed = [page for one in followed for page in one.pages]
         empty = [one.path for one in followed if not one.pages]
@@ -218,7 +217,7 @@ def watch_pages(
             return run_until_stopped(begin, say, reloading.ask)
 
 
-def _opened(db: Path, say: Callable[[str], None]) -> Store:
+def _opened(db: Place, say: Callable[[str], None]) -> Store:
     """`opened`; who is refused hears what can be done beside the process that has the database."""
     try:
         return opened(db, say)

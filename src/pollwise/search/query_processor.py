@@ -1,7 +1,6 @@
 """The query processor: answers queries from a collection that others may write to."""
 
 import asyncio
-from pathlib import Path
 from typing import Self
 
 from pollwise.collecting.stored_filter import stored_filter
@@ -9,7 +8,8 @@ from pollwise.errors import InputError
 from pollwise.search.description import Description
 from pollwise.search.ordering import search_in_order
 from pollwise.settings import CollectSettings, latest_settings
-from pollwise.store import Store
+from pollwise.store import Place, Store
+from pollwise.store.place import file_of
 from pollwise.store.readers import Readers
 from pollwise.store.records import Hit
 
@@ -32,7 +32,7 @@ class QueryProcessor:
     collection.
     """
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Place) -> None:
         self._db = db
         self._waiting = 0
         with Store.open_readonly(db) as store:
@@ -83,7 +83,7 @@ class QueryProcessor:
         await self._readers.read(lambda store: store.next_page_id())
 
 
-def _describe(store: Store, db: Path) -> Description:
+def _describe(store: Store, db: Place) -> Description:
     settings = latest_settings(store)
     if not isinstance(settings, CollectSettings):
         raise InputError(
@@ -92,4 +92,4 @@ def _describe(store: Store, db: Path) -> Description:
         )
     about = settings.topic
     vector = stored_filter(store, about).topic_vector
-    return Description(db.stem, about.words, vector, store.searchable_pages())
+    return Description(file_of(db, "a search").stem, about.words, vector, store.searchable_pages())

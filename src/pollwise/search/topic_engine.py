@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Self
 
 from pollwise.errors import InputError, StateError, StoreError
@@ -13,6 +12,7 @@ from pollwise.search.engine_directory import EngineDirectory, Peer
 from pollwise.search.peer_client import PEER_SECONDS, PeerClient
 from pollwise.search.query_broker import Found, QueryBroker
 from pollwise.search.query_processor import QueryProcessor
+from pollwise.store import Place
 
 __all__ = ["Sleep", "TopicEngine"]
 
@@ -36,7 +36,7 @@ class TopicEngine:
 
     def __init__(
         self,
-        db: Path,
+        db: Place,
         peers: Mapping[str, str | None],
         *,
         address: str,

@@ -1,6 +1,6 @@
 """What lasts from one run to the next: pages, what was learned of them, what happened.
 
-It is in one SQLite file; `base` has the contract.
+It is in one SQLite file, or in a PostgreSQL database; `base` has the contract.
 
 >>> import tempfile, pathlib
 >>> from pollwise.store.records import NewPage
@@ -12,6 +12,7 @@ True
 >>> folder.cleanup()
 """
 
-from pollwise.store.sqlite.store import Store
+from pollwise.store.place import Place
+from pollwise.store.store import Requester, Store
 
-__all__ = ["Store"]
+__all__ = ["Place", "Requester", "Store"]

@@ -10,7 +10,6 @@ give readers stores of their own. Times are UTC seconds since 1970.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.events import Event
+from pollwise.store.place import Place
 from pollwise.store.records import (
     Batch,
     ClockSetBack,
@@ -47,8 +47,8 @@ class StoreReader(Protocol):
     """What a store holds; a writer may be at work meanwhile."""
 
     @property
-    def path(self) -> Path:
-        """Where the store is."""
+    def path(self) -> Place:
+        """What names the store: a file, symbolic links resolved, or a PostgreSQL database."""
 
     def pages(self) -> list[PageRecord]:
         """All watched pages, by id."""
@@ -219,9 +219,9 @@ class StoreReader(Protocol):
         """The number of pages that `search` can find."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Within this context all reads see one state of the file.
+        """Within this context all reads see one state of the store.
 
-        The `-wal` file of a writer at work grows until the context ends.
+        The `-wal` file of a SQLite writer at work grows until the context ends.
         """
 
 

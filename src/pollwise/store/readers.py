@@ -4,10 +4,9 @@ import asyncio
 import queue
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
-from pollwise.store import Store
+from pollwise.store import Place, Store
 
 __all__ = ["Readers"]
 
@@ -20,7 +19,7 @@ class Readers:
     `StoreError` if the database cannot be read.
     """
 
-    def __init__(self, db: Path, threads: int) -> None:
+    def __init__(self, db: Place, threads: int) -> None:
         self._stores = [Store.open_readonly(db) for _ in range(threads)]
         self._idle: queue.SimpleQueue[Store] = queue.SimpleQueue()
         for store in self._stores:

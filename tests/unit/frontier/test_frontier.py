@@ -596,7 +596,7 @@ def test_another_file_is_refused(tmp_path):
 
 
 def test_a_file_of_a_watch_is_refused(tmp_path):
-    from pollwise.store.sqlite.store import Store
+    from pollwise.store import Store
 
     path = tmp_path / "pollwise.db"
     Store.open(path).close()

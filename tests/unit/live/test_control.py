@@ -39,10 +39,9 @@ from pollwise.live.requests import (
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import CollectSettings
-from pollwise.store import Store
+from pollwise.store import Requester, Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.store.retention import parse_retention
-from pollwise.store.sqlite.requests import Requester
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport

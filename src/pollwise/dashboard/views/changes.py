@@ -21,7 +21,6 @@ from pollwise.errors import InputError
 from pollwise.insight.reading_list import ReadingEntry, reading_list
 from pollwise.live.requests import MarkRead
 from pollwise.settings import CollectSettings
-from pollwise.store import Store
 from pollwise.web.urls import canonical
 
 __all__ = ["changes_routes", "day_of"]
@@ -102,7 +101,7 @@ async def _mark(answers: Answers, request: Request) -> Response:
     asked = _asked(request)
     if form.take(await read_form(request)):
         given = {name: number for name, number in form.values.items() if number is not None}
-        latest = await answers.read(Store.latest_change)
+        latest = await answers.read(lambda store: store.latest_change())
         if len(given) != 1:
             form.refuse("", "say which change: one of read, unread and up_to")
         elif (number := next(iter(given.values()))) > latest:

@@ -43,7 +43,7 @@ _KINDS = {
 
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
-    " whole whole whole told? time? number? whole number? text? whole? time? told? time?"
+    " whole whole whole told? time? number? whole number? told? whole? time? told? time?"
     " interval? interval? text flag text text text text text text text flag flag"
 )
 _CHANGE = "whole whole text time time flag told? text text text flag kind whole?"

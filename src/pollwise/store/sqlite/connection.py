@@ -1,38 +1,89 @@
 """The connection that the parts of a store share, with its transactions and one-line errors."""
 
 import contextlib
+import itertools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pollwise.errors import StoreError
 from pollwise.store.sqlite.columns import unsound_column
 from pollwise.store.sqlite.failures import damaged, undamaged_database
 from pollwise.store.sqlite.queries import SQL
+from pollwise.store.tables.connection import Connection, Writer
 
-__all__ = ["Connection"]
+__all__ = ["SqliteConnection", "SqliteWriter"]
 
 _ROWS_AT_ONCE = 2000
+_MOST_INSERTED = 32
+"""Rows that one statement inserts: some systems allow it 999 values."""
 
 
-class Connection:
-    """A connection to the database at `path`; file and disk errors are `StoreError`s."""
+class SqliteWriter:
+    """A `Writer` by a connection within a transaction."""
+
+    def __init__(self, sqlite: sqlite3.Connection) -> None:
+        self._sqlite = sqlite
+
+    def execute(self, query: str, values: Mapping[str, object] = {}) -> sqlite3.Cursor:
+        """Carry out the statement of this name."""
+        return self._sqlite.execute(SQL[query], values)
+
+    def execute_all(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
+        """Carry it out for each row of values."""
+        self._sqlite.executemany(SQL[query], rows)
+
+    def insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Insert rows by a statement for one of them."""
+        head, values, row = SQL[query].rstrip(";").partition("VALUES ")
+        begin = 0
+        while begin < len(rows):
+            # Powers of two, as a statement of each length has to be prepared once.
+            count = min(1 << (len(rows) - begin).bit_length() - 1, _MOST_INSERTED)
+            told = itertools.chain.from_iterable(rows[begin : begin + count])
+            self._sqlite.execute(f"{head}{values}{', '.join([row] * count)}", tuple(told))
+            begin += count
+
+    def storable(self, text: str | None) -> str | bytes | None:
+        """Text from the web as SQLite can hold it, without loss.
+
+        A header with bytes that are not UTF-8 has lone surrogates here. SQLite's text cannot hold
+        those, but the server wants its etag back unchanged.
+        """
+        if text is None:
+            return None
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "surrogatepass")
+        return text
+
+
+class SqliteConnection(Connection):
+    """A connection to the file at `path`."""
 
     def __init__(self, path: Path, sqlite: sqlite3.Connection) -> None:
-        self.path = path
+        super().__init__(path)
+        self._file = path
         self._sqlite = sqlite
+        self._writer = SqliteWriter(sqlite)
+
+    def damaged(self, what: object) -> StoreError:
+        """The error that says what shows the damage of the file."""
+        return damaged(self._file, what)
 
     def close(self) -> None:
         """End the use of the file; closing twice is no error."""
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             self._sqlite.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:
         """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             rows = self._sqlite.execute(SQL[query], values).fetchall()
         if unsound_column(query, rows) is not None:
-            raise damaged(self.path, "a stored value is not what anybody wrote")
+            raise damaged(self._file, "a stored value is not what anybody wrote")
         return rows
 
     def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
@@ -40,53 +91,31 @@ class Connection:
 
         They are of one state of the file; nothing may be written before the last one.
         """
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             cursor = self._sqlite.execute(SQL[query])
         while True:
-            with undamaged_database(self.path):
+            with undamaged_database(self._file):
                 rows = cursor.fetchmany(_ROWS_AT_ONCE)
             if unsound_column(query, rows) is not None:
-                raise damaged(self.path, "a stored value is not what anybody wrote")
+                raise damaged(self._file, "a stored value is not what anybody wrote")
             if not rows:
                 return
             yield rows
 
-    def row(self, query: str, **values: object) -> Any:
-        """The row of a query that always has one."""
-        rows = self.rows(query, **values)
-        if not rows:
-            raise damaged(self.path, "what it counts is missing")
-        return rows[0]
-
-    def rows_by_key(
-        self, query: str, limit: int, *, after: int = -1, **values: object
-    ) -> Iterator[Any]:
-        """All rows of a query, read in portions; their first column is an ascending key.
-
-        It is larger than `after`.
-        """
-        while rows := self.rows(query, after=after, limit=limit, **values):
-            keys = [row[0] for row in rows]
-            # Else a damaged tree could lead in a circle.
-            if any(key <= before for before, key in zip([after, *keys], keys, strict=False)):
-                raise damaged(self.path, "stored values are out of order")
-            yield from rows
-            after = keys[-1]
-
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[Writer]:
         """A context whose writes are on the disk at its end; after an error none of them is.
 
         Within another one they are part of that: an error drops only what came in this one.
         """
         if self._sqlite.in_transaction:
             with self._savepoint():
-                yield self._sqlite
+                yield self._writer
             return
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             self._sqlite.execute("BEGIN IMMEDIATE")
             try:
-                yield self._sqlite
+                yield self._writer
                 self._sqlite.execute("COMMIT")
             except BaseException:
                 # After a full disk or an I/O error SQLite has rolled back already.
@@ -96,7 +125,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _savepoint(self) -> Iterator[None]:
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             self._sqlite.execute("SAVEPOINT within")
             try:
                 yield
@@ -114,7 +143,7 @@ class Connection:
         if self._sqlite.in_transaction:
             yield
             return
-        with undamaged_database(self.path):
+        with undamaged_database(self._file):
             self._sqlite.execute("BEGIN")
             try:
                 yield

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from pollwise.store.sqlite.bodies import LEVEL
+from pollwise.store.tables.bodies import LEVEL
 from pollwise.types import Links
 
 __all__ = ["NO_LINKS", "pack_links", "unpack_links"]

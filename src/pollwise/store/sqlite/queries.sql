@@ -126,8 +126,8 @@ CREATE TEMP TABLE IF NOT EXISTS told_polls (
     etag, last_modified, body_hash, text_hash, earlier_hashes, noise, items, title, source
 );
 
--- name: tell_poll
--- Put a poll, each of another page, that found it unchanged into that table.
+-- name: tell_polls
+-- Put polls, each of another page, that found it unchanged into that table; this is for one.
 INSERT INTO temp.told_polls
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
@@ -369,7 +369,8 @@ SELECT state FROM scheduler;
 -- name: insert_run
 -- Begin a stretch of the event log.
 INSERT INTO runs (started_at, settings, initial_state)
-VALUES (:started_at, :settings, :initial_state);
+VALUES (:started_at, :settings, :initial_state)
+RETURNING id;
 
 -- name: runs
 -- All runs, oldest first.
@@ -604,7 +605,7 @@ SELECT COUNT(*) FROM full_text WHERE full_text MATCH :expression;
 
 -- name: put_request
 -- Ask the process that polls for something.
-INSERT INTO requests (made_at, request) VALUES (:made_at, :request);
+INSERT INTO requests (made_at, request) VALUES (:made_at, :request) RETURNING id;
 
 -- name: waiting_requests
 -- What was asked for and not answered yet, in the order in which it was asked.

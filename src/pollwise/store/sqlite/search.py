@@ -26,8 +26,8 @@ from contextlib import closing
 
 from pollwise.errors import InputError
 from pollwise.store.records import Hit
-from pollwise.store.sqlite.collection import undamaged, unpack_text
-from pollwise.store.sqlite.connection import Connection
+from pollwise.store.tables.connection import Connection
+from pollwise.store.tables.documents import undamaged, unpack_text
 
 __all__ = ["TOKENIZER", "count_matches", "expression_of", "search"]
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pollwise.store import Store
-from pollwise.store.sqlite.requests import Requester
+from pollwise.store import Requester, Store
 
 __all__ = ["StoreOpening"]
 

@@ -18,7 +18,7 @@ from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database, file_format, lock
-from pollwise.store.sqlite.connection import Connection
+from pollwise.store.sqlite.connection import SqliteConnection
 from pollwise.store.sqlite.creation import lock_for_writing
 from pollwise.store.sqlite.database import open_for_writing
 from pollwise.store.sqlite.file_format import APPLICATION_ID
@@ -423,7 +423,7 @@ def test_a_database_whose_damage_shows_when_it_is_closed_is_given_back(
         def fail(_: object) -> None:
             raise StoreError("damaged")
 
-        patch.setattr(Connection, "close", fail)
+        patch.setattr(SqliteConnection, "close", fail)
         with pytest.raises(StoreError, match="damaged"):
             store.close()
     store._connection.close()

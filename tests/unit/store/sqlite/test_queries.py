@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import pollwise.store.sqlite
-from pollwise.store.sqlite.queries import SQL, migrations, parse_queries
+from pollwise.store.sqlite.queries import SQL, migrations
+from pollwise.store.tables.queries import parse_queries
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ def test_a_query_fits_the_tables(tables: sqlite3.Connection, name: str) -> None:
 
 
 def test_every_query_is_used() -> None:
-    folder = Path(pollwise.store.sqlite.__file__).parent
-    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    folder = Path(pollwise.store.sqlite.__file__).parents[1]
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
     assert [name for name in SQL if f'"{name}"' not in code] == []
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.store import Store
+from pollwise.store import Requester, Store
 from pollwise.store.records import Batch
-from pollwise.store.sqlite.requests import Requester
 from pollwise.testing.store_contract import StoreContract, StoreOpening
 from pollwise.testing.store_contract.samples import A, B, poll
 from pollwise.types import Outcome
@@ -51,6 +50,17 @@ def test_items_that_nobody_wrote_are_damage(store: Store, items: str) -> None:
     put(store.path, "UPDATE changes SET items = ?", items)
     with pytest.raises(StoreError, match="is damaged"):
         list(store.changes())
+
+
+@pytest.mark.parametrize(
+    "text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]", "[" * 100_000]
+)
+def test_noise_that_nobody_wrote_is_one_line(store: Store, text: str) -> None:
+    put(store.path, "UPDATE pages SET noise = ?", text)
+    for read in (store.pages, lambda: store.find_page(A.url)):
+        with pytest.raises(StoreError, match=r"a page is damaged .*: restore a copy") as raised:
+            read()
+        assert "\n" not in str(raised.value)
 
 
 def test_a_damaged_head_is_told_with_its_page(store: Store) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pollwise.errors import StateError
-from pollwise.store.sqlite.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
+from pollwise.store.tables.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
 from pollwise.types import StateDict
 
 dtypes = (

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from sys import intern
 from typing import Any
@@ -21,7 +21,7 @@ from pollwise.store.records import (
     StoredVersion,
     usual_cost,
 )
-from pollwise.store.sqlite.noise import pack_noise, unpack_noise
+from pollwise.store.tables.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page, PageMemory
 
 __all__ = [
@@ -32,9 +32,9 @@ __all__ = [
     "page_record",
     "page_values",
     "poll_values",
-    "storable",
     "stored_change",
     "stored_version",
+    "told",
 ]
 
 Row = tuple[Any, ...]
@@ -83,8 +83,8 @@ def page_record(row: Row) -> PageRecord:
         memory=_NOTHING
         if not any((*row[6:11], noise, items))
         else PageMemory(
-            _text(etag),
-            _text(last_modified),
+            told(etag),
+            told(last_modified),
             body_hash,
             text_hash,
             tuple(earlier.split()),
@@ -97,14 +97,14 @@ def page_record(row: Row) -> PageRecord:
         polls=polls,
         changes=changes,
         failures=failures,
-        error=_text(error),
+        error=told(error),
         last_changed_at=changed_at,
         last_cost=last_cost,
         depth=depth,
         relevance=relevance,
-        title=title,
+        title=told(title),
         duplicate_of=duplicate_of,
-        postponed=None if postponed_at is None else Postponed(postponed_at, _text(postponed_why)),
+        postponed=None if postponed_at is None else Postponed(postponed_at, told(postponed_why)),
         first_seen_at=first_seen_at,
         source=source,
         listed_in=listed_in,
@@ -214,7 +214,7 @@ def observation(row: Row) -> Observation:
 def stored_version(row: Row) -> StoredVersion:
     """From the columns of the query `versions`."""
     seen_at, content_type, body_hash, size = row
-    return StoredVersion(seen_at, _text(content_type), body_hash, size)
+    return StoredVersion(seen_at, told(content_type), body_hash, size)
 
 
 def stored_change(row: Row) -> StoredChange:
@@ -228,7 +228,7 @@ def stored_change(row: Row) -> StoredChange:
         seen_at,
         before_at,
         bool(reverted),
-        _text(title),
+        told(title),
         _found_items(items),
         tuple(tags.split()),
         name,
@@ -255,8 +255,8 @@ def _found_item(key: object, title: object, url: object, published_at: object) -
     return FoundItem(key, title, url, published_at)
 
 
-def poll_values(poll: PollResult) -> dict[str, object]:
-    """The parameters of the queries that keep a poll."""
+def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> dict[str, object]:
+    """The parameters of the queries that keep a poll, with texts from the web as `storable`."""
     seen, memory = poll.observation, poll.memory
     return {
         "page_id": seen.page_id,
@@ -285,20 +285,6 @@ def poll_values(poll: PollResult) -> dict[str, object]:
     }
 
 
-def storable(text: str | None) -> str | bytes | None:
-    """Text from the web as SQLite can hold it, without loss: `_text` gives it back.
-
-    A header with bytes that are not UTF-8 has lone surrogates here. SQLite's text cannot hold
-    those, but the server wants its etag back unchanged.
-    """
-    if text is None:
-        return None
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
-
-
-def _text(value: Any) -> Any:
+def told(value: Any) -> Any:
+    """Text from the web, of which a database may hold the bytes: see `Writer.storable`."""
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

@@ -1,18 +1,11 @@
 """What is known of the noise of pages, in the database."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.errors import StoreError
-from pollwise.store import Store
-from pollwise.store.records import NewPage
-from pollwise.store.sqlite.noise import pack_noise, unpack_noise
+from pollwise.store.tables.noise import pack_noise, unpack_noise
 from pollwise.types import Mask, MaskState, Noise
-
-from .damage import put
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 WHOLE = st.integers(0, 2**31)
@@ -56,18 +49,3 @@ def test_masks_of_earlier_versions_were_set_by_nobody():
 def test_anything_else_is_an_error_of_one_kind(text):
     with pytest.raises(ValueError, match="no noise of a page"):
         unpack_noise(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]", "[" * 100_000]
-)
-def test_damage_is_one_line(tmp_path: Path, text):
-    path = tmp_path / "pages.db"
-    with Store.open(path) as store:
-        store.add_pages([NewPage("http://a.example/")], now=0.0)
-    put(path, "UPDATE pages SET noise = ?", text)
-    with Store.open_readonly(path) as store:
-        for read in (store.pages, lambda: store.find_page("http://a.example/")):
-            with pytest.raises(StoreError, match=r"a page is damaged .*: restore a copy") as raised:
-                read()
-            assert "\n" not in str(raised.value)

@@ -1,11 +1,9 @@
 """The table of who is told of changes, and how far."""
 
-import sqlite3
 from dataclasses import asdict
 
 from pollwise.store.records import StoredReceiver
-from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.queries import SQL
+from pollwise.store.tables.connection import Connection, Writer
 
 __all__ = ["read_receivers", "save_receiver"]
 
@@ -15,6 +13,6 @@ def read_receivers(connection: Connection) -> list[StoredReceiver]:
     return [StoredReceiver(*row) for row in connection.rows("receivers")]
 
 
-def save_receiver(connection: sqlite3.Connection, receiver: StoredReceiver) -> None:
+def save_receiver(writer: Writer, receiver: StoredReceiver) -> None:
     """Keep how far a receiver was told, within a transaction."""
-    connection.execute(SQL["save_receiver"], asdict(receiver))
+    writer.execute("save_receiver", asdict(receiver))

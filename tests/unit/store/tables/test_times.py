@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pollwise.store import Store
 from pollwise.store.records import ClockSetBack, NewPage
-from pollwise.store.sqlite.times import _moves
+from pollwise.store.tables.times import _moves
 
 NOW = 1.7e9
 MONTH = 30 * 86_400.0

@@ -12,7 +12,8 @@ from pollwise.events import Event, Polled, Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, Sizes
 from pollwise.store.retention import Retention
-from pollwise.store.sqlite import file_format, pruning
+from pollwise.store.sqlite import file_format
+from pollwise.store.tables import pruning
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 DAY = 86_400.0

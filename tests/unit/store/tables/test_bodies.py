@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.store.sqlite.bodies import pack_body, unpack_body
+from pollwise.store.tables.bodies import pack_body, unpack_body
 
 
 @given(st.binary() | st.builds(bytes.__mul__, st.binary(max_size=3), st.integers(0, 5000)))

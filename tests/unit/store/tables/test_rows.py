@@ -5,8 +5,10 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.store.sqlite.rows import storable, stored_version
+from pollwise.store.sqlite.connection import SqliteWriter
+from pollwise.store.tables.rows import stored_version
 
+storable = SqliteWriter(sqlite3.connect(":memory:")).storable
 any_text = st.text(st.characters(exclude_categories=()))
 
 

@@ -11,20 +11,17 @@ neither.
 
 import json
 import math
-import sqlite3
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import StateError
-from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.failures import damaged
-from pollwise.store.sqlite.queries import SQL
-from pollwise.store.sqlite.rows import Row
+from pollwise.store.place import Place
+from pollwise.store.tables.connection import Connection, Writer
+from pollwise.store.tables.rows import Row
 from pollwise.types import StateDict
 
 __all__ = [
@@ -46,15 +43,15 @@ _AT_ONCE = 10_000
 _KINDS = "biufcmMSU"
 
 
-def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
+def save_learned(writer: Writer, state: StateDict) -> None:
     """Write, within a transaction, what was learned of some pages and what all pages share."""
     layout, rows = pack_rows(state)
-    connection.execute(SQL["insert_layout"], {"layout": _MARK + layout})
+    writer.execute("insert_layout", {"layout": _MARK + layout})
     for begin in range(0, len(rows), _AT_ONCE):
         some = rows[begin : begin + _AT_ONCE]
         packed = [_with_checksum(data) for _, data in some]
-        connection.execute(
-            SQL["save_learned_pages"],
+        writer.execute(
+            "save_learned_pages",
             {
                 "page_ids": json.dumps([page_id for page_id, _ in some]),
                 "layout": _MARK + layout,
@@ -62,9 +59,9 @@ def save_learned(connection: sqlite3.Connection, state: StateDict) -> None:
                 "data": b"".join(packed),
             },
         )
-    connection.execute(SQL["clear_learned_shared"])
-    connection.executemany(
-        SQL["save_learned_shared"],
+    writer.execute("clear_learned_shared")
+    writer.execute_all(
+        "save_learned_shared",
         [
             {"name": name, "dtype": _MARK + dtype, "shape": shape, "data": _with_checksum(data)}
             for name, dtype, shape, data in pack_shared(state)
@@ -85,10 +82,12 @@ def read_learned(connection: Connection) -> StateDict | None:
     except StateError:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
-        raise damaged(connection.path, f"what was learned: {error}") from error
+        raise connection.damaged(f"what was learned: {error}") from error
 
 
-def _state_of(path: Path, layouts: dict[int, str], rows: list[Row], shared: list[Row]) -> StateDict:
+def _state_of(
+    path: Place, layouts: dict[int, str], rows: list[Row], shared: list[Row]
+) -> StateDict:
     columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
     used = {columns[layout_id] for _, layout_id, _ in rows} or {columns[max(columns)]}
     if len(used) > 1:

@@ -1,9 +1,8 @@
-"""Reading from the tables of a SQLite file."""
+"""Reading from the tables of a store."""
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from uuid import UUID
 
 import numpy as np
@@ -12,13 +11,12 @@ from numpy.typing import NDArray
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
+from pollwise.store.place import Place
 from pollwise.store.records import (
     POLL_OUTCOME,
     ChangeKind,
     ClockSetBack,
     Document,
-    Fetched,
-    Hit,
     Lately,
     NewPage,
     PageRecord,
@@ -30,18 +28,12 @@ from pollwise.store.records import (
     StoredVersion,
     Totals,
 )
-from pollwise.store.sqlite.bodies import unpack_body, unpack_head
-from pollwise.store.sqlite.collection import (
-    read_documents,
-    read_history,
-    read_terms,
-    undamaged,
-)
-from pollwise.store.sqlite.connection import Connection
-from pollwise.store.sqlite.failures import damaged
-from pollwise.store.sqlite.learned import read_learned
-from pollwise.store.sqlite.receivers import read_receivers
-from pollwise.store.sqlite.rows import (
+from pollwise.store.tables.bodies import unpack_body, unpack_head
+from pollwise.store.tables.connection import Connection
+from pollwise.store.tables.documents import read_documents, undamaged
+from pollwise.store.tables.learned import read_learned
+from pollwise.store.tables.receivers import read_receivers
+from pollwise.store.tables.rows import (
     Row,
     is_told_anew,
     observation,
@@ -49,11 +41,10 @@ from pollwise.store.sqlite.rows import (
     stored_change,
     stored_version,
 )
-from pollwise.store.sqlite.search import count_matches, search
-from pollwise.store.sqlite.subscriptions import read_subscriptions
+from pollwise.store.tables.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
 
-__all__ = ["CHANGED_SETTINGS", "SqliteReader"]
+__all__ = ["CHANGED_SETTINGS", "TableReader"]
 
 CHANGED_SETTINGS = "changed settings"
 """The name of the state that has the settings changed since the latest run began."""
@@ -63,15 +54,14 @@ _CHANGES_AT_ONCE = 200
 _URLS_AT_ONCE = 2_000
 
 
-class SqliteReader:
-    """A `StoreReader` by a connection to a database."""
+class TableReader:
+    """What a `StoreReader` tells of a watch, by a connection to a database."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     @property
-    def path(self) -> Path:
-        """Where the file is, symbolic links resolved."""
+    def path(self) -> Place:
         return self._connection.path
 
     def pages(self) -> list[PageRecord]:
@@ -202,7 +192,7 @@ class SqliteReader:
     def database_id(self) -> UUID:
         data = self.state("database_id")
         if data is None or len(data) != 16:
-            raise damaged(self.path, "it has no id")
+            raise self._connection.damaged("it has no id")
         return UUID(bytes=data)
 
     def body(self, body_hash: str) -> bytes:
@@ -269,24 +259,8 @@ class SqliteReader:
         for _, line in self._connection.rows_by_key("events_after", _EVENTS_AT_ONCE, run_id=run_id):
             yield decode(line)
 
-    def history(self) -> Iterator[Fetched]:
-        return read_history(self._connection)
-
-    def terms(self) -> Iterator[tuple[int, bytes]]:
-        return read_terms(self._connection)
-
     def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
         return read_documents(self._connection, min_relevance)
-
-    def search(self, query: str, limit: int = 10, offset: int = 0) -> list[Hit]:
-        return search(self._connection, query, limit, offset)
-
-    def count_matches(self, query: str) -> int:
-        return count_matches(self._connection, query)
-
-    def searchable_pages(self) -> int:
-        count: int = self._connection.row("searchable_pages")[0]
-        return count
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._connection.snapshot()

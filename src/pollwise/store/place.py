@@ -1,0 +1,75 @@
+"""What names a store: a file of SQLite, or a PostgreSQL database."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pollwise.errors import InputError
+
+__all__ = ["Place", "PostgresDatabase", "file_of", "parse_place", "place_told"]
+
+_SCHEMES = ("postgresql", "postgres")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDatabase:
+    """A PostgreSQL database by the `url` that libpq takes; as text it is without its password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        parts = urlsplit(self.url)
+        user, at, host = parts.netloc.rpartition("@")
+        named = f"{user.partition(':')[0]}{at}{host}"
+        told = "&".join(part for part in parts.query.split("&") if "password" not in part.lower())
+        return f"{parts.scheme}://{named}{parts.path}{'?' if told else ''}{told}"
+
+    def __repr__(self) -> str:
+        return f"PostgresDatabase({str(self)!r})"
+
+    @property
+    def name(self) -> str:
+        """That of the database, for a title."""
+        return unquote(urlsplit(self.url).path.strip("/")) or "postgresql"
+
+
+Place = Path | PostgresDatabase
+
+
+def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
+    """What a user calls a store: `postgresql://...`, else the path of a file.
+
+    `InputError` for an address that cannot be one.
+
+    >>> parse_place("pollwise.db")
+    PosixPath('pollwise.db')
+    >>> str(parse_place("postgresql://me:secret@db.example/pages?sslmode=require"))
+    'postgresql://me@db.example/pages?sslmode=require'
+    """
+    if isinstance(told, PostgresDatabase):
+        return told
+    text = os.fspath(told)
+    scheme, separator, _ = text.partition("://")
+    if not separator or scheme.lower() not in _SCHEMES:
+        return Path(text)
+    try:
+        urlsplit(text)
+    except ValueError as error:
+        raise InputError(
+            f"--db: the address after {scheme}:// cannot be read ({error}); expected"
+            " postgresql://USER@HOST/DATABASE"
+        ) from error
+    return PostgresDatabase(text)
+
+
+def place_told(place: Place) -> str:
+    """The text of which `parse_place` makes this place again, with a password if it has one."""
+    return place.url if isinstance(place, PostgresDatabase) else str(place)
+
+
+def file_of(place: Place, purpose: str) -> Path:
+    """The file that the place is; `InputError`, which names the `purpose`, if it is none."""
+    if isinstance(place, PostgresDatabase):
+        raise InputError(f"{purpose} needs SQLite, not {place}: name a file after --db")
+    return place

@@ -1,0 +1,187 @@
+"""Sessions of a PostgreSQL database: opened, checked, and the one of the only writer."""
+
+import os
+import secrets
+import socket
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from pollwise.errors import StoreBusyError, StoreError, StoreInUseError, StoreVersionError
+from pollwise.store.place import PostgresDatabase
+from pollwise.store.postgres.connection import PostgresWriter, Session
+from pollwise.store.postgres.failures import damaged, reported, unreachable
+from pollwise.store.postgres.queries import migrations
+
+__all__ = ["WriterName", "holds_store", "reading_session", "requesting_session", "writing_session"]
+
+_OLDEST_SERVER = 130_000
+_SETTINGS = (
+    "SET tcp_keepalives_idle = 5",
+    "SET tcp_keepalives_interval = 3",
+    "SET tcp_keepalives_count = 2",
+    "SET tcp_user_timeout = 11000",
+    "SET lock_timeout = '10s'",
+    "SET client_min_messages = warning",
+)
+_LONGEST_NAME = 63
+
+
+class WriterName:
+    """How a writer calls its sessions, so that it knows those that it has lost."""
+
+    def __init__(self) -> None:
+        told = f"process {os.getpid()} on {socket.gethostname()}"
+        self.text = f"pollwise {secrets.token_hex(4)} {told}"[:_LONGEST_NAME]
+
+    @staticmethod
+    def told(name: str) -> str:
+        """Who has a session of this name, in words."""
+        return name.partition("process ")[2] or "(unknown)"
+
+
+def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool = True) -> Session:
+    """A session of the only writer; the tables are made or converted if need be.
+
+    `StoreInUseError` if another one writes, `StoreBusyError` if this one lost its session and the
+    server has not noticed yet, `StoreError` if the schema is of another program,
+    `StoreVersionError` if a later version of pollwise wrote it.
+    """
+    session = _opened(place, name.text)
+    try:
+        with reported(place):
+            writer = PostgresWriter(session)
+            _check_ours(place, writer, may_be_empty=True)
+            _lock(place, writer, name)
+            if not durable:
+                session.execute("SET synchronous_commit = off")
+            _migrate(place, session)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def reading_session(place: PostgresDatabase) -> Session:
+    """A session that cannot write; errors as for `requesting_session`."""
+    session = requesting_session(place)
+    with reported(place):
+        session.execute("SET default_transaction_read_only = on")
+    return session
+
+
+def requesting_session(place: PostgresDatabase) -> Session:
+    """A session for short writes beside the one writer.
+
+    `StoreError` if there is no store, `StoreVersionError` if another version of pollwise wrote it
+    in another format.
+    """
+    session = _opened(place, "pollwise")
+    try:
+        with reported(place):
+            writer = PostgresWriter(session)
+            _check_ours(place, writer, may_be_empty=False)
+            version, known = _format(place, writer), len(migrations())
+            if version < known:
+                raise StoreVersionError(
+                    f"{place} has format {version}, older than format {known} of this pollwise:"
+                    " start 'pollwise watch' once to convert it"
+                )
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def holds_store(place: PostgresDatabase) -> bool:
+    """Whether there are tables of pollwise; `StoreError` if the server cannot tell."""
+    with _opened(place, "pollwise") as session, reported(place):
+        [(ours, _)] = PostgresWriter(session).execute("is_ours").fetchall()
+    return bool(ours)
+
+
+def _opened(place: PostgresDatabase, name: str) -> Session:
+    try:
+        session: Session = psycopg.connect(
+            place.url,
+            autocommit=True,
+            row_factory=tuple_row,
+            application_name=name,
+            client_encoding="utf8",
+            # Both ends know within a quarter of a minute that the other one is gone, its machine
+            # included.
+            connect_timeout=10,
+            keepalives_idle=5,
+            keepalives_interval=3,
+            keepalives_count=2,
+            tcp_user_timeout=11_000,
+        )
+    except psycopg.Error as error:
+        raise unreachable(place, error) from error
+    try:
+        with reported(place):
+            version = session.info.server_version
+            if version < _OLDEST_SERVER:
+                raise StoreError(
+                    f"{place} is on a server of version {version // 10_000}: pollwise needs"
+                    f" PostgreSQL {_OLDEST_SERVER // 10_000} or later"
+                )
+            for statement in _SETTINGS:
+                session.execute(statement.encode())
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty: bool) -> None:
+    [(ours, has_tables)] = writer.execute("is_ours").fetchall()
+    if ours:
+        return
+    if has_tables:
+        raise StoreError(
+            f"{place} has tables of another program: name another database, or a schema of its own"
+            " by ?options=-csearch_path%3DSCHEMA"
+        )
+    if not may_be_empty:
+        raise StoreError(
+            f"{place} holds no pages: name another one with --db, or start 'pollwise watch' to"
+            " begin"
+        )
+
+
+def _lock(place: PostgresDatabase, writer: PostgresWriter, name: WriterName) -> None:
+    [(is_locked,)] = writer.execute("become_writer").fetchall()
+    if is_locked:
+        return
+    holders = [holder for (holder,) in writer.execute("writer").fetchall() if holder]
+    if name.text in holders:
+        raise StoreBusyError(f"{place} still has the session that was lost: try again")
+    raise StoreInUseError(
+        f"{place} is in use by process {WriterName.told(''.join(holders[:1]))}, which writes to it:"
+        " stop that process, or choose another database"
+    )
+
+
+def _format(place: PostgresDatabase, writer: PostgresWriter) -> int:
+    rows = writer.execute("format").fetchall()
+    if len(rows) != 1:
+        raise damaged(place, "it does not say which format it has")
+    version: int = rows[0][0]
+    known = len(migrations())
+    if version > known:
+        raise StoreVersionError(
+            f"{place} has format {version}, this pollwise knows formats up to {known}:"
+            " install a newer pollwise, or choose another database"
+        )
+    return version
+
+
+def _migrate(place: PostgresDatabase, session: Session) -> None:
+    writer = PostgresWriter(session)
+    [(ours, _)] = writer.execute("is_ours").fetchall()
+    done = _format(place, writer) if ours else 0
+    for version, script in enumerate(migrations()[done:], start=done + 1):
+        with session.transaction():
+            session.execute(script.encode())
+            writer.execute("note_format", {"format": version})

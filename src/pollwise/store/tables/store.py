@@ -1,0 +1,199 @@
+"""Writing to the tables of a store."""
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+from pollwise.errors import InputError
+from pollwise.events import encode
+from pollwise.store.records import (
+    Batch,
+    ClockSetBack,
+    Discoveries,
+    Discovery,
+    NewPage,
+    PollResult,
+    StoredReceiver,
+    StoredSubscription,
+)
+from pollwise.store.retention import KEEP_ALL, Retention
+from pollwise.store.store import Store
+from pollwise.store.tables.connection import Connection, Writer
+from pollwise.store.tables.learned import save_learned
+from pollwise.store.tables.polls import save_masks, save_poll, save_polls
+from pollwise.store.tables.pruning import drop_runs_before, drop_versions, log_events
+from pollwise.store.tables.reader import CHANGED_SETTINGS, TableReader
+from pollwise.store.tables.receivers import save_receiver
+from pollwise.store.tables.requests import TableRequests
+from pollwise.store.tables.rows import new_page, page_values
+from pollwise.store.tables.subscriptions import drop_subscription, save_subscriptions
+from pollwise.store.tables.times import note_time, set_back
+from pollwise.types import Page, PageMemory, StateDict, has_same_parts
+
+__all__ = ["TableStore"]
+
+
+class TableStore(TableReader, TableRequests, Store):
+    """A `Store` by a connection to a database, but for its opening and what is of collections."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._run_id: int | None = None
+        self._retention = KEEP_ALL
+
+    def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
+        with self._connection.transaction() as writer:
+            note_time(writer, now)
+            found = self.find_pages([page.url for page in pages])
+            watched = {url: record.page for url, record in found.items()}
+            next_id = self.next_page_id()
+            rows, others = list[dict[str, object]](), list[NewPage]()
+            for page in pages:
+                if page.url in watched:
+                    others.append(page)
+                    continue
+                page_id = next_id + len(rows)
+                rows.append({"id": page_id, **page_values(page, now)})
+                watched[page.url] = new_page(page_id, page)
+            writer.execute_all("insert_page", rows)
+            for page in others:
+                watched[page.url] = self._update(writer, watched[page.url], page, now)
+        return [watched[page.url] for page in pages]
+
+    def _update(self, writer: Writer, known: Page, told: NewPage, now: float) -> Page:
+        """Write what is told of a page that is watched; the page as it is then."""
+        values = {"id": known.id, **page_values(told, now, known)}
+        writer.execute("update_page", values)
+        [record] = self._records("live_pages_by_url", urls=json.dumps([told.url]))
+        if not has_same_parts(known, record.page):
+            writer.execute("forget_copy", {"id": known.id})
+        return record.page
+
+    def remove_pages(self, page_ids: Sequence[int], now: float) -> None:
+        with self._connection.transaction() as writer:
+            for page_id in page_ids:
+                values = {"id": page_id, "removed_at": now}
+                if writer.execute("remove_page", values).rowcount:
+                    note_time(writer, now)
+                writer.execute("forget_page", {"id": page_id})
+                drop_subscription(writer, page_id)
+            self._settle(writer, page_ids)
+
+    def set_back_times(self, now: float) -> ClockSetBack | None:
+        return set_back(self._connection, now)
+
+    def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
+        with self._connection.transaction() as writer:
+            note_time(writer, max((poll.observation.polled_at for poll in checks), default=0.0))
+            for check in checks:
+                save_poll(writer, self.path, check, is_told=False)
+            save_learned(writer, learned)
+
+    def start_run(
+        self, now: float, settings: Mapping[str, object], initial_state: bytes | None
+    ) -> int:
+        values = {
+            "started_at": now,
+            "settings": json.dumps(dict(settings)),
+            "initial_state": initial_state,
+        }
+        with self._connection.transaction() as writer:
+            note_time(writer, now)
+            [(run_id,)] = writer.execute("insert_run", values).fetchall()
+            writer.execute("drop_state", {"name": CHANGED_SETTINGS})
+        self._run_id = run_id
+        number: int = run_id
+        return number
+
+    def change_settings(self, told: Mapping[str, object]) -> None:
+        with self._connection.transaction() as writer:
+            data = json.dumps({**self.changed_settings(), **told}).encode()
+            writer.execute("save_state", {"name": CHANGED_SETTINGS, "data": data})
+
+    def commit(self, batch: Batch) -> None:
+        with self._connection.transaction() as writer:
+            note_time(writer, _latest_time(batch))
+            self._save_new_pages(writer, [new for d in batch.discovered for new in d.new_pages])
+            save_polls(writer, self.path, batch.polls)
+            self._settle(writer, [poll.observation.page_id for poll in batch.polls])
+            for page_id, memory in batch.remembered.items():
+                save_masks(writer, page_id, memory)
+            for discoveries in batch.discovered:
+                self._save_discoveries(writer, discoveries)
+            for name, data in batch.states.items():
+                writer.execute("save_state", {"name": name, "data": data})
+            if batch.learned is not None:
+                save_learned(writer, batch.learned)
+            if batch.scheduler is not None:
+                writer.execute("save_scheduler", {"state": batch.scheduler})
+            if batch.events:
+                if self._run_id is None:
+                    raise InputError("events belong to a run: call start_run first")
+                log_events(writer, self._run_id, [encode(event) for event in batch.events])
+            if self._retention != KEEP_ALL and batch.polls:
+                polled = {poll.observation.page_id for poll in batch.polls}
+                drop_versions(writer, self._retention, polled, _latest_time(batch))
+
+    def prune_events(self, keep_runs: int) -> None:
+        if keep_runs < 1:
+            raise InputError(f"keep_runs is {keep_runs}; expected at least 1, the current run")
+        with self._connection.transaction() as writer:
+            oldest = writer.execute("oldest_kept_run", {"kept": keep_runs}).fetchone()[0]
+            if oldest is not None:
+                drop_runs_before(writer, oldest)
+
+    def save_masks(self, page_id: int, memory: PageMemory) -> None:
+        with self._connection.transaction() as writer:
+            save_masks(writer, page_id, memory)
+
+    def mark_read(self, seqs: Sequence[int] = (), *, up_to: int = 0, read: bool = True) -> int:
+        with self._connection.transaction() as writer:
+            marked = sum(
+                writer.execute("mark_change", {"seq": seq, "read": read}).rowcount for seq in seqs
+            )
+            if up_to:
+                marked += writer.execute("mark_changes_up_to", {"seq": up_to}).rowcount
+        return marked
+
+    def save_receiver(self, receiver: StoredReceiver) -> None:
+        with self._connection.transaction() as writer:
+            save_receiver(writer, receiver)
+
+    def save_subscriptions(self, subscriptions: Sequence[StoredSubscription]) -> None:
+        with self._connection.transaction() as writer:
+            save_subscriptions(writer, subscriptions)
+
+    def drop_subscriptions(self, page_ids: Sequence[int]) -> None:
+        with self._connection.transaction() as writer:
+            for page_id in page_ids:
+                drop_subscription(writer, page_id)
+
+    def keep_versions(self, retention: Retention) -> None:
+        self._retention = retention
+
+    def forget_learned(self) -> None:
+        with self._connection.transaction() as writer:
+            writer.execute("clear_learned_pages")
+            writer.execute("clear_learned_layouts")
+            writer.execute("clear_learned_shared")
+
+    @abstractmethod
+    def _save_new_pages(self, writer: Writer, new_pages: Sequence[Discovery]) -> None:
+        """Add the pages that a collection discovered."""
+
+    @abstractmethod
+    def _save_discoveries(self, writer: Writer, discoveries: Discoveries) -> None:
+        """Write what a poll meant for a collection, except its new pages."""
+
+    @abstractmethod
+    def _settle(self, writer: Writer, page_ids: Iterable[int]) -> None:
+        """Have these pages found by their texts, or not, as they were polled or removed."""
+
+
+def _latest_time(batch: Batch) -> float:
+    """The latest time of this machine's clock in the rows of a batch."""
+    found = [new.found_at for d in batch.discovered for new in d.new_pages]
+    polled = [poll.observation.polled_at for poll in batch.polls]
+    seen = [poll.version.seen_at for poll in batch.polls if poll.version is not None]
+    return max([*found, *polled, *seen], default=-math.inf)

@@ -1,0 +1,314 @@
+"""The PostgreSQL store keeps the contract of stores, on a real server."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.unit.store.some_polls import NOW, PAGES, results
+
+from pollwise.errors import (
+    InputError,
+    StoreBusyError,
+    StoreError,
+    StoreInUseError,
+    StoreVersionError,
+)
+from pollwise.events import Tick
+from pollwise.store import Requester, Store
+from pollwise.store.place import parse_place
+from pollwise.store.postgres import connection, database
+from pollwise.store.postgres.queries import SQL
+from pollwise.store.records import Batch, NewPage
+from pollwise.testing.store_contract import StoreContract, StoreOpening
+from pollwise.testing.store_contract.samples import A, B, C, held, poll
+from pollwise.types import Outcome
+
+from .postgres import Server, postgres_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres_server() as server:
+        yield server
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def opening(self, server: Server) -> StoreOpening:
+        url = server.database()
+        return StoreOpening(
+            writer=partial(Store.open, url),
+            reader=partial(Store.open_readonly, url),
+            requester=partial(Requester.open, url),
+        )
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    return server.database()
+
+
+def rows(url: str, statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute(statement.encode()).fetchall()
+
+
+def execute(url: str, statement: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+class TestSameAsSqlite:
+    """Any polls leave in both stores what tells the same."""
+
+    @settings(
+        deadline=None,
+        max_examples=60,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    @given(batches=st.lists(st.lists(results(), max_size=6).map(tuple), max_size=4))
+    def test_polls(
+        self, server: Server, tmp_path_factory: pytest.TempPathFactory, batches: list
+    ) -> None:
+        told = []
+        for place in (tmp_path_factory.mktemp("polls") / "pollwise.db", server.database()):
+            with Store.open(place) as store:
+                urls = [NewPage(f"https://{n}.example/") for n in range(PAGES)]
+                store.add_pages(urls, now=NOW - 1.0)
+                for batch in batches:
+                    store.commit(Batch(polls=batch))
+                told.append({**held(store), "database": None})
+                ahead = store.set_back_times(NOW + 5.0)
+                told.append({**held(store), "database": ahead})
+        assert told[:2] == told[2:]
+
+
+def test_the_pages_of_polls_are_found_by_their_index(url: str) -> None:
+    """However many pages there are, and before anybody has counted them."""
+    with Store.open(url) as store:
+        store.add_pages([NewPage(f"https://{n}.example/") for n in range(20_000)], now=0.0)
+        store.commit(Batch(polls=tuple(poll(n, 1.0, Outcome.UNCHANGED) for n in range(75))))
+        execute(url, "ANALYZE")
+        session = store._connection._session
+        with session.transaction():
+            session.execute(SQL["make_told_polls"].encode())
+            for name in ("take_out_told_polls", "update_unchanged_pages"):
+                plan = session.execute(f"EXPLAIN {SQL[name]}".encode()).fetchall()
+                assert "Seq Scan on pages" not in "\n".join(line for (line,) in plan)
+
+
+class TestOpening:
+    def test_a_database_that_holds_nothing_is_one_line(self, url: str) -> None:
+        for opening in (Store.open_readonly, Requester.open):
+            with pytest.raises(StoreError, match="holds no pages: name another one with --db"):
+                opening(url)
+        assert not Store.exists(parse_place(url))
+        Store.open(url).close()
+        assert Store.exists(parse_place(url))
+
+    def test_tables_of_another_program_are_left_alone(self, url: str) -> None:
+        execute(url, "CREATE TABLE pages (id int)")
+        for opening in (Store.open, Store.open_readonly, Requester.open):
+            with pytest.raises(StoreError, match="has tables of another program: name another"):
+                opening(url)
+        assert rows(url, "SELECT count(*) FROM pg_class WHERE relname = 'pollwise' AND"
+                         " relnamespace = current_schema()::regnamespace") == [(0,)]  # fmt: skip
+
+    def test_a_later_format_is_refused(self, url: str) -> None:
+        Store.open(url).close()
+        execute(url, "UPDATE pollwise SET format = 99")
+        for opening in (Store.open, Store.open_readonly, Requester.open):
+            with pytest.raises(StoreVersionError, match=r"has format 99, .* install a newer"):
+                opening(url)
+
+    def test_an_older_format_is_converted_by_a_writer_alone(self, url: str) -> None:
+        Store.open(url).close()
+        execute(url, "UPDATE pollwise SET format = 0")
+        with pytest.raises(StoreVersionError, match="has format 0, older than format"):
+            Store.open_readonly(url)
+
+    def test_a_missing_table_is_told(self, url: str) -> None:
+        Store.open(url).close()
+        execute(url, "DROP TABLE polls")
+        with Store.open(url) as store, pytest.raises(StoreError, match="is damaged: restore"):
+            store.recent_outcomes(0)
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            ("postgresql://pollwise@127.0.0.1:1/x", "cannot be reached .*: start the server"),
+            ("postgresql://pollwise@host.invalid/x", "cannot be reached"),
+            ("postgresql://pollwise@/x?sslmode=nonsense", "sslmode"),
+        ],
+    )
+    def test_an_address_without_a_server_is_one_line(self, wrong: str, message: str) -> None:
+        for opening in (Store.open, Store.open_readonly, Requester.open):
+            with pytest.raises(StoreError, match=message) as caught:
+                opening(wrong)
+            assert not isinstance(caught.value, StoreBusyError), "which would be waited for"
+            assert "\n" not in str(caught.value)
+
+    def test_a_database_that_is_not_there_is_one_line(self, server: Server) -> None:
+        with pytest.raises(StoreError, match=r'"nothing" does not exist.*correct the address'):
+            Store.open(server.url("nothing"))
+
+    def test_a_user_who_may_not_make_tables_is_one_line(self, server: Server, url: str) -> None:
+        execute(url, "CREATE ROLE guest LOGIN")
+        with pytest.raises(StoreError, match="does not let its user do this: grant that"):
+            Store.open(server.url("postgres").replace("pollwise@", "guest@"))
+
+    def test_a_server_of_an_old_version_is_refused(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(database, "_OLDEST_SERVER", 990_000)
+        with pytest.raises(StoreError, match=r"of version \d+: pollwise needs PostgreSQL 99"):
+            Store.open(url)
+
+    def test_only_a_durable_store_waits_for_the_disk(self, url: str) -> None:
+        for durable, told in ((True, "on"), (False, "off")):
+            with Store.open(url, durable=durable) as store:
+                [found] = store._connection._session.execute("SHOW synchronous_commit")
+            assert found == (told,)
+
+
+class TestValues:
+    def test_a_url_that_is_too_long_for_an_index_is_one_line(self, url: str) -> None:
+        noise = np.random.default_rng(1).bytes(5000).hex()
+        with Store.open(url) as store:
+            with pytest.raises(InputError, match="cannot hold so long a URL"):
+                store.add_pages([NewPage(f"https://a.example/{noise}")], now=0.0)
+            assert store.pages() == []
+
+    def test_what_is_no_text_is_one_line(self, url: str) -> None:
+        with Store.open(url) as store, pytest.raises(InputError, match="cannot hold a value"):
+            store.add_pages([NewPage("https://a.example/", name="a\0b")], now=0.0)
+
+    def test_a_collection_is_refused(self, url: str) -> None:
+        with Store.open(url) as store:
+            for what in (lambda: store.search("x"), store.terms, store.history):
+                with pytest.raises(InputError, match="which needs SQLite: name a file"):
+                    what()
+
+
+class TestLostSessions:
+    """Sessions that the server ends, as an administrator does, or a restart."""
+
+    @staticmethod
+    def end_sessions(url: str) -> None:
+        execute(
+            url,
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        )
+
+    def test_work_goes_on_in_a_new_session(self, url: str) -> None:
+        with Store.open(url) as store, Store.open_readonly(url) as reader:
+            store.add_pages([A, B], now=0.0)
+            run = store.start_run(0.0, {}, None)
+            self.end_sessions(url)
+            store.commit(Batch(events=(Tick(1.0),), polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
+            assert [record.polls for record in reader.pages()] == [1, 0]
+            assert list(store.events(run)) == [Tick(1.0)]
+            with pytest.raises(StoreInUseError, match=f"in use by process {os.getpid()} on"):
+                Store.open(url)
+
+    def test_what_was_not_committed_is_lost_and_can_be_done_again(self, url: str) -> None:
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+
+            def lose_it() -> None:
+                with store.together():
+                    store.commit(Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
+                    self.end_sessions(url)
+                    store.add_pages([B], now=0.0)
+
+            with pytest.raises(StoreBusyError, match="does not answer"):
+                lose_it()
+            assert [record.polls for record in store.pages()] == [0]
+            store.add_pages([B], now=0.0)
+
+    @pytest.mark.parametrize("kept", [True, False], ids=["kept", "lost"])
+    def test_a_commit_without_an_answer_is_not_made_twice(
+        self, url: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The connection ends before or after the server has taken in the commit."""
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+            session = store._connection._session
+            execute_plainly = session.execute
+
+            def execute(statement, *arguments, **options):
+                if statement != b"COMMIT":
+                    return execute_plainly(statement, *arguments, **options)
+                if kept:
+                    execute_plainly(statement)
+                self.end_sessions(url)
+                return execute_plainly(b"SELECT 1")
+
+            monkeypatch.setattr(session, "execute", execute)
+            batch = Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),))
+            if kept:
+                store.commit(batch)
+            else:
+                with pytest.raises(StoreBusyError):
+                    store.commit(batch)
+                assert store.pages()[0].polls == 0
+                store.commit(batch)
+            assert store.pages()[0].polls == 1
+
+    def test_a_store_that_was_closed_stays_closed(self, url: str) -> None:
+        store = Store.open(url)
+        store.close()
+        with pytest.raises(psycopg.InterfaceError, match="the store is closed"):
+            store.pages()
+        Store.open(url).close()
+
+    def test_whoever_took_over_meanwhile_is_the_writer(self, url: str) -> None:
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+            store._connection._session.close()  # as if its machine had been cut off
+            with Store.open(url) as other:
+                with pytest.raises(StoreInUseError, match="is in use by process"):
+                    store.add_pages([B], now=0.0)
+                other.add_pages([C], now=0.0)
+            store.add_pages([B], now=0.0)
+            assert [record.page.url for record in store.pages()] == [A.url, C.url, B.url]
+
+
+def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_doubles_nothing() -> None:
+    with postgres_server() as server:
+        url = server.database()
+        with Store.open(url) as store, Store.open_readonly(url) as reader:
+            store.add_pages([A], now=0.0)
+            run = store.start_run(0.0, {}, None)
+            for number, how in enumerate(("fast", "immediate", "fast")):
+                batch = Batch(
+                    events=(Tick(float(number)),),
+                    polls=(poll(0, float(number), Outcome.UNCHANGED),),
+                )
+                store.commit(batch)
+                server.stop(how)
+                server.start()
+            assert store.pages()[0].polls == reader.pages()[0].polls == 3
+            assert list(store.events(run)) == [Tick(0.0), Tick(1.0), Tick(2.0)]
+
+
+def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_PATIENCE", 0.1)
+    with postgres_server() as server:
+        url = server.database()
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+            server.stop()
+            for _ in range(2):
+                with pytest.raises(StoreBusyError, match="cannot be reached") as caught:
+                    store.commit(Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
+                assert "\n" not in str(caught.value)
+            server.start()
+            store.commit(Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
+            assert store.pages()[0].polls == 1

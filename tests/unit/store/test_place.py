@@ -1,0 +1,55 @@
+"""What names a store."""
+
+from pathlib import Path
+
+import pytest
+
+from pollwise.errors import InputError
+from pollwise.store import Store
+from pollwise.store.place import PostgresDatabase, file_of, parse_place, place_told
+
+
+@pytest.mark.parametrize(
+    "text", ["pollwise.db", "/a/b.db", "postgres", "postgresql:/x", "sqlite://x", "a://b.db"]
+)
+def test_all_else_is_the_path_of_a_file(text: str) -> None:
+    assert parse_place(text) == Path(text)
+    assert parse_place(Path(text)) == Path(text)
+    assert file_of(parse_place(text), "a search") == Path(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "name"),
+    [
+        ("postgresql://", "postgresql://", "postgresql"),
+        ("postgres://h/a%20b", "postgres://h/a%20b", "a b"),
+        ("postgresql://u:p%40ss@h:5/d", "postgresql://u@h:5/d", "d"),
+        ("postgresql://u:a@b@h/d", "postgresql://u@h/d", "d"),
+        ("postgresql://h/d?password=x&sslmode=require", "postgresql://h/d?sslmode=require", "d"),
+        ("postgresql://h/d?sslPassword=x", "postgresql://h/d", "d"),
+        ("postgresql://h1:1,h2:2/d", "postgresql://h1:1,h2:2/d", "d"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str, name: str) -> None:
+    place = parse_place(url)
+    assert isinstance(place, PostgresDatabase)
+    assert (str(place), place.name) == (shown, name)
+    assert "ss@" not in repr(place)
+    assert parse_place(place_told(place)) == place
+
+
+def test_an_address_that_cannot_be_one_is_one_line() -> None:
+    with pytest.raises(InputError, match="expected postgresql://USER@HOST/DATABASE") as caught:
+        parse_place("postgresql://[::1/d")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_needs_a_file_says_so() -> None:
+    with pytest.raises(InputError, match="a copy needs SQLite, not postgresql://h/d: name a file"):
+        file_of(parse_place("postgresql://h/d"), "a copy")
+
+
+def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pollwise.extras.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"PostgreSQL database needs psycopg: .*\[postgres\]"):
+        Store.open_readonly("postgresql://h/d")
