@@ -152,9 +152,10 @@ def get_postgres() -> None:
         got = quietly(*install, "postgresql-common")
         settings = Path("/etc/postgresql-common/createcluster.conf")
         if got and settings.exists():  # else the package makes a cluster and starts it
-            with settings.open("a", encoding="utf-8") as file:
-                file.write("create_main_cluster = false\n")
-        got = got and quietly(*install, "postgresql")
+            before = settings.read_bytes()
+            settings.write_bytes(before + b"\ncreate_main_cluster = false\n")
+            got = quietly(*install, "postgresql")
+            settings.write_bytes(before)
     if not got:
         print(
             "bootstrap: there is none to be had, so its tests are skipped; install Debian's"

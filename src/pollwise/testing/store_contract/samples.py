@@ -15,9 +15,13 @@ steady = settings(
     derandomize=True,
     deadline=None,
     max_examples=50,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.differing_executors,
+    ],
 )
-"""The same examples at every run, however long they take, all on one store."""
+"""The same examples at every run, however long they take, all on one store, of any class."""
 
 
 def poll(
