@@ -65,8 +65,9 @@ def history(
     """The versions and changes of a page, with the numbers of versions for diff."""
     from pollwise.console.change_lists import print_history
     from pollwise.insight.changes import read_history
+    from pollwise.insight.shards import store_of
 
-    answer = read_history(db, url, limit)
+    answer = read_history(store_of(db, url), url, limit)
     if as_json:
         print_json(answer)
     else:
@@ -88,8 +89,9 @@ def diff(
     """What differs between two versions of a page, word by word."""
     from pollwise.console.change_lists import print_diff
     from pollwise.insight.changes import read_diff
+    from pollwise.insight.shards import store_of
 
-    answer = read_diff(db, url, before, after)
+    answer = read_diff(store_of(db, url), url, before, after)
     if as_json:
         print_json(answer)
     else:

@@ -157,17 +157,23 @@ def budget(
     from pollwise.live.requests import ChangeSettings
     from pollwise.scheduler.budgets import parse_budget, parse_shares
     from pollwise.settings import WatchSettings, latest_settings
-    from pollwise.store import Store
+    from pollwise.store import Store, split_database
 
+    split = split_database(db)
     if text is not None or shares:
         if text is not None:
             parse_budget(text)
         told = listed(shares)
         parse_shares(told or ())
         _ask(db, ChangeSettings(text, told), make=True)
+        if split is not None:
+            return
         with Store.open_readonly(db) as store:
             for line in unused_shares(store):
                 notify(line)
+        return
+    if split is not None:
+        stdout().print(split.shared()[0])
         return
     with Store.open_readonly(db) as store:
         settings = latest_settings(store) or WatchSettings()
@@ -252,6 +258,7 @@ def _require_one_to_name(name: str | None, pages: int) -> None:
 
 def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[str]:
     """The canonical URLs that were named, or those of the pages with a tag."""
+    from pollwise.insight.shards import stores_of
     from pollwise.store import Store
     from pollwise.web.urls import canonical
 
@@ -259,8 +266,10 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[st
         raise InputError("which pages? Name their URLs, or a tag that they share with --tag")
     if urls:
         return list(dict.fromkeys(map(canonical, urls)))
-    with Store.open_readonly(db) as store:
-        tagged = [record.page.url for record in store.pages() if tag in record.page.tags]
+    tagged = []
+    for place in stores_of(db):
+        with Store.open_readonly(place) as store:
+            tagged += [record.page.url for record in store.pages() if tag in record.page.tags]
     if not tagged:
         raise InputError(f"no page of {db} has the tag {tag}: `pollwise list` shows the tags")
     return tagged

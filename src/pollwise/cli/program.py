@@ -23,7 +23,7 @@ from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.serving import serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
-from pollwise.cli.watching import check, explain, mask, plan, status, unmask, watch
+from pollwise.cli.watching import check, explain, mask, plan, shards, status, unmask, watch
 from pollwise.errors import InputError, PollwiseError
 from pollwise.version import __version__
 
@@ -62,6 +62,7 @@ _COMMANDS: dict[Callable[..., object], str] = {
     search: "Find pages of a collection by their words.",
     import_pages: "Take over pages and past checks from other programs.",
     export: "Write the pages into a file for other programs.",
+    shards: "Split a PostgreSQL database, and who polls what of it.",
     backup: "Copy the whole database, also while it is written to.",
     simulate: "Compare policies in simulated worlds.",
     replay: "Compare policies on a recorded history of real changes.",

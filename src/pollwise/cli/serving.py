@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -87,6 +87,7 @@ def serve(
     from pollwise.errors import InputError
     from pollwise.insight.collection import holds_collection
     from pollwise.live.collecting import collect_pages
+    from pollwise.live.shards import watched_shard
     from pollwise.live.watching import watch_pages
     from pollwise.store import Store
 
@@ -95,8 +96,11 @@ def serve(
     telling = telling_of(log, verbose=verbose)
     with (
         stderr_beside(telling.say),
+        nullcontext()
+        if no_polling
+        else watched_shard(terms.db, [], terms.followed, terms.told, say=telling.say) as shard,
         open_answering(
-            terms.db,
+            terms.db if shard is None else shard.place,
             host=host,
             port=port,
             names=name or [],
@@ -106,6 +110,7 @@ def serve(
             say=telling.say,
         ) as answering,
     ):
+        place = terms.db if shard is None else shard.place
 
         @contextmanager
         def begun(display: D) -> Iterator[D]:
@@ -117,7 +122,7 @@ def serve(
             if budget is not None or shares:
                 raise InputError("--no-polling polls nothing: leave out --budget and --share")
             answering.alone()
-        elif Store.exists(terms.db) and holds_collection(terms.db):
+        elif Store.exists(place) and holds_collection(place):
             if config is not None or shares:
                 raise InputError(
                     f"{terms.db} holds a collection: leave out --config and --share, which are for"
@@ -149,12 +154,12 @@ def serve(
                     [],
                     terms.followed,
                     terms.told,
-                    terms.db,
+                    place,
                     make_display=lambda settings, pages: begun(
                         WatchDisplay(
                             settings,
                             pages=pages,
-                            db=terms.db,
+                            db=place,
                             detail=telling.detail,
                             log=telling.form,
                         )
@@ -162,8 +167,9 @@ def serve(
                     say=telling.say,
                     secret=terms.secret,
                     receivers=terms.receivers,
-                    read_again=terms.read_again,
+                    read_again=terms.read_again if shard is None else None,
                     may_be_empty=True,
                     beside=[answering.beside],
+                    shared=None if shard is None else shard.budget,
                 )
             )

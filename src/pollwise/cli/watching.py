@@ -44,6 +44,7 @@ from pollwise.cli.options import (
 )
 from pollwise.cli.telling import telling_of
 from pollwise.console.interrupts import end_on_interrupt
+from pollwise.errors import InputError
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
@@ -191,6 +192,7 @@ def watch(
     gc.disable()
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.console.watching import WatchDisplay
+    from pollwise.live.shards import watched_shard
     from pollwise.live.watching import named_pages, watch_pages
 
     telling = telling_of(LogName.json if log_json else log, verbose=verbose)
@@ -226,20 +228,29 @@ def watch(
         ),
     }
     terms = configured(config, file, db, told)
-    with stderr_beside(telling.say):
+    pages = named_pages(urls or [], render=render)
+    with (
+        stderr_beside(telling.say),
+        watched_shard(
+            terms.db, pages, terms.followed, terms.told, once=once, say=telling.say
+        ) as shard,
+    ):
+        place = terms.db if shard is None else shard.place
         run = watch_pages(
-            named_pages(urls or [], render=render),
+            pages if shard is None else [],
             terms.followed,
             terms.told,
-            terms.db,
-            make_display=lambda settings, pages: WatchDisplay(
-                settings, pages=pages, db=terms.db, detail=telling.detail, log=telling.form
+            place,
+            make_display=lambda settings, count: WatchDisplay(
+                settings, pages=count, db=place, detail=telling.detail, log=telling.form
             ),
             say=telling.say,
             once=once,
             secret=terms.secret,
             receivers=terms.receivers,
-            read_again=terms.read_again,
+            may_be_empty=shard is not None,
+            read_again=terms.read_again if shard is None else None,
+            shared=None if shard is None else shard.budget,
         )
     if once and run.changes:
         raise typer.Exit(_CHANGED)
@@ -249,15 +260,58 @@ def watch(
 
 def status(db: Db = DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
+    from pollwise.console.shards import print_shards
     from pollwise.console.status import print_status
+    from pollwise.insight.shards import read_shards
     from pollwise.insight.status import read_status
 
+    if (split := read_shards(db)) is not None:
+        if as_json:
+            print_json(split)
+        else:
+            print_shards(split)
+        return
     with reading_what_was_learned():
         answer = read_status(db)
     if as_json:
         print_json(answer)
     else:
         print_status(answer)
+
+
+def shards(
+    into: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Split a PostgreSQL database that holds nothing yet into so many.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="What they share, such as 500/hour. As of a watch if new.")
+    ] = None,
+    db: Db = DB,
+    as_json: Json = False,
+) -> None:
+    """Show the shards of a database and who polls them, or split it.
+
+    Each `watch` or `serve` of a split database polls one shard, or waits to take one over.
+    """
+    from pollwise.console.shards import print_shards
+    from pollwise.insight.shards import read_shards
+    from pollwise.live.shards import split_anew
+
+    if into is not None:
+        split_anew(db, into, budget)
+    elif budget is not None:
+        raise InputError("--budget is for --into: `pollwise budget` changes it later")
+    answer = read_shards(db)
+    if answer is None:
+        raise InputError(f"{db} is not split: --into NUMBER splits an empty PostgreSQL database")
+    if as_json:
+        print_json(answer)
+    else:
+        print_shards(answer)
 
 
 def explain(
@@ -268,9 +322,10 @@ def explain(
     """What is known of a page, and why it is polled next or not."""
     from pollwise.console.explanation import print_explanation
     from pollwise.insight.explanation import read_explanation
+    from pollwise.insight.shards import store_of
 
     with reading_what_was_learned():
-        answer = read_explanation(db, url)
+        answer = read_explanation(store_of(db, url), url)
     if as_json:
         print_json(answer)
     else:
@@ -316,11 +371,12 @@ def check(
     The exit status is 4 if it cannot be had, or not be compared.
     """
     from pollwise.console.checking import print_check
+    from pollwise.insight.shards import store_of
     from pollwise.live.checking import check_page
 
     answer = check_page(
         url,
-        db,
+        None if db is None else store_of(db, url),
         select=select or (),
         ignore=ignore or (),
         render=render,

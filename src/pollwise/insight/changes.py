@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 
 from pollwise.errors import InputError
 from pollwise.insight.difference import Difference, difference_at, text_of
+from pollwise.insight.shards import stores_of
 from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
 from pollwise.store import Place, Store
@@ -240,18 +241,25 @@ def read_changes(
     """The newest changes since a time (UTC seconds), `limit` at most, of pages with the `tag`.
 
     Pages that were removed count, too. `after`: only those with a larger number. `unread`: only
-    what nobody has marked as read. `StoreError` if the database cannot be read.
+    what nobody has marked as read. The database may be split: see `Shards`. `StoreError` if it
+    cannot be read.
     """
-    with Store.open_readonly(db) as store, store.snapshot():
-        newest: deque[StoredChange] = deque(maxlen=limit)
-        count = 0
-        for change in store.changes(after=after, since=since, unread=unread):
-            if tag is None or tag in change.tags:
-                newest.append(change)
-                count += 1
-        listed = tuple(listed_change(store, change) for change in newest)
-        database_id = store.database_id().urn
-    return Changes(database_id, str(db), since, count - len(listed), listed)
+    ids: list[str] = []
+    found: list[ListedChange] = []
+    count = 0
+    for place in stores_of(db):
+        with Store.open_readonly(place) as store, store.snapshot():
+            newest: deque[StoredChange] = deque(maxlen=limit)
+            for change in store.changes(after=after, since=since, unread=unread):
+                if tag is None or tag in change.tags:
+                    newest.append(change)
+                    count += 1
+            found += [listed_change(store, change) for change in newest]
+            ids.append(store.database_id().urn)
+    if len(ids) > 1:  # the numbers of changes are in the order of one shard
+        found.sort(key=lambda change: change.seen_at)
+    listed = tuple(found[-limit:])
+    return Changes(ids[0], str(db), since, count - len(listed), listed)
 
 
 def read_history(db: Place, url: str, limit: int = 20) -> History:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pollwise.insight.shards import stores_of
 from pollwise.store import Place, Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
@@ -101,8 +102,10 @@ def read_page_list(
 
     Lower and upper case are the same. At most `limit` of them; None: all.
     """
-    with Store.open_readonly(db) as store:
-        records = store.pages()
+    records: list[PageRecord] = []
+    for place in stores_of(db):
+        with Store.open_readonly(place) as store:
+            records += store.pages()
     listed = [listed_page(record) for record in records]
     fitting = [page for page in listed if _fits(page, tag, text)]
     fitting.sort(key=lambda page: (_KEYS[order](page), page.url))

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Added, Budgeted, Event, HostBlocked, Removed, Signalled, Updated
@@ -27,6 +27,7 @@ from pollwise.live.requests import (
     Request,
     SignalPages,
     UnmaskPart,
+    by_shard,
     decode_answer,
     decode_request,
     encode_answer,
@@ -36,7 +37,7 @@ from pollwise.live.requests import (
 )
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
-from pollwise.store import Place, Requester, Store
+from pollwise.store import Place, Requester, Store, split_database
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.store.retention import parse_retention
@@ -161,10 +162,26 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
-    changed, or of many pages the first were added. `say`: see `Session`.
+    changed, or of many pages the first were added. Of a split database, each shard is asked for its
+    part, one after the other. `say`: see `Session`.
     """
     if isinstance(request, AddPages | ChangePages):
         require_renderable(request.pages)
+    split = split_database(db)
+    if split is None:
+        return _asked(db, request, make=make, say=say)
+    if isinstance(request, ChangeSettings) and request.budget is not None:
+        parse_budget(request.budget)
+        split.share(request.budget)
+        request = replace(request, budget=None)
+    if isinstance(request, ChangeSettings) and not request.told():
+        return Effect()
+    each = by_shard(request, len(split.schemas), split.number_of)
+    return joined([_asked(split.shards[n], own, make=make, say=say) for n, own in each.items()])
+
+
+def _asked(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
+    """`ask`, of a database that is not split."""
     parts = in_parts(request)
     texts = [encode_request(part) for part in parts]
     answers: list[str] = []
@@ -210,11 +227,22 @@ def signal_pages(db: Place, urls: Sequence[str]) -> None:
 
     `InputError` for pages that are not watched; `StoreError` as ever.
     """
+    split = split_database(db)
+    if split is None:
+        _signal(db, SignalPages(tuple(urls)))
+        return
+    each = by_shard(SignalPages(tuple(urls)), len(split.schemas), split.number_of)
+    for number, request in each.items():
+        _signal(split.shards[number], request)
+
+
+def _signal(db: Place, request: Request) -> None:
+    assert isinstance(request, SignalPages)
     with Store.open_readonly(db) as store:
         require_watch(store)
-        _watched_pages(store, urls)
+        _watched_pages(store, request.urls)
     with Requester.open(db) as requester:
-        requester.put_request(encode_request(SignalPages(tuple(urls))), time.time())
+        requester.put_request(encode_request(request), time.time())
 
 
 def _withdrawn(requester: Requester, numbers: Sequence[int]) -> int:

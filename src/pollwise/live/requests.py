@@ -4,12 +4,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
 from pollwise.store.records import NewPage
-from pollwise.web.urls import canonical
+from pollwise.web.urls import canonical, scope_of
 
 __all__ = [
     "PAGES_AT_ONCE",
@@ -24,6 +24,7 @@ __all__ = [
     "Request",
     "SignalPages",
     "UnmaskPart",
+    "by_shard",
     "decode_answer",
     "decode_request",
     "described",
@@ -32,6 +33,8 @@ __all__ = [
     "in_parts",
     "joined",
 ]
+
+T = TypeVar("T")
 
 PAGES_AT_ONCE = 1000
 """Pages that are written together: polls wait for some hundredths of a second meanwhile."""
@@ -189,7 +192,38 @@ def in_parts(request: Request) -> list[Request]:
     return [AddPages(pages[begin : begin + PAGES_AT_ONCE]) for begin in begins]
 
 
-def joined(effects: Iterable[Effect]) -> Effect:
+def by_shard(request: Request, shards: int, number_of: Callable[[str], int]) -> dict[int, Request]:
+    """The requests to so many shards that a request to all of them is made as, by number.
+
+    `number_of` gives that of a politeness scope. `InputError` for what is asked of one shard only.
+    """
+    match request:
+        case AddPages(pages) | ChangePages(pages):
+            told = _grouped(pages, lambda page: number_of(scope_of(page.url)))
+            return {number: type(request)(tuple(own)) for number, own in told.items()}
+        case RemovePages(urls) | SignalPages(urls):
+            named = _grouped(urls, lambda url: number_of(scope_of(url)))
+            return {number: type(request)(tuple(own)) for number, own in named.items()}
+        case UnmaskPart() | MaskPart():
+            return {number_of(scope_of(request.url)): request}
+        case LeaveHost():
+            return {number_of(request.scope): request}
+        case ChangeSettings(shares=None):
+            return dict.fromkeys(range(shards), request)
+    raise InputError(
+        "shares of tags, and the numbers of changes, are of one shard: name it after --db, as"
+        " `pollwise shards` tells"
+    )
+
+
+def _grouped(all_of: Iterable[T], number_of: Callable[[T], int]) -> dict[int, list[T]]:
+    groups: dict[int, list[T]] = {}
+    for one in all_of:
+        groups.setdefault(number_of(one), []).append(one)
+    return groups
+
+
+def joined(effects: Sequence[Effect]) -> Effect:
     """What came of the parts of a request for pages; a page counts where it was named first.
 
     >>> joined([Effect(added=("a", "b")), Effect(added=("c",), unchanged=("a",))]).added
@@ -203,6 +237,8 @@ def joined(effects: Iterable[Effect]) -> Effect:
             urls[place] += [url for url in named if url not in seen]
         seen.update(*parts.values())
     told: dict[str, Any] = {place: tuple(named) for place, named in urls.items()}
+    for name in ("parts", "listed"):
+        told[name] = tuple(text for effect in effects for text in getattr(effect, name))
     return Effect(**told)
 
 

@@ -50,6 +50,7 @@ from pollwise.web.wishes import wished_page
 if TYPE_CHECKING:
     from pollwise.live.listening.listener import Listener
     from pollwise.live.listening.subscriber import Subscriber
+    from pollwise.live.shards import SharedBudget
     from pollwise.notify.receivers import Receiver
 
 _FEW = 20
@@ -139,6 +140,7 @@ def watch_pages(
     may_be_empty: bool = False,
     beside: Sequence[BesideRun] = (),
     read_again: ReadAgain | None = None,
+    shared: "SharedBudget | None" = None,
 ) -> WatchRun:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; what came of it.
 
@@ -147,7 +149,8 @@ def watch_pages(
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
     `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
-    contexts for the run, from what gives its figures.
+    contexts for the run, from what gives its figures. `shared` is the budget of a shard, instead of
+    one that is told.
     `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
     `StoreError` ends the run.
     """
@@ -172,6 +175,9 @@ def watch_pages(
         if is_new and may_be_empty:  # its name may be a slip of the pen
             say(f"there was no database {db}: this is a new one, which watches pages")
         require_watch(store)
+        if shared is not None:
+            told = {name: value for name, value in told.items() if name != "budget"}
+            store.change_settings({"budget": shared.begin(store.totals().pages, say)})
         settings = replace(watch_settings(store), **told)
         outside = outside or reach(settings, undo=undo)
         done = carry_out_waiting(store, time.time(), polls=False)
@@ -211,7 +217,16 @@ def watch_pages(
                 if told_of_first := first_copies_told(session.records, settings):
                     say(told_of_first)
                 return partial(
-                    _watch, session, settings, outside, followed, reloading, display, say, beside
+                    _watch,
+                    session,
+                    settings,
+                    outside,
+                    followed,
+                    reloading,
+                    display,
+                    say,
+                    beside,
+                    shared,
                 )
 
             return run_until_stopped(begin, say, reloading.ask)
@@ -238,6 +253,7 @@ async def _watch(
     display: WatchingDisplay,
     say: Callable[[str], None],
     beside: Sequence[BesideRun],
+    shared: "SharedBudget | None",
     stop: asyncio.Event,
 ) -> WatchRun:
     scopes = NamedScopes(record.page for record in session.records)
@@ -311,6 +327,11 @@ async def _watch(
                 requests.beside,
                 *_notices(session, outside.receivers, incoming, say),
                 *_listening(session, outside.listener, subscriber, incoming),
+                *(
+                    []
+                    if shared is None
+                    else [shared.keeping(session.scheduler, incoming, session.clock)]
+                ),
             ],
             incoming=incoming,
             traffic=traffic,

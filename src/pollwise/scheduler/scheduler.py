@@ -293,6 +293,11 @@ class Scheduler:
         return self._cell_rate.next_at
 
     @property
+    def pages_known(self) -> int:
+        """The number of pages that are watched."""
+        return len(self._pages)
+
+    @property
     def price(self) -> float | None:
         """The price by which the policy selects; None: it has none."""
         price = self.policy.price if isinstance(self.policy, Priced) else math.nan

@@ -13,6 +13,6 @@ True
 """
 
 from pollwise.store.place import Place
-from pollwise.store.store import Requester, Store
+from pollwise.store.store import Requester, Store, split_database
 
-__all__ = ["Place", "Requester", "Store"]
+__all__ = ["Place", "Requester", "Store", "split_database"]

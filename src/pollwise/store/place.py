@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pollwise.errors import InputError
 
@@ -32,6 +32,14 @@ class PostgresDatabase:
     def name(self) -> str:
         """That of the database, for a title."""
         return unquote(urlsplit(self.url).path.strip("/")) or "postgresql"
+
+    def in_schema(self, schema: str) -> "PostgresDatabase":
+        """The same database, with this schema in front of all."""
+        parts = urlsplit(self.url)
+        told = dict(parse_qsl(parts.query, keep_blank_values=True))
+        # Of an option that comes twice, the last one holds.
+        told["options"] = f"{told.get('options', '')} -csearch_path={schema}".strip()
+        return PostgresDatabase(parts._replace(query=urlencode(told, quote_via=quote)).geturl())
 
 
 Place = Path | PostgresDatabase

@@ -3,13 +3,16 @@
 import os
 from abc import abstractmethod
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pollwise.extras import require_extra
 from pollwise.store.base import StoreJournal, StoreReader, StoreRequests
 from pollwise.store.place import Place, PostgresDatabase, parse_place
 
-__all__ = ["Requester", "Store"]
+if TYPE_CHECKING:
+    from pollwise.store.postgres.shards import SplitDatabase
+
+__all__ = ["Requester", "Store", "require_postgres", "split_database"]
 
 
 class Requester(StoreRequests):
@@ -22,7 +25,7 @@ class Requester(StoreRequests):
         """
         named = resolved(place)
         if isinstance(named, PostgresDatabase):
-            _require_library()
+            require_postgres()
             from pollwise.store.postgres.store import PostgresRequester
 
             return PostgresRequester.asking(named)
@@ -65,7 +68,7 @@ class Store(StoreReader, StoreRequests, StoreJournal):
         """
         named = resolved(place)
         if isinstance(named, PostgresDatabase):
-            _require_library()
+            require_postgres()
             from pollwise.store.postgres.store import PostgresStore
 
             return PostgresStore.writing(named, durable=durable)
@@ -82,7 +85,7 @@ class Store(StoreReader, StoreRequests, StoreJournal):
         """
         named = resolved(place)
         if isinstance(named, PostgresDatabase):
-            _require_library()
+            require_postgres()
             from pollwise.store.postgres.store import PostgresStore
 
             return PostgresStore.reading(named)
@@ -94,7 +97,7 @@ class Store(StoreReader, StoreRequests, StoreJournal):
     def exists(place: Place) -> bool:
         """Whether there is anything at this place; `StoreError` if its server cannot tell."""
         if isinstance(place, PostgresDatabase):
-            _require_library()
+            require_postgres()
             from pollwise.store.postgres.database import holds_store
 
             return holds_store(place)
@@ -111,7 +114,18 @@ class Store(StoreReader, StoreRequests, StoreJournal):
         self.close()
 
 
-def _require_library() -> None:
+def split_database(place: Place) -> "SplitDatabase | None":
+    """The shards of a database; None: it is not split. `StoreError` as for `Store.open`."""
+    if not isinstance(place, PostgresDatabase):
+        return None
+    require_postgres()
+    from pollwise.store.postgres.shards import SplitDatabase
+
+    return SplitDatabase.read(place)
+
+
+def require_postgres() -> None:
+    """`InputError` if the library for PostgreSQL is missing."""
     require_extra("postgres", "a PostgreSQL database", "name a file after --db")
 
 

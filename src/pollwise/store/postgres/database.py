@@ -13,7 +13,16 @@ from pollwise.store.postgres.connection import PostgresWriter, Session
 from pollwise.store.postgres.failures import damaged, reported, unreachable
 from pollwise.store.postgres.queries import migrations
 
-__all__ = ["WriterName", "holds_store", "reading_session", "requesting_session", "writing_session"]
+__all__ = [
+    "SessionName",
+    "holds_store",
+    "lock_holder",
+    "only_session",
+    "opened_session",
+    "reading_session",
+    "requesting_session",
+    "writing_session",
+]
 
 _OLDEST_SERVER = 130_000
 _SETTINGS = (
@@ -25,10 +34,12 @@ _SETTINGS = (
     "SET client_min_messages = warning",
 )
 _LONGEST_NAME = 63
+_WRITER = 1886350455
+"""The kind of the lock that the only writer of a schema has."""
 
 
-class WriterName:
-    """How a writer calls its sessions, so that it knows those that it has lost."""
+class SessionName:
+    """How a process calls sessions that have a lock, so that it knows those that it has lost."""
 
     def __init__(self) -> None:
         told = f"process {os.getpid()} on {socket.gethostname()}"
@@ -37,22 +48,22 @@ class WriterName:
     @staticmethod
     def told(name: str) -> str:
         """Who has a session of this name, in words."""
-        return name.partition("process ")[2] or "(unknown)"
+        return f"process {name.partition('process ')[2] or '(unknown)'}"
 
 
-def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool = True) -> Session:
+def writing_session(place: PostgresDatabase, name: SessionName, *, durable: bool = True) -> Session:
     """A session of the only writer; the tables are made or converted if need be.
 
     `StoreInUseError` if another one writes, `StoreBusyError` if this one lost its session and the
     server has not noticed yet, `StoreError` if the schema is of another program,
     `StoreVersionError` if a later version of pollwise wrote it.
     """
-    session = _opened(place, name.text)
+    session = opened_session(place, name.text)
     try:
         with reported(place):
             writer = PostgresWriter(session)
-            _check_ours(place, writer, may_be_empty=True)
-            _lock(place, writer, name)
+            schema = _check_ours(place, writer, may_be_empty=True)
+            _lock(place, writer, _WRITER, schema, name)
             if not durable:
                 session.execute("SET synchronous_commit = off")
             _migrate(place, session)
@@ -76,7 +87,7 @@ def requesting_session(place: PostgresDatabase) -> Session:
     `StoreError` if there is no store, `StoreVersionError` if another version of pollwise wrote it
     in another format.
     """
-    session = _opened(place, "pollwise")
+    session = opened_session(place)
     try:
         with reported(place):
             writer = PostgresWriter(session)
@@ -95,12 +106,33 @@ def requesting_session(place: PostgresDatabase) -> Session:
 
 def holds_store(place: PostgresDatabase) -> bool:
     """Whether there are tables of pollwise; `StoreError` if the server cannot tell."""
-    with _opened(place, "pollwise") as session, reported(place):
-        [(ours, _)] = PostgresWriter(session).execute("is_ours").fetchall()
-    return bool(ours)
+    with opened_session(place) as session, reported(place):
+        [(_, ours, is_split, _)] = PostgresWriter(session).execute("is_ours").fetchall()
+    return bool(ours or is_split)
 
 
-def _opened(place: PostgresDatabase, name: str) -> Session:
+def only_session(place: PostgresDatabase, kind: int, schema: str, name: SessionName) -> Session:
+    """A session that has the lock of this kind on a schema, which no other has; errors as for
+    `writing_session`.
+    """
+    session = opened_session(place, name.text)
+    try:
+        with reported(place):
+            _lock(place, PostgresWriter(session), kind, schema, name)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def lock_holder(writer: PostgresWriter, kind: int, schema: str) -> str | None:
+    """Who has that lock, in words; None: nobody."""
+    rows = writer.execute("lock_holders", {"kind": kind, "schema": schema}).fetchall()
+    return SessionName.told(rows[0][0]) if rows else None
+
+
+def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
+    """A session of a server that is new enough, which the server shows by this name."""
     try:
         session: Session = psycopg.connect(
             place.url,
@@ -134,10 +166,18 @@ def _opened(place: PostgresDatabase, name: str) -> Session:
     return session
 
 
-def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty: bool) -> None:
-    [(ours, has_tables)] = writer.execute("is_ours").fetchall()
+def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty: bool) -> str:
+    """The schema of the store."""
+    [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
+    if schema is None:
+        raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
     if ours:
-        return
+        return str(schema)
+    if is_split:
+        raise StoreError(
+            f"{place} is split into shards: name one of them after --db, as `pollwise shards --db"
+            f" {place}` tells"
+        )
     if has_tables:
         raise StoreError(
             f"{place} has tables of another program: name another database, or a schema of its own"
@@ -148,17 +188,21 @@ def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty
             f"{place} holds no pages: name another one with --db, or start 'pollwise watch' to"
             " begin"
         )
+    return str(schema)
 
 
-def _lock(place: PostgresDatabase, writer: PostgresWriter, name: WriterName) -> None:
-    [(is_locked,)] = writer.execute("become_writer").fetchall()
+def _lock(
+    place: PostgresDatabase, writer: PostgresWriter, kind: int, schema: str, name: SessionName
+) -> None:
+    values = {"kind": kind, "schema": schema}
+    [(is_locked,)] = writer.execute("take_lock", values).fetchall()
     if is_locked:
         return
-    holders = [holder for (holder,) in writer.execute("writer").fetchall() if holder]
+    holders = [holder for (holder,) in writer.execute("lock_holders", values).fetchall()]
     if name.text in holders:
         raise StoreBusyError(f"{place} still has the session that was lost: try again")
     raise StoreInUseError(
-        f"{place} is in use by process {WriterName.told(''.join(holders[:1]))}, which writes to it:"
+        f"{place} is in use by {SessionName.told(''.join(holders[:1]))}, which writes to it:"
         " stop that process, or choose another database"
     )
 
@@ -179,7 +223,7 @@ def _format(place: PostgresDatabase, writer: PostgresWriter) -> int:
 
 def _migrate(place: PostgresDatabase, session: Session) -> None:
     writer = PostgresWriter(session)
-    [(ours, _)] = writer.execute("is_ours").fetchall()
+    [(_, ours, _, _)] = writer.execute("is_ours").fetchall()
     done = _format(place, writer) if ours else 0
     for version, script in enumerate(migrations()[done:], start=done + 1):
         with session.transaction():

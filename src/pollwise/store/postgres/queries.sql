@@ -648,8 +648,11 @@ SELECT set_back_at, set_back_by, set_back_polls FROM ledger WHERE set_back_at IS
 SELECT format FROM pollwise;
 
 -- name: is_ours
--- Whether the schema has the tables of pollwise, and whether it has any table.
-SELECT to_regclass(quote_ident(current_schema()) || '.pollwise') IS NOT NULL,
+-- The first schema, whether it has the tables of pollwise, whether those of a split database, and
+-- whether it has any table.
+SELECT current_schema(),
+       to_regclass(quote_ident(current_schema()) || '.pollwise') IS NOT NULL,
+       to_regclass(quote_ident(current_schema()) || '.pollwise_shards') IS NOT NULL,
        EXISTS (SELECT FROM pg_class
                WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace);
 
@@ -657,19 +660,58 @@ SELECT to_regclass(quote_ident(current_schema()) || '.pollwise') IS NOT NULL,
 -- The tables have this format now.
 UPDATE pollwise SET format = %(format)s;
 
--- name: become_writer
--- Take the lock of the one writer, of this schema, for this session.
+-- name: take_lock
+-- Take a lock of one kind on a schema for this session, if nobody has it.
 SELECT pg_try_advisory_lock(
-    1886350455, (current_schema()::regnamespace::oid::bigint & 2147483647)::int
+    %(kind)s::int, (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)::int
 );
 
--- name: writer
+-- name: lock_holders
 -- Who has that lock, as its session calls itself.
 SELECT a.application_name
 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
-WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 1886350455
-    AND l.objid = (current_schema()::regnamespace::oid::bigint & 2147483647)
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = %(kind)s::int
+    AND l.objid = (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- name: make_shards
+-- Make the table of a split database.
+CREATE TABLE pollwise_shards (
+    id int PRIMARY KEY CHECK (id = 1),
+    -- of this table
+    format int NOT NULL,
+    shards int NOT NULL,
+    -- what all shards may spend together, as people write it
+    budget text NOT NULL,
+    -- the state of `ShardedBudget`
+    ledger text NOT NULL
+) WITH (fillfactor = 20);
+
+-- name: insert_shards
+-- Into so many shards it is split.
+INSERT INTO pollwise_shards (id, format, shards, budget, ledger)
+VALUES (1, %(format)s, %(shards)s, %(budget)s, %(ledger)s);
+
+-- name: shards
+-- Into how many shards the database is split.
+SELECT format, shards FROM pollwise_shards;
+
+-- name: share_budget
+-- Change the budget of all shards.
+UPDATE pollwise_shards SET budget = %(budget)s;
+
+-- name: shared_budget
+-- The budget that they share, and what they told last and were given.
+SELECT budget, ledger FROM pollwise_shards;
+
+-- name: ledger_to_write
+-- The same, which nobody else reads to write it until this transaction ends; and the server's time.
+SELECT budget, ledger, EXTRACT(EPOCH FROM clock_timestamp())::float8
+FROM pollwise_shards FOR UPDATE;
+
+-- name: save_ledger
+-- Keep what shards told and were given.
+UPDATE pollwise_shards SET ledger = %(ledger)s;
 
 -- name: transaction_id
 -- The number of this transaction; none as long as it has written nothing.

@@ -1,0 +1,40 @@
+"""What people see of `pollwise shards`."""
+
+from rich.table import Table
+
+from pollwise.console.quantities import count
+from pollwise.console.streams import stdout
+from pollwise.console.tables import folded
+from pollwise.insight.shards import Shards
+from pollwise.insight.words import number
+
+__all__ = ["print_shards"]
+
+_DAY = 86_400.0
+
+
+def print_shards(answer: Shards) -> None:
+    """The answer of `pollwise shards`."""
+    total = sum(shard.pages for shard in answer.shards)
+    table = Table(
+        "shard",
+        folded("polled by"),
+        "pages",
+        "polls",
+        "changes",
+        "failing",
+        "polls a day",
+        title=f"{answer.database}: {count(total, 'page')}, budget {answer.budget}",
+    )
+    for shard in answer.shards:
+        table.add_row(
+            str(shard.number),
+            shard.process or "nobody",
+            f"{shard.pages:,d}",
+            f"{shard.polls:,d}",
+            f"{shard.changes:,d}",
+            f"{shard.failing:,d}",
+            number(shard.rate * _DAY) if shard.process else "-",
+        )
+    stdout().print(table)
+    stdout().print(f"the first one: --db '{answer.shards[0].database}'", soft_wrap=True)

@@ -1,0 +1,196 @@
+"""Watching a shard of a split database: one that nobody polls is claimed, and its budget shared."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import uvloop
+
+from pollwise.errors import InputError, StoreBusyError
+from pollwise.events import Budgeted
+from pollwise.live.clock import Clock
+from pollwise.live.control import ask
+from pollwise.live.followed_list import FollowedList
+from pollwise.live.incoming import Incoming
+from pollwise.live.journal import Journal
+from pollwise.live.requests import AddPages, ChangeSettings, described
+from pollwise.live.service_manager import service_manager
+from pollwise.live.session import Besides
+from pollwise.scheduler.budgets import BudgetText, parse_budget
+from pollwise.scheduler.ledgers import new_ledger, take_report
+from pollwise.scheduler.prices import Allotment, ShardReport
+from pollwise.scheduler.scheduler import Scheduler
+from pollwise.settings import WatchSettings
+from pollwise.slow_work import told_if_slow
+from pollwise.store import Place, split_database
+from pollwise.store.place import PostgresDatabase
+from pollwise.store.records import NewPage
+from pollwise.store.store import require_postgres
+
+if TYPE_CHECKING:
+    from pollwise.store.postgres.shards import ClaimedShard, SplitDatabase
+
+__all__ = ["SharedBudget", "WatchedShard", "split_anew", "watched_shard"]
+
+_LOOK_EVERY = 2.0
+"""Seconds between two looks for a shard that nobody polls."""
+_REPORT_EVERY = 10.0
+_ASK_EVERY = 1.0
+"""Seconds between two reports of a shard that waits for the first part of the budget."""
+_SILENT = 3.0
+_IDLE = 1.0 / 86_400.0
+"""The rate of a shard without pages: that of a scheduler is above 0."""
+_WORTH_A_CHANGE = 1.01
+"""By this factor a rate has to rise for the scheduler to be told."""
+
+
+class WatchedShard:
+    """A shard that this process has claimed: the `place` of its store, and its `budget`."""
+
+    def __init__(self, claimed: "ClaimedShard") -> None:
+        self.place: Place = claimed.place
+        self.budget = SharedBudget(claimed)
+
+
+@contextmanager
+def watched_shard(
+    db: Place,
+    pages: Sequence[NewPage],
+    followed: Sequence[FollowedList],
+    told: Mapping[str, Any],
+    *,
+    once: bool = False,
+    say: Callable[[str], None],
+) -> Iterator[WatchedShard | None]:
+    """A context with a shard of a split database for this process alone; None: `db` is not split.
+
+    While all are polled it waits until one is not, which `say` is told, so that it takes over from
+    a process that dies. The others are as for `watch_pages`: the pages go to their shards, and a
+    budget is what all share from now on. `InputError` for what shards cannot do.
+    """
+    split = split_database(db)
+    if split is None:
+        yield None
+        return
+    if followed:
+        raise InputError(
+            f"{followed[0].path} cannot be followed, as {db} is split: `pollwise add --file` gives"
+            " its pages to the shards"
+        )
+    if once:
+        raise InputError(f"--once is for one process, and {db} is split: leave it out")
+    if told.get("shares"):
+        raise InputError(f"tags have no shares of the budget where a database is split, as {db} is")
+    if pages:
+        request = AddPages(tuple(pages))
+        say(described(request, ask(db, request, make=True, say=say)))
+    if (budget := told.get("budget")) is not None:
+        ask(db, ChangeSettings(budget=budget), make=True, say=say)
+    claimed = split.claim()
+    if claimed is None:
+        say(f"all {len(split.schemas)} shards of {db} are polled: waiting to take one over")
+        claimed = uvloop.run(_waited(split))
+    with closing(claimed):
+        say(f"polling shard {claimed.number} of {len(split.schemas)}: {claimed.place}")
+        yield WatchedShard(claimed)
+
+
+def split_anew(db: Place, shards: int, budget: str | None) -> None:
+    """Split a PostgreSQL database that holds nothing yet; `InputError` if that cannot be done.
+
+    `budget` is what all shards share; None: that of a watch to which none is told.
+    """
+    if not isinstance(db, PostgresDatabase):
+        raise InputError(f"{db} is a file: --db postgresql://USER@HOST/NAME can be split")
+    told = WatchSettings().budget if budget is None else budget
+    parse_budget(told)
+    require_postgres()
+    from pollwise.store.postgres.shards import SplitDatabase
+
+    SplitDatabase.make(db, shards, budget=told, ledger=new_ledger())
+
+
+async def _waited(split: "SplitDatabase") -> "ClaimedShard":
+    """The first shard that its process leaves."""
+    manager = service_manager()
+    async with manager.watched():
+        manager.ready()
+        manager.status("waiting to take a shard over")
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            with suppress(StoreBusyError):  # a server that is away
+                if (claimed := split.claim()) is not None:
+                    return claimed
+
+
+class SharedBudget:
+    """What a shard may spend of the budget of all, by reports to their ledger (`ShardedBudget`)."""
+
+    def __init__(self, claimed: "ClaimedShard") -> None:
+        self._claimed = claimed
+        self._rate = 0.0
+        self._alone = 0.0
+        self._until = 0.0
+
+    def begin(self, pages: int, say: Callable[[str], None]) -> str:
+        """The first budget of a shard with so many pages; waits until the others leave it some."""
+        with told_if_slow(say, "waiting for a part of the budget", after=_SILENT):
+            while not self._settle(None, pages).rate and pages:
+                time.sleep(_ASK_EVERY)
+        self._rate = max(self._rate, _IDLE)
+        return str(BudgetText(self._rate, per_page=False))
+
+    def keeping(self, scheduler: Scheduler, incoming: Incoming, clock: Clock) -> Besides:
+        """What has a run keep to it: reports, and the budget that each brings."""
+
+        @asynccontextmanager
+        async def context(journal: Journal) -> AsyncIterator[None]:
+            self._tell(incoming, clock)  # the settings of a run have the budget of its first start
+            keeping = incoming.begin(self._keep(scheduler, incoming, clock))
+            try:
+                yield
+            finally:
+                keeping.cancel()
+                await asyncio.wait([keeping])
+
+        return context
+
+    async def _keep(self, scheduler: Scheduler, incoming: Incoming, clock: Clock) -> None:
+        while True:
+            before = self._rate
+            await asyncio.sleep(_REPORT_EVERY)
+            try:
+                await asyncio.to_thread(self._settle, scheduler.price, scheduler.pages_known)
+            except StoreBusyError:  # its server is away, so soon nothing can be kept either
+                if time.monotonic() > self._until:
+                    self._rate = max(self._alone, _IDLE)
+            if self._rate < before or self._rate > before * _WORTH_A_CHANGE:
+                self._tell(incoming, clock)
+            else:
+                self._rate = before
+
+    def _tell(self, incoming: Incoming, clock: Clock) -> None:
+        budget = BudgetText(self._rate, per_page=False).budget(1)
+        incoming.put([Budgeted(clock(), budget.rate, budget.burst)])
+
+    def _settle(self, price: float | None, pages: int) -> Allotment:
+        report = ShardReport(
+            str(self._claimed.number),
+            price or None,
+            capacity=float("inf"),
+            pages=pages,
+            rate=self._rate,
+            alone=self._alone,
+        )
+        sent_at = time.monotonic()
+        allotment = self._claimed.settle(partial(_reported, report))
+        self._rate, self._alone = max(allotment.rate, _IDLE if self._rate else 0.0), allotment.alone
+        self._until = sent_at + allotment.seconds
+        return allotment
+
+
+def _reported(report: ShardReport, ledger: str, budget: str, now: float) -> tuple[str, Allotment]:
+    return take_report(ledger, budget, report, now)

@@ -1,0 +1,159 @@
+"""A PostgreSQL database that is split into shards, each a store in a schema of its own.
+
+The first schema of its address keeps how many they are, and the ledger of the budget that they
+share. Hosts are never split: the shard of a page is told by its politeness scope. A process that
+polls a shard claims it by an advisory lock of its session, which ends with the process.
+"""
+
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Self, TypeVar
+
+from psycopg import sql
+
+from pollwise.errors import InputError, StoreError, StoreInUseError, StoreVersionError
+from pollwise.store.place import PostgresDatabase
+from pollwise.store.postgres.connection import PostgresConnection, PostgresWriter
+from pollwise.store.postgres.database import (
+    SessionName,
+    lock_holder,
+    only_session,
+    opened_session,
+)
+from pollwise.store.postgres.failures import reported
+from pollwise.store.store import Store
+
+__all__ = ["MOST_SHARDS", "ClaimedShard", "SplitDatabase"]
+
+T = TypeVar("T")
+
+MOST_SHARDS = 1000
+_FORMAT = 1
+_CLAIM = 1886350456
+"""The kind of the lock that the process has which polls a shard."""
+_LONGEST_SCHEMA = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDatabase:
+    """A database with its shards, by the number of their schema."""
+
+    place: PostgresDatabase
+    schemas: tuple[str, ...]
+
+    @classmethod
+    def read(cls, place: PostgresDatabase) -> Self | None:
+        """That of an address; None: it is not split. `StoreError` as for `Store.open`."""
+        with opened_session(place) as session, reported(place):
+            writer = PostgresWriter(session)
+            [(schema, _, is_split, _)] = writer.execute("is_ours").fetchall()
+            if not is_split:
+                return None
+            [(version, count)] = writer.execute("shards").fetchall()
+        if version > _FORMAT:
+            raise StoreVersionError(
+                f"{place} is split in format {version}, this pollwise knows formats up to"
+                f" {_FORMAT}: install a newer pollwise"
+            )
+        return cls(place, _schemas(schema, count))
+
+    @classmethod
+    def make(cls, place: PostgresDatabase, count: int, *, budget: str, ledger: str) -> Self:
+        """Split a database that holds nothing yet into so many shards, with what they share.
+
+        `InputError` for a number out of range, and if it holds anything.
+        """
+        if not 2 <= count <= MOST_SHARDS:
+            raise InputError(f"{count} shards: expected 2 to {MOST_SHARDS:,d}")
+        with opened_session(place) as session, reported(place), session.transaction():
+            writer = PostgresWriter(session)
+            [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
+            if schema is None:
+                raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
+            if is_split:
+                raise InputError(f"{place} is split already: the number of shards stays")
+            if ours or has_tables:
+                raise InputError(
+                    f"{place} holds tables, and a database is split before it has any: name an"
+                    " empty one, or a schema of its own by ?options=-csearch_path%3DSCHEMA"
+                )
+            if len(schema) > _LONGEST_SCHEMA:
+                raise InputError(f"the name of schema {schema} is too long for those of shards")
+            schemas = _schemas(schema, count)
+            for one in schemas:
+                session.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(one)))
+            writer.execute("make_shards")
+            values = {"format": _FORMAT, "shards": count, "budget": budget, "ledger": ledger}
+            writer.execute("insert_shards", values)
+        split = cls(place, schemas)
+        for shard in split.shards:
+            Store.open(shard).close()
+        return split
+
+    @property
+    def shards(self) -> tuple[PostgresDatabase, ...]:
+        """The stores, by number."""
+        return tuple(map(self.place.in_schema, self.schemas))
+
+    def number_of(self, scope: str) -> int:
+        """The shard of a politeness scope, the same for ever."""
+        return zlib.crc32(scope.encode("utf-8", "surrogatepass")) % len(self.schemas)
+
+    def shared(self) -> tuple[str, str]:
+        """The budget of all shards, as people write it, and the ledger."""
+        with opened_session(self.place) as session, reported(self.place):
+            [(budget, ledger)] = PostgresWriter(session).execute("shared_budget").fetchall()
+        return budget, ledger
+
+    def share(self, budget: str) -> None:
+        """Keep another budget for all shards."""
+        with opened_session(self.place) as session, reported(self.place):
+            PostgresWriter(session).execute("share_budget", {"budget": budget})
+
+    def processes(self) -> list[str | None]:
+        """Who polls the shards, by number and in words; None: nobody."""
+        with opened_session(self.place) as session, reported(self.place):
+            writer = PostgresWriter(session)
+            return [lock_holder(writer, _CLAIM, schema) for schema in self.schemas]
+
+    def claim(self) -> "ClaimedShard | None":
+        """The first shard that nobody polls, for this process; None: all are polled."""
+        for number, process in enumerate(self.processes()):
+            if process is None:
+                with suppress(StoreInUseError):  # another process was faster
+                    return ClaimedShard(self, number)
+        return None
+
+
+class ClaimedShard:
+    """A shard that this process polls, until it is closed; see `SplitDatabase.claim`."""
+
+    def __init__(self, split: SplitDatabase, number: int) -> None:
+        self.number = number
+        self.place = split.shards[number]
+        schema = split.schemas[number]
+        begin = partial(only_session, split.place, _CLAIM, schema, SessionName())
+        self._connection = PostgresConnection(split.place, begin)
+
+    def close(self) -> None:
+        """Leave the shard to others; closing twice is no error."""
+        self._connection.close()
+
+    def settle(self, change: Callable[[str, str, float], tuple[str, T]]) -> T:
+        """Keep another ledger, alone: `change` gives it, and an answer.
+
+        It gets the ledger, the budget, and the time of the server (UTC seconds). `StoreError` as
+        ever; a `StoreInUseError` if the session was lost, and another process has the shard.
+        """
+        with self._connection.transaction() as writer:
+            [(budget, ledger, now)] = writer.execute("ledger_to_write").fetchall()
+            changed, answer = change(ledger, budget, now)
+            writer.execute("save_ledger", {"ledger": changed})
+        return answer
+
+
+def _schemas(schema: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{schema}_shard_{number}" for number in range(count))
