@@ -1,98 +1,20 @@
-"""A private PostgreSQL server for tests: real, in a temporary folder, over a socket of its own."""
+"""A private PostgreSQL server for tests, or a reason why they are skipped."""
 
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-USER = "pollwise"
-_DEBIAN = Path("/usr/lib/postgresql")
+from pollwise.testing import postgres_server as shipped
+from pollwise.testing.postgres_server import PostgresServer as Server
 
-
-def programs() -> Path | None:
-    """The folder of the newest server that is installed."""
-    found = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    if found:
-        return found[-1].parent
-    named = shutil.which("initdb")
-    return Path(named).resolve().parent if named else None
-
-
-class Server:
-    """A server that can be stopped and started; `database` makes an empty one."""
-
-    def __init__(self, folder: Path, programs: Path, user: str | None) -> None:
-        self._folder = folder
-        self._programs = programs
-        self._user = user
-        self._databases = 0
-        self.is_running = False
-        self._run("initdb", "-A", "trust", "-U", USER, "--no-sync", "-E", "UTF8", "--locale=C")
-
-    def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [self._programs / program, "-D", self._folder / "data", *arguments],
-            user=self._user,
-            cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout
-
-    def start(self, *settings: str) -> None:
-        told = " ".join(
-            f"-c {setting}" for setting in ("listen_addresses=", "fsync=off", *settings)
-        )
-        options = f"{told} -k {self._folder}"
-        log = str(self._folder / "log")
-        self._run("pg_ctl", "start", "-w", "-t", "120", "-l", log, "-o", options)
-        self.is_running = True
-
-    def stop(self, how: str = "fast") -> None:
-        """`how`: fast (sessions are ended) or immediate (as if it had been killed)."""
-        self.is_running = False
-        self._run("pg_ctl", "stop", "-w", "-t", "120", "-m", how)
-
-    def url(self, database: str, more: str = "") -> str:
-        return f"postgresql://{USER}@/{database}?host={self._folder}{more}"
-
-    def database(self) -> str:
-        """The address of an empty one: a schema, as that takes a hundredth of the time."""
-        import psycopg
-
-        self._databases += 1
-        name = f"schema_{self._databases}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA {name}")
-        return self.url("postgres", f"&options=-csearch_path%3D{name}")
+__all__ = ["Server", "postgres_server"]
 
 
 @contextmanager
 def postgres_server() -> Iterator[Server]:
     """A server that has started; the test is skipped where there can be none."""
-    found = programs()
-    if found is None:
+    if shipped.server_programs() is None:
         pytest.skip("there is no PostgreSQL server: install Debian's package postgresql")
-    user = None
-    if os.geteuid() == 0:  # which the server refuses to run as
-        user = next((one.pw_name for one in pwd.getpwall() if one.pw_name == "postgres"), "nobody")
-    # The path of a socket may have a hundred characters.
-    with tempfile.TemporaryDirectory(prefix="pg-") as name:
-        folder = Path(name)
-        if user is not None:
-            shutil.chown(folder, user)
-        server = Server(folder, found, user)
-        server.start()
-        try:
-            yield server
-        finally:
-            if server.is_running:
-                server.stop("immediate")
+    with shipped.postgres_server() as server:
+        yield server

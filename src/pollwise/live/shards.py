@@ -39,7 +39,7 @@ _LOOK_EVERY = 2.0
 """Seconds between two looks for a shard that nobody polls."""
 _REPORT_EVERY = 10.0
 _ASK_EVERY = 1.0
-"""Seconds between two reports of a shard that waits for the first part of the budget."""
+"""Seconds between two reports for which somebody waits."""
 _SILENT = 3.0
 _IDLE = 1.0 / 86_400.0
 """The rate of a shard without pages: that of a scheduler is above 0."""
@@ -159,9 +159,10 @@ class SharedBudget:
         return context
 
     async def _keep(self, scheduler: Scheduler, incoming: Incoming, clock: Clock) -> None:
+        pause = _REPORT_EVERY
         while True:
             before = self._rate
-            await asyncio.sleep(_REPORT_EVERY)
+            await asyncio.sleep(pause)
             try:
                 await asyncio.to_thread(self._settle, scheduler.price, scheduler.pages_known)
             except StoreBusyError:  # its server is away, so soon nothing can be kept either
@@ -171,6 +172,8 @@ class SharedBudget:
                 self._tell(incoming, clock)
             else:
                 self._rate = before
+            # Others may have it only when they know that this one holds to less.
+            pause = _ASK_EVERY if self._rate * _WORTH_A_CHANGE < before else _REPORT_EVERY
 
     def _tell(self, incoming: Incoming, clock: Clock) -> None:
         budget = BudgetText(self._rate, per_page=False).budget(1)

@@ -36,10 +36,12 @@ class PostgresDatabase:
     def in_schema(self, schema: str) -> "PostgresDatabase":
         """The same database, with this schema in front of all."""
         parts = urlsplit(self.url)
-        told = dict(parse_qsl(parts.query, keep_blank_values=True))
+        # To libpq a plus sign is no space.
+        told = dict(parse_qsl(parts.query.replace("+", "%2B"), keep_blank_values=True))
         # Of an option that comes twice, the last one holds.
         told["options"] = f"{told.get('options', '')} -csearch_path={schema}".strip()
-        return PostgresDatabase(parts._replace(query=urlencode(told, quote_via=quote)).geturl())
+        query = urlencode(told, safe="/", quote_via=quote)
+        return PostgresDatabase(parts._replace(query=query).geturl())
 
 
 Place = Path | PostgresDatabase

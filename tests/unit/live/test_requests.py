@@ -1,6 +1,8 @@
 """Requests as values and in JSON."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.live.requests import (
@@ -14,6 +16,7 @@ from pollwise.live.requests import (
     RemovePages,
     SignalPages,
     UnmaskPart,
+    by_shard,
     decode_answer,
     decode_request,
     described,
@@ -127,3 +130,41 @@ def test_what_was_done_is_said_in_a_line():
 def test_what_is_no_answer_is_refused(text):
     with pytest.raises(InputError, match="answers as another version does"):
         decode_answer(text)
+
+
+def number_of(scope: str) -> int:
+    return int(scope.partition(".")[0])
+
+
+@given(st.lists(st.integers(0, 4), max_size=9))
+def test_each_shard_is_asked_for_its_pages_once_and_in_their_order(hosts: list[int]) -> None:
+    pages = tuple(NewPage(f"http://{host}.example/{place}") for place, host in enumerate(hosts))
+    urls = tuple(page.url for page in pages)
+    for request, told in (
+        (AddPages(pages), pages),
+        (ChangePages(pages), pages),
+        (RemovePages(urls), urls),
+        (SignalPages(urls), urls),
+    ):
+        parts = by_shard(request, 5, number_of)
+        for number, part in parts.items():
+            assert type(part) is type(request)
+            own = [one for one, host in zip(told, hosts, strict=True) if host == number]
+            assert [*getattr(part, "pages", ()), *getattr(part, "urls", ())] == own
+        assert parts.keys() == set(hosts)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [UnmaskPart("http://3.example/", 1), MaskPart("http://3.example/", "x"), LeaveHost("3.b", 1.0)],
+)
+def test_one_shard_is_asked_for_what_is_of_one_host(request_) -> None:
+    assert by_shard(request_, 5, number_of) == {3: request_}
+
+
+def test_all_shards_are_asked_for_settings_but_shares() -> None:
+    request = ChangeSettings(keep="3")
+    assert by_shard(request, 3, number_of) == dict.fromkeys(range(3), request)
+    for refused in (ChangeSettings(shares=("a=5%",)), MarkRead((1,))):
+        with pytest.raises(InputError, match="are of one shard: name it after --db"):
+            by_shard(refused, 3, number_of)

@@ -38,6 +38,25 @@ def test_an_address_is_shown_without_its_password(url: str, shown: str, name: st
     assert parse_place(place_told(place)) == place
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://u@h/d", "postgresql://u@h/d?options=-csearch_path%3Ds"),
+        (
+            "postgresql:///d?host=/tmp/x&password=a+b%20c",
+            "postgresql:///d?host=/tmp/x&password=a%2Bb%20c&options=-csearch_path%3Ds",
+        ),
+        (
+            "postgresql://h/d?options=-cwork_mem%3D9MB%20-csearch_path%3Dt&sslmode=require",
+            "postgresql://h/d?options=-cwork_mem%3D9MB%20-csearch_path%3Dt%20-csearch_path%3Ds"
+            "&sslmode=require",
+        ),
+    ],
+)
+def test_an_address_is_told_for_a_schema(url: str, told: str) -> None:
+    assert PostgresDatabase(url).in_schema("s").url == told
+
+
 def test_an_address_that_cannot_be_one_is_one_line() -> None:
     with pytest.raises(InputError, match="expected postgresql://USER@HOST/DATABASE") as caught:
         parse_place("postgresql://[::1/d")

@@ -1,0 +1,489 @@
+"""A PostgreSQL database that is split, and the processes that poll its shards."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, closing
+from itertools import pairwise
+from pathlib import Path
+
+import aiohttp
+import psycopg
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from pollwise.errors import (
+    InputError,
+    StateError,
+    StoreBusyError,
+    StoreError,
+    StoreInUseError,
+    StoreVersionError,
+)
+from pollwise.insight.changes import read_changes
+from pollwise.insight.page_list import Order, read_page_list
+from pollwise.insight.shards import read_shards, store_of, stores_of
+from pollwise.live.control import ask, signal_pages
+from pollwise.live.requests import AddPages, ChangeSettings, MarkRead, RemovePages
+from pollwise.live.shards import SharedBudget, split_anew, watched_shard
+from pollwise.store import Requester, Store, split_database
+from pollwise.store.place import PostgresDatabase
+from pollwise.store.postgres import connection
+from pollwise.store.postgres.shards import SplitDatabase
+from pollwise.store.records import Batch
+from pollwise.testing.store_contract.samples import poll
+from pollwise.types import Outcome
+from pollwise.web.wishes import wished_page
+
+from .daemons import PROGRAM, SOURCE, Daemon
+from .postgres import Server, postgres_server
+
+URLS = [f"http://{host}.example/{number}" for host in "abcdefgh" for number in range(3)]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "cluster" / "local.py"
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def empty(server: Server) -> PostgresDatabase:
+    return PostgresDatabase(server.database())
+
+
+@pytest.fixture
+def db(empty: PostgresDatabase) -> PostgresDatabase:
+    split_anew(empty, 3, "60/minute")
+    return empty
+
+
+def split_of(db: PostgresDatabase) -> SplitDatabase:
+    split = split_database(db)
+    assert split is not None
+    return split
+
+
+def add(db: PostgresDatabase, urls: list[str], **wishes: object) -> None:
+    pages = tuple(wished_page(url, **wishes) for url in urls)
+    ask(db, AddPages(pages), make=True, say=print)
+
+
+def execute(db: PostgresDatabase, statement: str) -> None:
+    with psycopg.connect(db.url, autocommit=True) as session:
+        session.execute(statement.encode())
+
+
+class TestSplitting:
+    def test_each_shard_is_a_store(self, db: PostgresDatabase) -> None:
+        shards = read_shards(db)
+        assert shards is not None
+        assert (shards.budget, len(shards.shards)) == ("60/minute", 3)
+        assert [shard.process for shard in shards.shards] == [None] * 3
+        for place in split_of(db).shards:
+            with Store.open(place) as store:
+                assert store.pages() == []
+
+    def test_a_file_and_a_database_that_is_whole_are_not_split(
+        self, empty: PostgresDatabase, tmp_path: Path
+    ) -> None:
+        Store.open(empty).close()
+        for place in (tmp_path / "pollwise.db", empty):
+            assert read_shards(place) is None
+            assert stores_of(place) == (place,)
+            assert store_of(place, URLS[0]) == place
+
+    def test_what_cannot_be_split_is_one_line(
+        self, server: Server, db: PostgresDatabase, tmp_path: Path
+    ) -> None:
+        whole = PostgresDatabase(server.database())
+        Store.open(whole).close()
+        other = PostgresDatabase(server.database())
+        execute(other, "CREATE TABLE something (id int)")
+        empty = PostgresDatabase(server.database())
+        for place, shards, budget, message in (
+            (tmp_path / "x.db", 3, None, "is a file: --db postgresql"),
+            (db, 3, None, "is split already"),
+            (whole, 3, None, "holds tables, and a database is split before"),
+            (other, 3, None, "holds tables, and a database is split before"),
+            (empty, 1, None, "1 shards: expected 2 to 1,000"),
+            (empty, 1001, None, "expected 2 to 1,000"),
+            (empty, 3, "much", "budget 'much'"),
+        ):
+            with pytest.raises(InputError, match=message):
+                split_anew(place, shards, budget)
+        assert not Store.exists(empty)
+        with pytest.raises(StoreError, match="has no such schema: CREATE SCHEMA makes it"):
+            split_anew(empty.in_schema("nothing"), 3, None)
+
+    def test_no_store_is_opened_in_place_of_the_shards(self, db: PostgresDatabase) -> None:
+        for opening in (Store.open, Store.open_readonly, Requester.open):
+            with pytest.raises(StoreError, match="is split into shards: name one of them after"):
+                opening(db)
+        assert Store.exists(db)
+
+    def test_a_schema_that_is_not_there_is_one_line(self, empty: PostgresDatabase) -> None:
+        with pytest.raises(StoreError, match="has no such schema"):
+            Store.open(empty.in_schema("nothing"))
+
+    def test_a_later_format_is_refused(self, db: PostgresDatabase) -> None:
+        execute(db, "UPDATE pollwise_shards SET format = 99")
+        with pytest.raises(StoreVersionError, match="install a newer pollwise"):
+            read_shards(db)
+
+    def test_a_damaged_ledger_is_told(self, db: PostgresDatabase) -> None:
+        execute(db, "UPDATE pollwise_shards SET ledger = '{}'")
+        with pytest.raises(StateError, match="the ledger of the shards is damaged"):
+            read_shards(db)
+
+
+class TestPages:
+    def test_those_of_a_host_are_in_one_shard(self, db: PostgresDatabase) -> None:
+        add(db, URLS)
+        hosts = []
+        for place in split_of(db).shards:
+            with Store.open(place) as store:
+                hosts.append({record.page.scope for record in store.pages()})
+        assert sorted(host for own in hosts for host in own) == [
+            f"{one}.example" for one in "abcdefgh"
+        ]
+        assert sum(map(bool, hosts)) > 1
+        for url in URLS:
+            with Store.open_readonly(store_of(db, url)) as store:
+                assert store.find_page(url) is not None
+
+    def test_they_are_listed_and_removed_as_if_it_were_whole(self, db: PostgresDatabase) -> None:
+        add(db, URLS, tags=["x"])
+        listed = read_page_list(db, tag=None, text=None, order=Order.url, limit=None)
+        assert [page.url for page in listed.results] == sorted(URLS)
+        effect = ask(db, RemovePages((URLS[0], URLS[-1])), make=False, say=print)
+        assert sorted(effect.removed) == [URLS[0], URLS[-1]]
+        listed = read_page_list(db, tag="x", text=None, order=Order.url, limit=5)
+        assert [page.url for page in listed.results] == sorted(URLS[1:-1])[:5]
+        assert listed.found == len(URLS) - 2
+        signal_pages(db, URLS[1:3])
+        with pytest.raises(InputError, match="is not watched"):
+            signal_pages(db, [URLS[0]])
+
+    def test_their_changes_are_told_in_the_order_of_time(self, db: PostgresDatabase) -> None:
+        add(db, URLS)
+        now = time.time()
+        for number, url in enumerate(URLS):
+            with Store.open(store_of(db, url)) as store:
+                page_id = store.find_page(url).page.id
+                for later, body in ((0.0, b"a"), (50.0, b"b")):
+                    at = now - 100.0 + later + number
+                    store.commit(Batch(polls=(poll(page_id, at, Outcome.CHANGED, body),)))
+        told = read_changes(db, since=0.0, limit=10)
+        assert [change.url for change in told.changes] == URLS[-10:]
+        assert told.left_out == len(URLS) - 10
+
+    def test_a_budget_is_that_of_all(self, db: PostgresDatabase) -> None:
+        ask(db, ChangeSettings(budget="5/hour"), make=True, say=print)
+        assert split_of(db).shared()[0] == "5/hour"
+        with pytest.raises(InputError, match="budget 'much'"):
+            ask(db, ChangeSettings(budget="much"), make=True, say=print)
+        ask(db, ChangeSettings(keep="3"), make=True, say=print)
+        for place in split_of(db).shards:
+            with Store.open_readonly(place) as store:
+                assert store.changed_settings()["keep"] == "3"
+
+    @pytest.mark.parametrize("request_", [MarkRead((1,)), ChangeSettings(shares=("x=5%",))])
+    def test_what_is_of_one_shard_is_refused(self, db: PostgresDatabase, request_) -> None:
+        with pytest.raises(InputError, match="are of one shard: name it after --db"):
+            ask(db, request_, make=True, say=print)
+
+
+class TestClaiming:
+    def test_each_is_claimed_by_one_and_free_again_when_that_ends(
+        self, db: PostgresDatabase
+    ) -> None:
+        split = split_of(db)
+        claimed = [split.claim() for _ in range(3)]
+        assert sorted(one.number for one in claimed) == [0, 1, 2]
+        assert split.claim() is None
+        assert all(f"process {os.getpid()} on " in told for told in split.processes())
+        claimed[1].close()
+        claimed[1].close()
+        assert split.processes()[1] is None
+        again = split.claim()
+        assert again.number == 1
+        for one in (claimed[0], again, claimed[2]):
+            one.close()
+
+    def test_who_lost_it_to_another_one_hears_so(
+        self, db: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        split = split_of(db)
+        with closing(split.claim()) as claimed:
+            claimed._connection._session.close()  # as if its machine had been cut off
+            with closing(split.claim()) as other:
+                assert other.number == claimed.number
+                with pytest.raises(StoreInUseError, match=f"in use by process {os.getpid()}"):
+                    claimed.settle(lambda ledger, budget, now: (ledger, None))
+            assert claimed.settle(lambda ledger, budget, now: (ledger, budget)) == "60/minute"
+
+    def test_what_cannot_be_done_with_shards_is_one_line(
+        self, db: PostgresDatabase, tmp_path: Path
+    ) -> None:
+        from pollwise.live.followed_list import FollowedList
+
+        file = tmp_path / "urls.txt"
+        file.write_text("https://a.example/\n")
+        for followed, told, once, message in (
+            ([FollowedList(file)], {}, False, "cannot be followed, as .* is split"),
+            ([], {"shares": ("x=5%",)}, False, "tags have no shares"),
+            ([], {"budget": "much"}, False, "budget 'much'"),
+            ([], {}, True, "--once is for one process"),
+        ):
+            opening = watched_shard(db, [], followed, told, once=once, say=print)
+            with pytest.raises(InputError, match=message), opening:
+                pass
+        assert split_of(db).processes() == [None] * 3
+
+    def test_the_first_takes_all_and_makes_room_for_those_that_come(
+        self, db: PostgresDatabase
+    ) -> None:
+        split = split_of(db)
+        first, other = (SharedBudget(split.claim()) for _ in range(2))
+        assert first.begin(10, print) == "86400/day"
+        assert other._settle(None, 30).rate == 0.0, "which the first may spend until it hears"
+        for _ in range(2):  # it is told, and tells that it holds to it
+            assert first._settle(1.0, 10).rate == pytest.approx(0.25)
+        assert other.begin(30, print) == "64800/day"
+        for one in (first, other):
+            one._claimed.close()
+
+
+def test_a_server_that_is_away_is_not_waited_for_by_a_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "_PATIENCE", 0.1)
+    with postgres_server() as server:
+        db = PostgresDatabase(server.database())
+        split_anew(db, 2, None)
+        with closing(split_of(db).claim()) as claimed:
+            budget = SharedBudget(claimed)
+            budget.begin(1, print)
+            server.stop()
+            with pytest.raises(StoreBusyError):
+                budget._settle(1.0, 1)
+            server.start()
+            assert budget._settle(1.0, 1).rate > 0.0
+
+
+class Site:
+    """Hosts of one server, which notes when each was asked, and by whom."""
+
+    def __init__(self, hosts: int) -> None:
+        self.hosts = [f"127.7.0.{number + 1}" for number in range(hosts)]
+        self.asked: dict[str, list[tuple[float, str]]] = {}
+        self.number = 0
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        self.server = TestServer(app, host="0.0.0.0")
+
+    @property
+    def urls(self) -> list[str]:
+        return [f"http://{host}:{self.server.port}/{n}" for host in self.hosts for n in range(3)]
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        if request.path == "/robots.txt":
+            raise web.HTTPNotFound
+        who = request.headers["User-Agent"].rpartition("-")[2]
+        self.asked.setdefault(request.host, []).append((time.monotonic(), who))
+        self.number += 1
+        return web.Response(text=f"<p>edition {self.number}</p>", content_type="text/html")
+
+    def askers(self, since: float = 0.0) -> set[str]:
+        return {who for asked in self.asked.values() for at, who in asked if at >= since}
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site(12)
+    await site.server.start_server()
+    yield site
+    await site.server.close()
+
+
+class Watch:
+    """A process that watches a shard, and what it said so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.said = ""
+
+    @classmethod
+    async def start(cls, folder: Path, db: PostgresDatabase, name: str, *words: str) -> "Watch":
+        told = ("watch", "--db", db.url, "--allow-private", "--crawl-delay", "0.2", *words)
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *PROGRAM,
+                *told,
+                *("--user-agent", f"Mozilla/5.0 watch-{name}"),
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": SOURCE},
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        )
+
+    async def hears(self, part: str) -> str:
+        async with asyncio.timeout(PATIENCE):
+            while part not in self.said:
+                line = (await self.process.stderr.readline()).decode()
+                assert line, f"it ended without {part!r}: {self.said}"
+                self.said += line
+        return self.said
+
+    async def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        _, rest = await asyncio.wait_for(self.process.communicate(), 60)
+        self.said += rest.decode()
+        return self.process.returncode
+
+
+async def until(is_so) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not await asyncio.to_thread(is_so):
+            await asyncio.sleep(0.2)
+
+
+async def test_processes_share_the_shards_and_take_over_from_one_that_is_killed(
+    server: Server, site: Site, tmp_path: Path
+) -> None:
+    db = PostgresDatabase(server.database())
+    split_anew(db, 2, "20/second")
+    await asyncio.to_thread(add, db, site.urls)
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str) -> Watch:
+            watch = await Watch.start(tmp_path, db, name)
+            stack.callback(lambda: watch.process.returncode is None and watch.process.kill())
+            return watch
+
+        one, two = await start("one"), await start("two")
+        for watch in (one, two):
+            await watch.hears("polling shard ")
+            await watch.hears("watching ")
+        spare = await start("spare")
+        assert "all 2 shards" in await spare.hears("waiting to take one over")
+        await until(lambda: len(site.asked) == len(site.hosts) and {"one", "two"} <= site.askers())
+
+        # The budget is that of all, and each hears of another one.
+        assert sum(shard.rate for shard in read_shards(db).shards) <= 20.001
+        await asyncio.to_thread(ask, db, ChangeSettings(budget="10/second"), make=True, say=print)
+        await until(lambda: sum(shard.rate for shard in read_shards(db).shards) <= 10.001)
+
+        number = re.search(r"polling shard (\d)", two.said)[1]
+        await two.end(signal.SIGKILL)
+        killed_at = time.monotonic()
+        assert f"polling shard {number} of 2" in await spare.hears("watching ")
+        await until(lambda: "spare" in site.askers())
+        assert "two" not in site.askers(killed_at + 1.0)
+
+        # What one has is polled by it alone, with the pause of its host from one to the other.
+        for asked in site.asked.values():
+            for (before, first), (after, second) in pairwise(asked):
+                assert first == second or after - before >= 0.2
+        for watch in (one, spare):
+            assert await watch.end() == 0
+            assert "stopped: " in watch.said
+    kept = sum(shard.polls for shard in read_shards(db).shards)
+    assert kept > 0
+    assert read_shards(db).shards[0].process is None
+
+
+async def test_one_that_slept_while_another_took_over_ends(
+    server: Server, site: Site, tmp_path: Path
+) -> None:
+    db = PostgresDatabase(server.database())
+    split_anew(db, 2, "20/second")
+    add(db, site.urls)
+    sleeper, other = [await Watch.start(tmp_path, db, name) for name in ("sleeper", "other")]
+    for watch in (sleeper, other):
+        await watch.hears("watching ")
+    number = re.search(r"polling shard (\d)", sleeper.said)[1]
+    sleeper.process.send_signal(signal.SIGSTOP)
+    # As the server does when a machine does not answer for a quarter of a minute.
+    pattern = f"process {sleeper.process.pid} on "
+    execute(
+        db,
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+        f" WHERE application_name LIKE '%{pattern}%'",
+    )
+    spare = await Watch.start(tmp_path, db, "spare")
+    assert f"polling shard {number} of 2" in await spare.hears("watching ")
+    sleeper.process.send_signal(signal.SIGCONT)
+    _, rest = await asyncio.wait_for(sleeper.process.communicate(), PATIENCE)
+    assert sleeper.process.returncode == 2
+    assert f"is in use by process {spare.process.pid} on " in rest.decode()
+    await until(lambda: {"other", "spare"} <= site.askers())
+    for watch in (other, spare):
+        assert await watch.end() == 0
+
+
+async def test_the_example_of_a_cluster_starts_takes_over_and_ends(
+    server: Server, site: Site, tmp_path: Path
+) -> None:
+    urls = tmp_path / "urls.txt"
+    urls.write_text("\n".join(site.urls))
+    db = PostgresDatabase(server.database())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    words = [EXAMPLE, urls, "--db", db.url, "--shards", "2", "--daemons", "3", "--port", port]
+    cluster = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-u", *map(str, words)),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said = ""
+
+    def polling() -> list[str]:
+        split = split_database(db)
+        return [] if split is None else [one for one in split.processes() if one]
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while said.count("started: ") < 4 or "waiting to take one over" not in said:
+                line = (await cluster.stdout.readline()).decode()
+                assert line, said
+                said += line
+        await until(lambda: len(polling()) == 2)
+        [first, other] = polling()
+        os.kill(int(first.split()[1]), signal.SIGKILL)
+        await until(lambda: len(polling()) == 2 and first not in polling())
+        assert other in polling()
+    finally:
+        cluster.send_signal(signal.SIGINT)
+        rest, _ = await asyncio.wait_for(cluster.communicate(), PATIENCE)
+    assert cluster.returncode == 0, said + rest.decode()
+    assert polling() == []
+
+
+async def test_a_daemon_shows_its_shard(server: Server, site: Site, tmp_path: Path) -> None:
+    db = PostgresDatabase(server.database())
+    split_anew(db, 2, "20/second")
+    add(db, site.urls)
+    async with aiohttp.ClientSession() as session:
+        daemon = Daemon(tmp_path, session)
+        await daemon.start("--db", db.url)
+        try:
+            async with session.get(f"{daemon.address}/api/status") as answer:
+                told = await answer.json()
+            shard = next(one for one in read_shards(db).shards if one.process)
+            assert told["database"] == shard.database
+            assert told["pages"] == shard.pages
+        finally:
+            assert await daemon.end(signal.SIGTERM) == 0
