@@ -3,6 +3,7 @@
     python benchmarks/shards.py model [--shards 1000] [--pages 1e9] [--sample 300]
         [--budget 10000] [--json]
     python benchmarks/shards.py daemons [--polls 40000] [--seeds 5] [--first-seed 0] [--json]
+    python benchmarks/shards.py ledger [--shards 1000] [--json]
 
 `model`: shards of many sizes and change rates, each of which polls at once as the exact solver
 would with its allotment. A shard knows a sample of its pages, of which each stands for as many as
@@ -15,6 +16,8 @@ long it takes after each event until it is within 1 %, and what a report takes o
 `daemons`: four schedulers with the default policy, which learns, in one simulated world (Zipf, 500
 pages, α = .9, β = 1.5), against one scheduler with all pages, and against shares by the number of
 pages. The first shard has the 20 pages that change most, the others 80, 150 and 250.
+
+`ledger`: what a report costs where the ledger is kept as a text between two, as in a database.
 """
 
 import argparse
@@ -30,6 +33,7 @@ from numpy.typing import NDArray
 from pollwise import BayesianIndex, Zipf
 from pollwise.events import Added, Poll, Polled, Tick, WakeAt
 from pollwise.objectives import objective
+from pollwise.scheduler.ledgers import new_ledger, take_report
 from pollwise.scheduler.prices import Allotment, ShardedBudget, ShardReport
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.simulation.scores.summary import mean_of
@@ -294,6 +298,24 @@ def daemons(arguments: argparse.Namespace) -> list[dict[str, object]]:
     return results
 
 
+def ledger(arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """What a report takes where the ledger is kept between two of them, and its bytes."""
+    kept, spent = new_ledger(), 0.0
+    for turn in range(3):
+        begun_at = time.process_time()
+        for shard in range(arguments.shards):
+            report = ShardReport(str(shard), 1.0 + shard % 7, np.inf, 1_000 + shard, 1.0, 1.0)
+            kept, _ = take_report(kept, "1000/second", report, 10.0 * turn)
+        spent = time.process_time() - begun_at
+    return [
+        {
+            "shards": arguments.shards,
+            "milliseconds_per_report": 1e3 * spent / arguments.shards,
+            "bytes": len(kept),
+        }
+    ]
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -311,7 +333,10 @@ def main(words: Sequence[str] | None = None) -> None:
     other.add_argument("--polls", type=int, default=40_000)
     other.add_argument("--seeds", type=int, default=5)
     other.add_argument("--first-seed", type=int, default=0)
-    for job in (one, other):
+    third = jobs.add_parser("ledger", help=ledger.__doc__)
+    third.set_defaults(run=ledger)
+    third.add_argument("--shards", type=int, default=1_000)
+    for job in (one, other, third):
         job.add_argument("--json", action="store_true")
     arguments = parser.parse_args(words)
     results = arguments.run(arguments)

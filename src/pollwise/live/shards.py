@@ -12,7 +12,8 @@ import uvloop
 from pollwise.errors import InputError, StoreBusyError
 from pollwise.events import Budgeted
 from pollwise.live.clock import Clock
-from pollwise.live.control import ask
+from pollwise.live.compiling import has_compiled, rehearse
+from pollwise.live.control import ask, watch_settings
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
@@ -25,7 +26,7 @@ from pollwise.scheduler.prices import Allotment, ShardReport
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
 from pollwise.slow_work import told_if_slow
-from pollwise.store import Place, split_database
+from pollwise.store import Place, Store, split_database
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.records import NewPage
 from pollwise.store.store import require_postgres
@@ -41,6 +42,8 @@ _REPORT_EVERY = 10.0
 _ASK_EVERY = 1.0
 """Seconds between two reports for which somebody waits."""
 _SILENT = 3.0
+_REHEARSED = 1000
+"""Pages of a rehearsal."""
 _IDLE = 1.0 / 86_400.0
 """The rate of a shard without pages: that of a scheduler is above 0."""
 _WORTH_A_CHANGE = 1.01
@@ -119,11 +122,20 @@ async def _waited(split: "SplitDatabase") -> "ClaimedShard":
     async with manager.watched():
         manager.ready()
         manager.status("waiting to take a shard over")
+        await asyncio.to_thread(_get_ready, split)
         while True:
             await asyncio.sleep(_LOOK_EVERY)
             with suppress(StoreBusyError):  # a server that is away
                 if (claimed := split.claim()) is not None:
                     return claimed
+
+
+def _get_ready(split: "SplitDatabase") -> None:
+    """Load what was compiled, which takes some seconds of those in which a shard is not polled."""
+    with Store.open_readonly(split.shards[0]) as store:
+        settings = watch_settings(store)
+    if has_compiled(settings):
+        rehearse(settings, _REHEARSED)
 
 
 class SharedBudget:

@@ -20,7 +20,8 @@ cut off and alive. Whoever takes its hosts over lets it leave.
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,10 @@ class Allotment:
     seconds: float
     alone: float
     price: float | None
+
+
+_report_row = attrgetter(*(field.name for field in fields(ShardReport)))
+_allotment_row = attrgetter(*(field.name for field in fields(Allotment)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,10 @@ class ShardedBudget:
 
     def state(self) -> str:
         """What the next ledger needs to go on, as JSON: the latest reports, and what was given."""
-        shards = [asdict(shard) for shard in self._shards.values()]
+        shards = [
+            (_report_row(shard.report), _allotment_row(shard.allotment), shard.until)
+            for shard in self._shards.values()
+        ]
         factor = self._factor if math.isfinite(self._factor) else None
         return json.dumps({"shards": shards, "factor": factor})
 
@@ -158,10 +166,8 @@ class ShardedBudget:
             told = json.loads(text)
             factor = math.nan if told["factor"] is None else float(told["factor"])
             shards = [
-                _Shard(
-                    ShardReport(**one["report"]), Allotment(**one["allotment"]), float(one["until"])
-                )
-                for one in told["shards"]
+                _Shard(ShardReport(*report), Allotment(*allotment), float(until))
+                for report, allotment, until in told["shards"]
             ]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StateError(f"the ledger of the shards is damaged: {error}") from error

@@ -35,13 +35,12 @@ class PostgresDatabase:
 
     def in_schema(self, schema: str) -> "PostgresDatabase":
         """The same database, with this schema in front of all."""
-        parts = urlsplit(self.url)
+        address, _, query = self.url.partition("?")
         # To libpq a plus sign is no space.
-        told = dict(parse_qsl(parts.query.replace("+", "%2B"), keep_blank_values=True))
+        told = dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))
         # Of an option that comes twice, the last one holds.
         told["options"] = f"{told.get('options', '')} -csearch_path={schema}".strip()
-        query = urlencode(told, safe="/", quote_via=quote)
-        return PostgresDatabase(parts._replace(query=query).geturl())
+        return PostgresDatabase(f"{address}?{urlencode(told, safe='/', quote_via=quote)}")
 
 
 Place = Path | PostgresDatabase

@@ -45,7 +45,8 @@ class PostgresServer:
             [self._programs / program, "-D", self._folder / "data", *arguments],
             user=self._user,
             cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            # What tells of another server is not for this one.
+            env={k: v for k, v in os.environ.items() if not k.startswith("PG")} | {"LC_ALL": "C"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

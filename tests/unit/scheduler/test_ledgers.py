@@ -48,10 +48,10 @@ def test_a_budget_for_each_page_counts_those_of_all_shards() -> None:
     [
         lambda told: told.pop("shards"),
         lambda told: told.update(factor="x"),
-        lambda told: told["shards"][0].pop("until"),
-        lambda told: told["shards"][0]["report"].update(rate=-1.0),
-        lambda told: told["shards"][0]["report"].update(more=1),
-        lambda told: told["shards"][0].update(allotment=None),
+        lambda told: told["shards"][0].pop(),
+        lambda told: told["shards"][0][0].__setitem__(4, -1.0),
+        lambda told: told["shards"][0][0].append(1),
+        lambda told: told["shards"][0].__setitem__(1, None),
     ],
 )
 def test_one_that_is_damaged_is_told(change) -> None:
