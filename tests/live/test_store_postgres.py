@@ -1,6 +1,7 @@
 """The PostgreSQL store keeps the contract of stores, on a real server."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,6 +15,7 @@ from tests.unit.store.some_polls import NOW, PAGES, results
 from pollwise.errors import (
     InputError,
     StoreBusyError,
+    StoreDiskError,
     StoreError,
     StoreInUseError,
     StoreVersionError,
@@ -28,7 +30,7 @@ from pollwise.testing.store_contract import StoreContract, StoreOpening
 from pollwise.testing.store_contract.samples import A, B, C, held, poll
 from pollwise.types import Outcome
 
-from .postgres import Server, postgres_server
+from .postgres import Server, postgres_server, small_disk
 
 
 @pytest.fixture(scope="module")
@@ -296,6 +298,26 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_doubles_noth
                 server.start()
             assert store.pages()[0].polls == reader.pages()[0].polls == 3
             assert list(store.events(run)) == [Tick(0.0), Tick(1.0), Tick(2.0)]
+
+
+def test_a_full_disk_of_the_server_is_one_line_and_loses_nothing() -> None:
+    with postgres_server() as server, small_disk(server) as (url, disk), Store.open(url) as store:
+        store.add_pages([A], now=0.0)
+        filler, polls = disk / "filler", 0
+        filler.write_bytes(bytes(shutil.disk_usage(disk).free))
+
+        def poll_on() -> None:
+            body = np.random.default_rng(polls).bytes(50_000)
+            store.commit(Batch(polls=(poll(0, 1.0 + polls, Outcome.CHANGED, body),)))
+
+        with pytest.raises(StoreDiskError, match="the disk of the server is full: free some space"):
+            while polls < 1_000:
+                poll_on()
+                polls += 1
+        assert [record.polls for record in store.pages()] == [polls]
+        filler.unlink()
+        poll_on()
+        assert [record.polls for record in store.pages()] == [polls + 1]
 
 
 def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
