@@ -306,18 +306,19 @@ def test_a_full_disk_of_the_server_is_one_line_and_loses_nothing() -> None:
         filler, polls = disk / "filler", 0
         filler.write_bytes(bytes(shutil.disk_usage(disk).free))
 
-        def poll_on() -> None:
-            body = np.random.default_rng(polls).bytes(50_000)
-            store.commit(Batch(polls=(poll(0, 1.0 + polls, Outcome.CHANGED, body),)))
+        def poll_on(times: int) -> None:
+            nonlocal polls
+            for _ in range(times):
+                body = np.random.default_rng(polls).bytes(50_000)
+                store.commit(Batch(polls=(poll(0, 1.0 + polls, Outcome.CHANGED, body),)))
+                polls += 1
 
         with pytest.raises(StoreDiskError, match="the disk of the server is full: free some space"):
-            while polls < 1_000:
-                poll_on()
-                polls += 1
+            poll_on(1_000)
         assert [record.polls for record in store.pages()] == [polls]
         filler.unlink()
-        poll_on()
-        assert [record.polls for record in store.pages()] == [polls + 1]
+        poll_on(1)
+        assert [record.polls for record in store.pages()] == [polls]
 
 
 def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
