@@ -124,6 +124,16 @@ class TestSplitting:
         with pytest.raises(StoreError, match="has no such schema: CREATE SCHEMA makes it"):
             split_anew(empty.in_schema("nothing"), 3, None)
 
+    def test_a_schema_that_is_there_already_is_left_alone(self, empty: PostgresDatabase) -> None:
+        with psycopg.connect(empty.url, autocommit=True) as session:
+            [(schema,)] = session.execute(b"SELECT current_schema()")
+        execute(empty, f"CREATE SCHEMA {schema}_shard_1")
+        with pytest.raises(InputError, match=f"has a schema {schema}_shard_1 already: drop it"):
+            split_anew(empty, 2, None)
+        assert not Store.exists(empty)
+        execute(empty, f"DROP SCHEMA {schema}_shard_1")
+        split_anew(empty, 2, None)
+
     def test_no_store_is_opened_in_place_of_the_shards(self, db: PostgresDatabase) -> None:
         for opening in (Store.open, Store.open_readonly, Requester.open):
             with pytest.raises(StoreError, match="is split into shards: name one of them after"):

@@ -1,6 +1,7 @@
 """What names a store: a file of SQLite, or a PostgreSQL database."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -10,6 +11,7 @@ from pollwise.errors import InputError
 __all__ = ["Place", "PostgresDatabase", "file_of", "parse_place", "place_told"]
 
 _SCHEMES = ("postgresql", "postgres")
+_SCHEMA = re.compile(r"-c ?search_path=(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,10 @@ class PostgresDatabase:
 
     @property
     def name(self) -> str:
-        """That of the database, for a title."""
-        return unquote(urlsplit(self.url).path.strip("/")) or "postgresql"
+        """That of the database, and of the schema if one is told, for a title."""
+        database = unquote(urlsplit(self.url).path.strip("/")) or "postgresql"
+        schemas = _SCHEMA.findall(unquote(self.url))
+        return f"{database}, {schemas[-1]}" if schemas else database
 
     def in_schema(self, schema: str) -> "PostgresDatabase":
         """The same database, with this schema in front of all."""

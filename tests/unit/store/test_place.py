@@ -54,7 +54,8 @@ def test_an_address_is_shown_without_its_password(url: str, shown: str, name: st
     ],
 )
 def test_an_address_is_told_for_a_schema(url: str, told: str) -> None:
-    assert PostgresDatabase(url).in_schema("s").url == told
+    place = PostgresDatabase(url).in_schema("s")
+    assert (place.url, place.name) == (told, "d, s")
 
 
 def test_an_address_that_cannot_be_one_is_one_line() -> None:

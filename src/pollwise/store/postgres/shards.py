@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
-from psycopg import sql
+from psycopg import errors, sql
 
 from pollwise.errors import InputError, StoreError, StoreInUseError, StoreVersionError
 from pollwise.store.place import PostgresDatabase
@@ -84,7 +84,12 @@ class SplitDatabase:
                 raise InputError(f"the name of schema {schema} is too long for those of shards")
             schemas = _schemas(schema, count)
             for one in schemas:
-                session.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(one)))
+                try:
+                    session.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(one)))
+                except (errors.DuplicateSchema, errors.UniqueViolation) as error:
+                    raise InputError(
+                        f"{place} has a schema {one} already: drop it, or name another database"
+                    ) from error
             writer.execute("make_shards")
             values = {"format": _FORMAT, "shards": count, "budget": budget, "ledger": ledger}
             writer.execute("insert_shards", values)
