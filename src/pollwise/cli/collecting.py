@@ -211,6 +211,7 @@ def export(
 
     from pollwise.console.streams import stderr
     from pollwise.export import export_collection
+    from pollwise.store import Store
 
     count = export_collection(
         db,
@@ -221,7 +222,10 @@ def export(
         bodies=bodies,
         force=force,
     )
-    stderr().print(f"pages written to {file}: {count:,d}", soft_wrap=True)
+    with Store.open_readonly(db) as store:
+        left_out = store.count_without_copy() if min_relevance is None else 0
+    more = f"; left out, as there is no copy yet: {left_out:,d}" if left_out else ""
+    stderr().print(f"pages written to {file}: {count:,d}{more}", soft_wrap=True)
 
 
 def backup(

@@ -50,7 +50,9 @@ def check_config(
     pages = len(configuration.pages)
     if configuration.file is not None:
         pages += len(FollowedList(configuration.file).pages)
-    settings, headers = count(len(configuration.settings), "setting"), len(configuration.headers)
+    places = [one for one in (configuration.db, configuration.file) if one is not None]
+    settings = count(len(configuration.settings) + len(places), "setting")
+    headers = len(configuration.headers)
     secret = f", {count(headers, 'secret header')}" if headers else ""
     told_of = f", {count(len(receivers), 'receiver')} of notices" if receivers else ""
     notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}{told_of}")

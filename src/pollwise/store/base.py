@@ -74,6 +74,9 @@ class StoreReader(Protocol):
     def totals(self) -> Totals:
         """What the store holds, counted in one pass over the pages."""
 
+    def count_without_copy(self) -> int:
+        """How many watched pages no poll has found yet; counted in one pass over the pages."""
+
     def sizes(self) -> Sizes:
         """The bytes of the event log and of the versions; at once, however many there are."""
 

@@ -100,6 +100,9 @@ def test_an_export(run: Run, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "x.jsonl").read_text())["url"] == f"{SITE}[bold]"
     assert_refused(run("export", "x.jsonl"), "x.jsonl exists already", "--force")
     assert run("export", "x.jsonl", "--force").status == 0
+    assert run("add", "https://new.example/", "--db", "new.db").status == 0
+    left_out = "pages written to new.opml: 0; left out, as there is no copy yet: 1\n"
+    assert run("export", "new.opml", "--db", "new.db") == (0, "", left_out)
     assert run("export", "y", "--format", "parquet").status == 0
     assert (tmp_path / "y").read_bytes().startswith(b"PAR1")
 

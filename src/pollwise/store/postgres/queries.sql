@@ -89,6 +89,10 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::big
         WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace)
 FROM pages WHERE removed_at IS NULL;
 
+-- name: count_without_copy
+-- The watched pages that no poll has found yet.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND seen_at IS NULL;
+
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
 UPDATE pages

@@ -57,6 +57,7 @@ COLUMNS = {
             "text text text number number interval? interval? flag text text text text flag"
         ),
         "listed_urls": "text",
+        "count_without_copy": "whole",
         "totals": "whole whole whole whole whole whole",
         "recent_polls": "whole time outcome time? whole? number flag",
         "outcomes": "whole time outcome",

@@ -112,6 +112,10 @@ class TableReader:
     def totals(self) -> Totals:
         return Totals(*self._connection.row("totals"))
 
+    def count_without_copy(self) -> int:
+        [count] = self._connection.row("count_without_copy")
+        return int(count)
+
     def sizes(self) -> Sizes:
         return Sizes(*self._connection.row("sizes"))
 

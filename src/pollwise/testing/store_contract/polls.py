@@ -148,6 +148,15 @@ class PollsContract:
         watched.commit(Batch(polls=(good,)))
         assert watched.pages()[1].polls == 1
 
+    def test_the_pages_without_a_copy_are_counted(self, watched: Store) -> None:
+        assert watched.count_without_copy() == 2
+        watched.commit(
+            Batch(polls=(poll(0, 1.0, Outcome.CHANGED, b"body"), poll(1, 1.0, Outcome.FAILED)))
+        )
+        assert watched.count_without_copy() == 1
+        watched.remove_pages([1], now=2.0)
+        assert watched.count_without_copy() == 0
+
     @steady
     @given(
         st.lists(
