@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from pollwise.errors import (
     StateError,
     StoreBusyError,
     StoreError,
-    StoreInUseError,
     StoreVersionError,
 )
 from pollwise.insight.changes import read_changes
@@ -35,7 +34,7 @@ from pollwise.live.shards import SharedBudget, split_anew, watched_shard
 from pollwise.store import Requester, Store, split_database
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres import connection
-from pollwise.store.postgres.shards import SplitDatabase
+from pollwise.store.postgres.shards import LedgerKeeper, SplitDatabase
 from pollwise.store.records import Batch
 from pollwise.testing.store_contract.samples import poll
 from pollwise.types import Outcome
@@ -212,34 +211,35 @@ class TestPages:
             ask(db, request_, make=True, say=print)
 
 
-class TestClaiming:
-    def test_each_is_claimed_by_one_and_free_again_when_that_ends(
+class TestTakingOne:
+    def test_each_is_polled_by_one_and_free_again_when_that_ends(
         self, db: PostgresDatabase
     ) -> None:
         split = split_of(db)
-        claimed = [split.claim() for _ in range(3)]
-        assert sorted(one.number for one in claimed) == [0, 1, 2]
-        assert split.claim() is None
-        assert all(f"process {os.getpid()} on " in told for told in split.processes())
-        claimed[1].close()
-        claimed[1].close()
-        assert split.processes()[1] is None
-        again = split.claim()
-        assert again.number == 1
-        for one in (claimed[0], again, claimed[2]):
-            one.close()
+        with ExitStack() as stack:
+            watched = [stack.enter_context(watched_shard(db, [], [], {}, say=print)) for _ in "ab"]
+            assert {shard.place for shard in watched} == set(split.shards[:2])
+            assert split.free() == {2}
+            own = f"process {os.getpid()} on "
+            assert [told is not None and own in told for told in split.processes()] == [
+                True,
+                True,
+                False,
+            ]
+            with watched_shard(db, [], [], {}, say=print) as last:
+                assert last.place == split.shards[2]
+                assert split.free() == set()
+            assert split.free() == {2}
+        assert split.free() == {0, 1, 2}
 
-    def test_who_lost_it_to_another_one_hears_so(
-        self, db: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        split = split_of(db)
-        with closing(split.claim()) as claimed:
-            claimed._connection._session.close()  # as if its machine had been cut off
-            with closing(split.claim()) as other:
-                assert other.number == claimed.number
-                with pytest.raises(StoreInUseError, match=f"in use by process {os.getpid()}"):
-                    claimed.settle(lambda ledger, budget, now: (ledger, None))
-            assert claimed.settle(lambda ledger, budget, now: (ledger, budget)) == "60/minute"
+    def test_a_run_may_begin_anew(self, db: PostgresDatabase) -> None:
+        """As after a full disk: the store is opened again."""
+        with watched_shard(db, [], [], {}, say=print) as shard:
+            for _ in range(2):
+                with shard.open(print) as store:
+                    assert store.path == shard.place
+                    assert split_of(db).free() == {1, 2}
+                assert split_of(db).free() == {0, 1, 2}
 
     def test_what_cannot_be_done_with_shards_is_one_line(
         self, db: PostgresDatabase, tmp_path: Path
@@ -263,14 +263,14 @@ class TestClaiming:
         self, db: PostgresDatabase
     ) -> None:
         split = split_of(db)
-        first, other = (SharedBudget(split.claim()) for _ in range(2))
+        keeper = LedgerKeeper(split)
+        first, other = (SharedBudget(number, keeper) for number in range(2))
         assert first.begin(10, print) == "86400/day"
         assert other._settle(None, 30).rate == 0.0, "which the first may spend until it hears"
         for _ in range(2):  # it is told, and tells that it holds to it
             assert first._settle(1.0, 10).rate == pytest.approx(0.25)
         assert other.begin(30, print) == "64800/day"
-        for one in (first, other):
-            one._claimed.close()
+        keeper.close()
 
 
 def test_a_server_that_is_away_is_not_waited_for_by_a_report(
@@ -280,8 +280,8 @@ def test_a_server_that_is_away_is_not_waited_for_by_a_report(
     with postgres_server() as server:
         db = PostgresDatabase(server.database())
         split_anew(db, 2, None)
-        with closing(split_of(db).claim()) as claimed:
-            budget = SharedBudget(claimed)
+        with closing(LedgerKeeper(split_of(db))) as keeper:
+            budget = SharedBudget(0, keeper)
             budget.begin(1, print)
             server.stop()
             with pytest.raises(StoreBusyError):
@@ -411,6 +411,33 @@ async def test_processes_share_the_shards_and_take_over_from_one_that_is_killed(
     kept = sum(shard.polls for shard in read_shards(db).shards)
     assert kept > 0
     assert read_shards(db).shards[0].process is None
+
+
+async def test_a_server_that_is_restarted_leaves_the_shards_where_they_are(
+    site: Site, tmp_path: Path
+) -> None:
+    with postgres_server() as server:
+        db = PostgresDatabase(server.database())
+        split_anew(db, 2, "20/second")
+        await asyncio.to_thread(add, db, site.urls)
+        watches = [await Watch.start(tmp_path, db, name) for name in ("one", "two")]
+        for watch in watches:
+            await watch.hears("watching ")
+        spare = await Watch.start(tmp_path, db, "spare")
+        await spare.hears("waiting to take one over")
+        await until(lambda: {"one", "two"} <= site.askers())
+        for how in ("fast", "immediate"):
+            await asyncio.to_thread(server.stop, how)
+            await asyncio.sleep(2.0)
+            await asyncio.to_thread(server.start)
+            started_at = time.monotonic()
+            await until(lambda at=started_at: {"one", "two"} <= site.askers(at))
+        assert "spare" not in site.askers()
+        for watch in watches:
+            assert await watch.end() == 0
+        assert "polling shard" in await spare.hears("watching ")
+        await until(lambda: "spare" in site.askers())
+        assert await spare.end() == 0
 
 
 async def test_one_that_slept_while_another_took_over_ends(

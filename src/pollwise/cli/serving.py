@@ -170,6 +170,6 @@ def serve(
                     read_again=terms.read_again if shard is None else None,
                     may_be_empty=True,
                     beside=[answering.beside],
-                    shared=None if shard is None else shard.budget,
+                    shard=shard,
                 )
             )

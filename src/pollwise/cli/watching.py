@@ -250,7 +250,7 @@ def watch(
             receivers=terms.receivers,
             may_be_empty=shard is not None,
             read_again=terms.read_again if shard is None else None,
-            shared=None if shard is None else shard.budget,
+            shard=shard,
         )
     if once and run.changes:
         raise typer.Exit(_CHANGED)

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from pollwise.errors import InputError, StoreBusyError
+from pollwise.errors import InputError, StoreBusyError, StoreInUseError
 from pollwise.events import Budgeted
 from pollwise.live.clock import Clock
 from pollwise.live.compiling import has_compiled, rehearse
@@ -17,6 +17,7 @@ from pollwise.live.control import ask, watch_settings
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
+from pollwise.live.opening import opened
 from pollwise.live.requests import AddPages, ChangeSettings, described
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import Besides
@@ -32,7 +33,7 @@ from pollwise.store.records import NewPage
 from pollwise.store.store import require_postgres
 
 if TYPE_CHECKING:
-    from pollwise.store.postgres.shards import ClaimedShard, SplitDatabase
+    from pollwise.store.postgres.shards import LedgerKeeper, SplitDatabase
 
 __all__ = ["SharedBudget", "WatchedShard", "split_anew", "watched_shard"]
 
@@ -51,11 +52,22 @@ _WORTH_A_CHANGE = 1.01
 
 
 class WatchedShard:
-    """A shard that this process has claimed: the `place` of its store, and its `budget`."""
+    """A shard that this process polls: the `place` of its store, and its `budget`."""
 
-    def __init__(self, claimed: "ClaimedShard") -> None:
-        self.place: Place = claimed.place
-        self.budget = SharedBudget(claimed)
+    def __init__(self, number: int, store: Store, keeper: "LedgerKeeper") -> None:
+        self.place = store.path
+        self.budget = SharedBudget(number, keeper)
+        self._store: Store | None = store
+
+    def open(self, say: Callable[[str], None]) -> Store:
+        """The store for a run, which closes it; what was opened to have the shard comes first."""
+        store, self._store = self._store, None
+        return opened(self.place, say) if store is None else store
+
+    def close(self) -> None:
+        """Leave the shard to others, if no run began."""
+        if self._store is not None:
+            self._store.close()
 
 
 @contextmanager
@@ -92,13 +104,19 @@ def watched_shard(
         say(described(request, ask(db, request, make=True, say=say)))
     if (budget := told.get("budget")) is not None:
         ask(db, ChangeSettings(budget=budget), make=True, say=say)
-    claimed = split.claim()
+    claimed = _claimed(split, split.free())
     if claimed is None:
         say(f"all {len(split.schemas)} shards of {db} are polled: waiting to take one over")
         claimed = uvloop.run(_waited(split))
-    with closing(claimed):
-        say(f"polling shard {claimed.number} of {len(split.schemas)}: {claimed.place}")
-        yield WatchedShard(claimed)
+    from pollwise.store.postgres.shards import LedgerKeeper
+
+    number, store = claimed
+    with (
+        closing(LedgerKeeper(split)) as keeper,
+        closing(WatchedShard(number, store, keeper)) as own,
+    ):
+        say(f"polling shard {number} of {len(split.schemas)}: {own.place}")
+        yield own
 
 
 def split_anew(db: Place, shards: int, budget: str | None) -> None:
@@ -116,18 +134,32 @@ def split_anew(db: Place, shards: int, budget: str | None) -> None:
     SplitDatabase.make(db, shards, budget=told, ledger=new_ledger())
 
 
-async def _waited(split: "SplitDatabase") -> "ClaimedShard":
-    """The first shard that its process leaves."""
+def _claimed(split: "SplitDatabase", free: Iterable[int]) -> tuple[int, Store] | None:
+    """The first of these shards that is still free, with its store; None: none is."""
+    for number in sorted(free):
+        with suppress(StoreInUseError):  # another process was faster
+            return number, Store.open(split.shards[number])
+    return None
+
+
+async def _waited(split: "SplitDatabase") -> tuple[int, Store]:
+    """The first shard that its process leaves, with its store."""
     manager = service_manager()
     async with manager.watched():
         manager.ready()
         manager.status("waiting to take a shard over")
         await asyncio.to_thread(_get_ready, split)
+        before: set[int] = set()
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            with suppress(StoreBusyError):  # a server that is away
-                if (claimed := split.claim()) is not None:
+            try:
+                free = split.free()
+                # At the second look only: all are free for a moment when the server was restarted.
+                if (claimed := _claimed(split, before & free)) is not None:
                     return claimed
+            except StoreBusyError:  # the server is away
+                free = set()
+            before = free
 
 
 def _get_ready(split: "SplitDatabase") -> None:
@@ -141,8 +173,9 @@ def _get_ready(split: "SplitDatabase") -> None:
 class SharedBudget:
     """What a shard may spend of the budget of all, by reports to their ledger (`ShardedBudget`)."""
 
-    def __init__(self, claimed: "ClaimedShard") -> None:
-        self._claimed = claimed
+    def __init__(self, number: int, keeper: "LedgerKeeper") -> None:
+        self._number = number
+        self._keeper = keeper
         self._rate = 0.0
         self._alone = 0.0
         self._until = 0.0
@@ -193,7 +226,7 @@ class SharedBudget:
 
     def _settle(self, price: float | None, pages: int) -> Allotment:
         report = ShardReport(
-            str(self._claimed.number),
+            str(self._number),
             price or None,
             capacity=float("inf"),
             pages=pages,
@@ -201,7 +234,7 @@ class SharedBudget:
             alone=self._alone,
         )
         sent_at = time.monotonic()
-        allotment = self._claimed.settle(partial(_reported, report))
+        allotment = self._keeper.settle(partial(_reported, report))
         self._rate, self._alone = max(allotment.rate, _IDLE if self._rate else 0.0), allotment.alone
         self._until = sent_at + allotment.seconds
         return allotment

@@ -50,7 +50,7 @@ from pollwise.web.wishes import wished_page
 if TYPE_CHECKING:
     from pollwise.live.listening.listener import Listener
     from pollwise.live.listening.subscriber import Subscriber
-    from pollwise.live.shards import SharedBudget
+    from pollwise.live.shards import SharedBudget, WatchedShard
     from pollwise.notify.receivers import Receiver
 
 _FEW = 20
@@ -140,7 +140,7 @@ def watch_pages(
     may_be_empty: bool = False,
     beside: Sequence[BesideRun] = (),
     read_again: ReadAgain | None = None,
-    shared: "SharedBudget | None" = None,
+    shard: "WatchedShard | None" = None,
 ) -> WatchRun:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; what came of it.
 
@@ -149,8 +149,8 @@ def watch_pages(
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
     `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
-    contexts for the run, from what gives its figures. `shared` is the budget of a shard, instead of
-    one that is told.
+    contexts for the run, from what gives its figures. `shard` is what `db` is, if it is
+    one; its budget holds instead of one that is told.
     `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
     `StoreError` ends the run.
     """
@@ -171,13 +171,13 @@ def watch_pages(
                 " name pages, or a list of them with --file"
             )
         require_renderable([*pages, *listed])
-        store = undo.enter_context(_opened(db, say))
+        store = undo.enter_context(_opened(db, say) if shard is None else shard.open(say))
         if is_new and may_be_empty:  # its name may be a slip of the pen
             say(f"there was no database {db}: this is a new one, which watches pages")
         require_watch(store)
-        if shared is not None:
+        if shard is not None:
             told = {name: value for name, value in told.items() if name != "budget"}
-            store.change_settings({"budget": shared.begin(store.totals().pages, say)})
+            store.change_settings({"budget": shard.budget.begin(store.totals().pages, say)})
         settings = replace(watch_settings(store), **told)
         outside = outside or reach(settings, undo=undo)
         done = carry_out_waiting(store, time.time(), polls=False)
@@ -226,7 +226,7 @@ def watch_pages(
                     display,
                     say,
                     beside,
-                    shared,
+                    None if shard is None else shard.budget,
                 )
 
             return run_until_stopped(begin, say, reloading.ask)

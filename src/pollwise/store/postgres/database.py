@@ -14,13 +14,12 @@ from pollwise.store.postgres.failures import damaged, reported, unreachable
 from pollwise.store.postgres.queries import migrations
 
 __all__ = [
-    "SessionName",
+    "WriterName",
     "holds_store",
-    "lock_holder",
-    "only_session",
     "opened_session",
     "reading_session",
     "requesting_session",
+    "writer_of",
     "writing_session",
 ]
 
@@ -34,12 +33,10 @@ _SETTINGS = (
     "SET client_min_messages = warning",
 )
 _LONGEST_NAME = 63
-_WRITER = 1886350455
-"""The kind of the lock that the only writer of a schema has."""
 
 
-class SessionName:
-    """How a process calls sessions that have a lock, so that it knows those that it has lost."""
+class WriterName:
+    """How a writer calls its sessions, so that it knows those that it has lost."""
 
     def __init__(self) -> None:
         told = f"process {os.getpid()} on {socket.gethostname()}"
@@ -51,7 +48,7 @@ class SessionName:
         return f"process {name.partition('process ')[2] or '(unknown)'}"
 
 
-def writing_session(place: PostgresDatabase, name: SessionName, *, durable: bool = True) -> Session:
+def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool = True) -> Session:
     """A session of the only writer; the tables are made or converted if need be.
 
     `StoreInUseError` if another one writes, `StoreBusyError` if this one lost its session and the
@@ -63,7 +60,7 @@ def writing_session(place: PostgresDatabase, name: SessionName, *, durable: bool
         with reported(place):
             writer = PostgresWriter(session)
             schema = _check_ours(place, writer, may_be_empty=True)
-            _lock(place, writer, _WRITER, schema, name)
+            _lock(place, writer, schema, name)
             if not durable:
                 session.execute("SET synchronous_commit = off")
             _migrate(place, session)
@@ -111,24 +108,10 @@ def holds_store(place: PostgresDatabase) -> bool:
     return bool(ours or is_split)
 
 
-def only_session(place: PostgresDatabase, kind: int, schema: str, name: SessionName) -> Session:
-    """A session that has the lock of this kind on a schema, which no other has; errors as for
-    `writing_session`.
-    """
-    session = opened_session(place, name.text)
-    try:
-        with reported(place):
-            _lock(place, PostgresWriter(session), kind, schema, name)
-    except BaseException:
-        session.close()
-        raise
-    return session
-
-
-def lock_holder(writer: PostgresWriter, kind: int, schema: str) -> str | None:
-    """Who has that lock, in words; None: nobody."""
-    rows = writer.execute("lock_holders", {"kind": kind, "schema": schema}).fetchall()
-    return SessionName.told(rows[0][0]) if rows else None
+def writer_of(writer: PostgresWriter, schema: str) -> str | None:
+    """Who is the writer of a schema, in words; None: nobody."""
+    rows = writer.execute("writer", {"schema": schema}).fetchall()
+    return WriterName.told(rows[0][0]) if rows else None
 
 
 def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
@@ -191,18 +174,16 @@ def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty
     return str(schema)
 
 
-def _lock(
-    place: PostgresDatabase, writer: PostgresWriter, kind: int, schema: str, name: SessionName
-) -> None:
-    values = {"kind": kind, "schema": schema}
-    [(is_locked,)] = writer.execute("take_lock", values).fetchall()
+def _lock(place: PostgresDatabase, writer: PostgresWriter, schema: str, name: WriterName) -> None:
+    values = {"schema": schema}
+    [(is_locked,)] = writer.execute("become_writer", values).fetchall()
     if is_locked:
         return
-    holders = [holder for (holder,) in writer.execute("lock_holders", values).fetchall()]
+    holders = [holder for (holder,) in writer.execute("writer", values).fetchall()]
     if name.text in holders:
         raise StoreBusyError(f"{place} still has the session that was lost: try again")
     raise StoreInUseError(
-        f"{place} is in use by {SessionName.told(''.join(holders[:1]))}, which writes to it:"
+        f"{place} is in use by {WriterName.told(''.join(holders[:1]))}, which writes to it:"
         " stop that process, or choose another database"
     )
 

@@ -664,17 +664,17 @@ SELECT current_schema(),
 -- The tables have this format now.
 UPDATE pollwise SET format = %(format)s;
 
--- name: take_lock
--- Take a lock of one kind on a schema for this session, if nobody has it.
+-- name: become_writer
+-- Take the lock of the one writer of a schema for this session, if nobody has it.
 SELECT pg_try_advisory_lock(
-    %(kind)s::int, (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)::int
+    1886350455, (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)::int
 );
 
--- name: lock_holders
+-- name: writer
 -- Who has that lock, as its session calls itself.
 SELECT a.application_name
 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
-WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = %(kind)s::int
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 1886350455
     AND l.objid = (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database());
 

@@ -1,39 +1,31 @@
 """A PostgreSQL database that is split into shards, each a store in a schema of its own.
 
 The first schema of its address keeps how many they are, and the ledger of the budget that they
-share. Hosts are never split: the shard of a page is told by its politeness scope. A process that
-polls a shard claims it by an advisory lock of its session, which ends with the process.
+share. Hosts are never split: the shard of a page is told by its politeness scope. A shard is polled
+by its only writer, whose lock ends with it.
 """
 
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
 from psycopg import errors, sql
 
-from pollwise.errors import InputError, StoreError, StoreInUseError, StoreVersionError
+from pollwise.errors import InputError, StoreError, StoreVersionError
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres.connection import PostgresConnection, PostgresWriter
-from pollwise.store.postgres.database import (
-    SessionName,
-    lock_holder,
-    only_session,
-    opened_session,
-)
+from pollwise.store.postgres.database import opened_session, writer_of
 from pollwise.store.postgres.failures import reported
 from pollwise.store.store import Store
 
-__all__ = ["MOST_SHARDS", "ClaimedShard", "SplitDatabase"]
+__all__ = ["MOST_SHARDS", "LedgerKeeper", "SplitDatabase"]
 
 T = TypeVar("T")
 
 MOST_SHARDS = 1000
 _FORMAT = 1
-_CLAIM = 1886350456
-"""The kind of the lock that the process has which polls a shard."""
 _LONGEST_SCHEMA = 50
 
 
@@ -122,36 +114,28 @@ class SplitDatabase:
         """Who polls the shards, by number and in words; None: nobody."""
         with opened_session(self.place) as session, reported(self.place):
             writer = PostgresWriter(session)
-            return [lock_holder(writer, _CLAIM, schema) for schema in self.schemas]
+            return [writer_of(writer, schema) for schema in self.schemas]
 
-    def claim(self) -> "ClaimedShard | None":
-        """The first shard that nobody polls, for this process; None: all are polled."""
-        for number, process in enumerate(self.processes()):
-            if process is None:
-                with suppress(StoreInUseError):  # another process was faster
-                    return ClaimedShard(self, number)
-        return None
+    def free(self) -> set[int]:
+        """The shards that nobody polls."""
+        return {number for number, process in enumerate(self.processes()) if process is None}
 
 
-class ClaimedShard:
-    """A shard that this process polls, until it is closed; see `SplitDatabase.claim`."""
+class LedgerKeeper:
+    """Changes the ledger of a split database, until it is closed."""
 
-    def __init__(self, split: SplitDatabase, number: int) -> None:
-        self.number = number
-        self.place = split.shards[number]
-        schema = split.schemas[number]
-        begin = partial(only_session, split.place, _CLAIM, schema, SessionName())
-        self._connection = PostgresConnection(split.place, begin)
+    def __init__(self, split: SplitDatabase) -> None:
+        self._connection = PostgresConnection(split.place, partial(opened_session, split.place))
 
     def close(self) -> None:
-        """Leave the shard to others; closing twice is no error."""
+        """End the use of the database; closing twice is no error."""
         self._connection.close()
 
     def settle(self, change: Callable[[str, str, float], tuple[str, T]]) -> T:
         """Keep another ledger, alone: `change` gives it, and an answer.
 
         It gets the ledger, the budget, and the time of the server (UTC seconds). `StoreError` as
-        ever; a `StoreInUseError` if the session was lost, and another process has the shard.
+        ever.
         """
         with self._connection.transaction() as writer:
             [(budget, ledger, now)] = writer.execute("ledger_to_write").fetchall()

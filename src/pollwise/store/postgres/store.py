@@ -15,7 +15,7 @@ from pollwise.errors import InputError
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres.connection import PostgresConnection
 from pollwise.store.postgres.database import (
-    SessionName,
+    WriterName,
     reading_session,
     requesting_session,
     writing_session,
@@ -35,7 +35,7 @@ class PostgresStore(TableStore):
     @classmethod
     def writing(cls, place: PostgresDatabase, *, durable: bool = True) -> Self:
         """See `Store.open`."""
-        begin = partial(writing_session, place, SessionName(), durable=durable)
+        begin = partial(writing_session, place, WriterName(), durable=durable)
         return cls(PostgresConnection(place, begin))
 
     @classmethod

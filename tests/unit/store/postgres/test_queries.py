@@ -13,9 +13,9 @@ OF_COLLECTIONS = {
     "set_searchable", "terms_after", "unsettled",
 }  # fmt: skip
 OF_THE_SERVER = {
-    "format", "insert_shards", "is_ours", "ledger_to_write", "lock_holders", "make_shards",
-    "note_format", "save_ledger", "share_budget", "shared_budget", "shards", "take_lock",
-    "transaction_id", "transaction_status",
+    "become_writer", "format", "insert_shards", "is_ours", "ledger_to_write", "make_shards",
+    "note_format", "save_ledger", "share_budget", "shared_budget", "shards", "transaction_id",
+    "transaction_status", "writer",
 }  # fmt: skip
 
 
