@@ -7,7 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
+import yaml
 
+from pollwise.cli.program import app
 from pollwise.version import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +70,17 @@ def test_the_image_is_made_of_what_is_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for extra in re.findall(r"'\.\[(.+)\]'", text):
         assert set(extra.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_containers_of_the_cluster_are_started_as_can_be() -> None:
+    file = ROOT / "examples" / "cluster" / "compose.yaml"
+    services = yaml.safe_load(file.read_text(encoding="utf-8"))["services"]
+    commands = [told["command"] for told in services.values() if told["image"] == "pollwise"]
+    assert [command[0] for command in commands] == ["serve", "frontier"]
+    program = typer.main.get_command(app)
+    for name, *words in commands:
+        known = {option for each in program.commands[name].params for option in each.opts}
+        assert {word for word in words if word.startswith("--")} <= known
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="there is no man here")
