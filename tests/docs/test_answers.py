@@ -23,6 +23,7 @@ from pollwise.insight.page_table import PageRows
 from pollwise.insight.plan import Plan
 from pollwise.insight.polled import PolledPage
 from pollwise.insight.present_settings import PresentSettings
+from pollwise.insight.shards import Shards
 from pollwise.insight.status import Status
 from pollwise.insight.timeline import TimeLine
 from pollwise.live.checking import PageCheck
@@ -35,7 +36,7 @@ from pollwise.store.records import Hit
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
 ANSWERS = (
     *(Changes, History, VersionDiff, Notice),
-    *(Status, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
+    *(Status, Shards, Explanation, CollectedExplanation, PageList, PageCheck, Plan, PolledPage),
     *(PageRows, HostList, TimeLine, Measured),
     *(PresentSettings, Signalled),
     *(Effect, ImportReport, Backup, Hit, CollectionTotals, ProcessorLoad, Demonstration),
