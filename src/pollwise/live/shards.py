@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedBudget", "WatchedShard", "split_anew", "watched_shard"]
 
-_LOOK_EVERY = 2.0
+_LOOK_EVERY = 1.0
 """Seconds between two looks for a shard that nobody polls."""
 _REPORT_EVERY = 10.0
 _ASK_EVERY = 1.0
