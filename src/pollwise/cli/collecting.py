@@ -171,13 +171,14 @@ def search(
     from pollwise.search.ordering import search_in_order
     from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
+    from pollwise.store.place import db_option
 
     query = " ".join(words)
     with Store.open_readonly(db) as store:
         if isinstance(latest_settings(store), WatchSettings):
             raise InputError(
                 f"{db} holds a watch, whose pages are not searched: name a database that `pollwise"
-                f" collect` made; `pollwise status --db {db}` tells what is in this one"
+                f" collect` made; `pollwise status {db_option(db)}` tells what is in this one"
             )
         hits = search_in_order(store, query, limit)
     if as_json:

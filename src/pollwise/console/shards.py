@@ -7,6 +7,7 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import folded
 from pollwise.insight.shards import Shards
 from pollwise.insight.words import number
+from pollwise.store.place import db_option
 
 __all__ = ["print_shards"]
 
@@ -37,4 +38,4 @@ def print_shards(answer: Shards) -> None:
             number(shard.rate * _DAY) if shard.process else "-",
         )
     stdout().print(table)
-    stdout().print(f"the first one: --db '{answer.shards[0].database}'", soft_wrap=True)
+    stdout().print(f"the first one: {db_option(answer.shards[0].database)}", soft_wrap=True)

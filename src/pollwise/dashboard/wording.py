@@ -3,6 +3,7 @@
 import math
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
@@ -21,6 +22,7 @@ from pollwise.insight.changes import happened
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.words import moment
 from pollwise.scheduler.budgets import parse_budget
+from pollwise.store.place import db_option
 from pollwise.texts import plain, printable
 from pollwise.types import Outcome
 
@@ -208,5 +210,7 @@ FILTERS = {
     "bare": bare,
     "printable": printable,
     "budget_text": budget_text,
+    # Of a file, those who look are not told the folder.
+    "db_option": lambda place: db_option(place.name if isinstance(place, Path) else place),
 }
 """By their names in templates."""

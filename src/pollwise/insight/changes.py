@@ -13,6 +13,7 @@ from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
+from pollwise.store.place import db_option
 from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVersion
 from pollwise.store.retention import KEPT_POLLS
 from pollwise.times import no_seconds, parse_age, parse_time
@@ -327,7 +328,7 @@ def read_diff(
         if largest is not None and size > largest:
             raise TooLargeError(
                 f"too large to be compared here ({size:,d} bytes): `pollwise diff {address}"
-                f" {older.number} {newer.number} --db {db}` does it"
+                f" {older.number} {newer.number} {db_option(db)}` does it"
             )
         record = store.find_page(address)
         one, other = (

@@ -39,6 +39,7 @@ from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store import Place, Requester, Store, split_database
 from pollwise.store.base import StoreReader
+from pollwise.store.place import db_option
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Page
@@ -267,7 +268,7 @@ def require_watch(store: StoreReader) -> None:
     if is_collection(store):
         db = store.path
         raise InputError(
-            f"{db} holds a collection: `pollwise collect --db {db}` goes on with it;"
+            f"{db} holds a collection: `pollwise collect {db_option(db)}` goes on with it;"
             " watch pages with another file"
         )
 

@@ -38,6 +38,7 @@ from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Place, Store
+from pollwise.store.place import db_option
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page
 from pollwise.web.descriptors import make_room, most_polls
@@ -238,9 +239,9 @@ def _opened(db: Place, say: Callable[[str], None]) -> Store:
         return opened(db, say)
     except StoreInUseError as error:
         raise StoreInUseError(
-            f"{error}; beside a watch `pollwise add URL --db {db}` gives it more pages,"
-            f" `pollwise status --db {db}` tells how it stands, and"
-            f" `pollwise serve --no-polling --db {db}` shows it"
+            f"{error}; beside a watch `pollwise add URL {db_option(db)}` gives it more pages,"
+            f" `pollwise status {db_option(db)}` tells how it stands, and"
+            f" `pollwise serve --no-polling {db_option(db)}` shows it"
         ) from error
 
 

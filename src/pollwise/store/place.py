@@ -2,13 +2,14 @@
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pollwise.errors import InputError
 
-__all__ = ["Place", "PostgresDatabase", "file_of", "parse_place", "place_told"]
+__all__ = ["Place", "PostgresDatabase", "db_option", "file_of", "parse_place", "place_told"]
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"-c ?search_path=(\w+)")
@@ -74,6 +75,15 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
             " postgresql://USER@HOST/DATABASE"
         ) from error
     return PostgresDatabase(text)
+
+
+def db_option(place: Place | str) -> str:
+    """How a command is told this place, in a shell; without a password.
+
+    >>> db_option(parse_place("postgresql://db.example/pages?sslmode=require&connect_timeout=9"))
+    "--db 'postgresql://db.example/pages?sslmode=require&connect_timeout=9'"
+    """
+    return f"--db {shlex.quote(str(place))}"
 
 
 def place_told(place: Place) -> str:
