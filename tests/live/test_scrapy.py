@@ -13,11 +13,24 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from pollwise.testing.webserver import MisbehavingServer
 
 from .scrapy_crawls import SPIDER, Crawls, ended
 
+SLOW = (
+    "    async def parse(self, response):\n"
+    "        import asyncio, pathlib\n"
+    "        pathlib.Path('begun').touch()\n"
+    "        while not pathlib.Path('go-on').exists():\n"
+    "            await asyncio.sleep(0.05)\n"
+    "        for one in self.found(response):\n"
+    "            yield one\n"
+    "    def found(self, response):\n"
+)
+"""The begin of a callback that waits until it may go on."""
 ALONE = {
     "ADDONS": "{}",
     "DOWNLOADER_MIDDLEWARES": json.dumps({"pollwise.scrapy.Middleware": 75}),
@@ -144,6 +157,123 @@ async def test_what_the_spider_fails_on_it_gets_again(server, tmp_path):
     assert crawls.outcomes(server.url("/b")) == ["CHANGED"] + 5 * ["UNCHANGED"]
 
 
+async def test_what_a_killed_spider_was_at_work_on_it_gets_again(server, tmp_path):
+    slow = SPIDER.replace("    def parse(self, response):\n", SLOW)
+    crawls = Crawls(tmp_path, slow)
+    process = await crawls.start(server.url("/"))
+    while not (tmp_path / "begun").exists():
+        assert process.returncode is None, await ended(process)
+        await asyncio.sleep(0.05)
+    process.kill()
+    await ended(process, status=-signal.SIGKILL)
+    assert crawls.texts == {}
+    (tmp_path / "go-on").touch()
+    await crawls.run(server.url("/"), polls=12)
+    assert crawls.texts == {"start": 1, "a": 1, "b": 1}
+
+
+async def test_what_a_spider_is_long_at_work_on_it_gets_once(server, tmp_path):
+    crawls = Crawls(tmp_path, SPIDER.replace("    def parse(self, response):\n", SLOW))
+    process = await crawls.start(server.url("/"))
+    while len(crawls.polls) < 4:  # of the start page, which alone is known
+        assert process.returncode is None, await ended(process)
+        await asyncio.sleep(0.05)
+    (tmp_path / "go-on").touch()
+    while any(len(crawls.outcomes(server.url(path))) < 3 for path in ("/a", "/b")):
+        assert process.returncode is None, await ended(process)
+        await asyncio.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    await ended(process)
+    assert crawls.texts == {"start": 1, "a": 1, "b": 1}
+
+
+async def test_what_is_made_of_the_request_of_a_page_is_made_too(server, tmp_path):
+    """Of a start page as of one that a link led to, by hand and as Scrapy tries again."""
+    spider = SPIDER + (
+        "        if response.url.endswith('/b'):\n"
+        "            return\n"
+        "        again = get_retry_request(response.request, spider=self, max_retry_times=2)\n"
+        "        yield {'text': f'try {response.meta.get(\"retry_times\")}'}\n"
+        "        if again:\n"
+        "            yield again\n"
+        "        else:\n"
+        "            yield response.request.replace(callback=self.other, dont_filter=True)\n"
+        "            yield scrapy.Request(response.url, self.other, meta=response.meta,\n"
+        "                                 dont_filter=True)\n"
+        "    def other(self, response):\n"
+        "        yield {'text': 'other'}\n"
+    )
+    spider = "from scrapy.downloadermiddlewares.retry import get_retry_request\n" + spider
+    crawls = Crawls(tmp_path, spider)
+    await crawls.run(server.url("/"), polls=40)
+    tries = {"try None": 2, "try 1": 2, "try 2": 2}
+    assert crawls.texts == {"start": 3, "a": 3, "b": 1, **tries, "other": 4}
+
+
+async def test_a_page_that_a_callback_fetches_itself_is_whole(server, tmp_path):
+    spider = SPIDER.replace(
+        '        yield {"url"',
+        "        own = scrapy.Request(response.urljoin('/b'))\n"
+        "        told = await self.crawler.engine.download_async(own)\n"
+        "        yield {'text': 'own ' + told.css('p::text').get()}\n"
+        '        yield {"url"',
+    )
+    spider = spider.replace("    def parse(", "    async def parse(").replace(
+        '        yield from response.follow_all(css="a")\n',
+        "        if self.left > 10:\n            raise ValueError('again')\n",
+    )
+    crawls = Crawls(tmp_path, spider)
+    log = await crawls.run(server.url("/"), polls=20)
+    assert crawls.texts["own b"] > 3
+    assert "IgnoreRequest" not in log
+
+
+async def test_requests_that_are_lost_at_the_end_are_told(server, tmp_path):
+    spider = SPIDER + (
+        "        for number in range(40):\n"
+        "            yield scrapy.Request(f'{response.url}?{number}', method='POST')\n"
+        "        deferred_from_coro(self.crawler.engine.close_spider_async(reason='enough'))\n"
+    )
+    crawls = Crawls(tmp_path, spider)
+    log = await crawls.run(server.url("/"), DOWNLOAD_DELAY="0.2")
+    assert "requests that were to be made once, such as POST, are lost: with JOBDIR set" in log
+    kept = await Crawls(tmp_path, spider).run(server.url("/b"), JOBDIR="job", DOWNLOAD_DELAY="0.2")
+    assert "are lost" not in kept
+
+
+async def test_validators_that_a_server_refuses_are_not_sent_again(server, tmp_path):
+    """As those that are too long for it."""
+    app = web.Application()
+    asked = []
+
+    async def answer(request):
+        asked.append("If-None-Match" in request.headers)
+        if asked[-1]:
+            raise web.HTTPBadRequest
+        return web.Response(text="<p>x</p>", content_type="text/html", headers={"ETag": '"long"'})
+
+    app.router.add_get("/", answer)
+    async with TestServer(app) as refusing:
+        crawls = Crawls(tmp_path)
+        url = str(refusing.make_url("/"))
+        await crawls.run(url, polls=2)
+        assert crawls.outcomes(url) == ["CHANGED", "FAILED"]
+        (tmp_path / "crawl.db.schedule").unlink()  # else the page rests for a minute
+        await crawls.run(url, polls=1)
+    assert asked == [False, True, False]
+    assert crawls.outcomes(url)[-1] == "UNCHANGED"
+
+
+async def test_a_file_that_is_deleted_meanwhile_ends_the_crawl(server, crawls):
+    process = await crawls.start(server.url("/"))
+    while len(crawls.polls) < 6:
+        assert process.returncode is None, await ended(process)
+        await asyncio.sleep(0.05)
+    (crawls.folder / "crawl.db").unlink()
+    process.send_signal(signal.SIGINT)
+    assert "crawl.db is no more: it was deleted or moved" in await ended(process)
+
+
 async def test_other_requests_are_made_once_and_whole(server, tmp_path):
     spider = SPIDER + (
         "        if response.url.endswith('/a'):\n"
@@ -253,7 +383,7 @@ async def test_a_damaged_schedule_is_told_and_left(server, crawls):
     learned = crawls.folder / "crawl.db.schedule"
     learned.write_bytes(learned.read_bytes()[:-1])
     log = await ended(await crawls.start(server.url("/"), polls=1), status=1)
-    assert log.splitlines()[-1].endswith(f"{learned} is damaged: go back to a copy of it")
+    assert f"{learned} is damaged: delete it, or put a copy of it back" in log.splitlines()[-1]
     learned.unlink()
     await crawls.run(server.url("/"), polls=3)
 

@@ -7,5 +7,6 @@ require_extra("scrapy", "pollwise.scrapy")
 from pollwise.scrapy.addon import Addon  # noqa: E402
 from pollwise.scrapy.middleware import Middleware, polled  # noqa: E402
 from pollwise.scrapy.scheduler import Scheduler  # noqa: E402
+from pollwise.scrapy.spider_middleware import SpiderMiddleware  # noqa: E402
 
-__all__ = ["Addon", "Middleware", "Scheduler", "polled"]
+__all__ = ["Addon", "Middleware", "Scheduler", "SpiderMiddleware", "polled"]

@@ -5,15 +5,18 @@ from scrapy.settings import BaseSettings
 from pollwise.scrapy.middleware import Middleware
 from pollwise.scrapy.scheduler import Scheduler
 from pollwise.scrapy.settings import budget_of, db_of, skips_unchanged
+from pollwise.scrapy.spider_middleware import SpiderMiddleware
 
-__all__ = ["PLACE", "Addon"]
+__all__ = ["PLACE", "PLACE_OF_OUTPUT", "Addon"]
 
 PLACE = 75
 """Of the middleware: between the one for other sites (50) and that for robots.txt (100)."""
+PLACE_OF_OUTPUT = 10
+"""Of the spider middleware: nearer to the engine than those of Scrapy."""
 
 
 class Addon:
-    """Puts the scheduler and the middleware into the settings, unless they are there.
+    """Puts the scheduler and both middlewares into the settings, unless they are there.
 
     `InputError` if the settings POLLWISE_... are wrong.
     """
@@ -25,3 +28,6 @@ class Addon:
         skips_unchanged(settings)
         settings.set("SCHEDULER", Scheduler, priority="addon")
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", Middleware, PLACE)
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", SpiderMiddleware, PLACE_OF_OUTPUT
+        )

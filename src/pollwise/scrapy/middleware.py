@@ -1,6 +1,7 @@
 """The downloader middleware: validators go in, and what each poll of a page found comes out."""
 
 import logging
+from collections.abc import Callable
 from typing import Any, Self
 
 from scrapy import signals
@@ -22,6 +23,8 @@ __all__ = ["Middleware", "polled"]
 
 _LOG = logging.getLogger(__name__)
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
+_NOT_OF_VALIDATORS = (401, 408, 425, 429)
+"""Refusals that validators have no part in."""
 
 polled = object()
 """The signal that the outcome of a poll is known.
@@ -46,6 +49,14 @@ class Middleware:
         self._crawler = crawler
         self._skips = skips_unchanged(crawler.settings)
         self._has_failed = False
+        self._in_hand: set[str] = set()
+        """Pages whose latest copy the spider is at work on."""
+        self.hears_of_ends = False
+        """Whether `take` is called when a callback has come to its end."""
+        self.is_scheduled = False
+        """Whether the requests that are to be skipped when nothing has changed have their polls."""
+        self.before_taking: Callable[[], None] = lambda: None
+        """Keeps what the spider made of pages."""
         self.store = CrawlStore(db_of(crawler.settings))
         crawler.signals.connect(self._not_taken, signals.spider_error)
         crawler.signals.connect(self._not_taken, signals.item_error)
@@ -61,8 +72,8 @@ class Middleware:
         if request.callback is NO_CALLBACK:  # of components, such as for robots.txt
             return
         poll = poll_of(request)
-        if poll is None:
-            poll = self.begin(page_of(request), request)
+        if poll is None:  # with the scheduler, one that a component or a callback waits for
+            poll = self.begin(page_of(request), request, whole=self.is_scheduled)
         if poll.conditional:  # those of the request before, which was redirected or tried again
             poll.conditional = False
             for name in _CONDITIONS:
@@ -74,7 +85,7 @@ class Middleware:
         except StoreError as error:
             self.fail(error)
             return
-        if copy is None or not copy.taken or copy.answered_by != request.url:
+        if copy is None or copy.answered_by != request.url or not self._is_had(poll.page, copy):
             return
         if _is_conditional(request):  # by the spider
             return
@@ -141,6 +152,17 @@ class Middleware:
             retry_after=retry_after,
         )
 
+    def take(self, page: str) -> None:
+        """Note that the spider is done with the latest copy of a page."""
+        if page not in self._in_hand:  # or it was taken, or given back, before
+            return
+        self._in_hand.discard(page)
+        self.before_taking()
+        try:
+            self.store.take(page)
+        except StoreError as error:
+            self.fail(error)
+
     def fail(self, error: PollwiseError) -> None:
         """End the crawl, as what it learns cannot be kept."""
         if not self._has_failed:
@@ -160,25 +182,36 @@ class Middleware:
             self.end(poll, Outcome.GONE, request)
             return False
         if not 200 <= response.status < 300:
+            is_refused = 400 <= response.status < 500 and response.status not in _NOT_OF_VALIDATORS
+            if before is not None and poll.conditional and is_refused:  # else it may fail for ever
+                self.store.put_copy(page, before._replace(etag=None, last_modified=None))
             wait = _text(headers.get("Retry-After"))
             self.end(poll, Outcome.FAILED, request, retry_after=wait)
             return False
         spider = self._crawler.spider
         assert spider is not None
         last_modified = _text(headers.get("Last-Modified"))
+        content = content_hash(response, spider)
+        unchanged = before is not None and before.content == content
+        is_had = before is not None and unchanged and self._is_had(page, before)
         copy = Copy(
             response.url,
             validator(_text(headers.get("ETag"))),
             validator(last_modified),
-            content_hash(response, spider),
-            taken=True,
+            content,
+            taken=before.taken if before is not None and is_had else not self.hears_of_ends,
         )
         if copy != before:
             self.store.put_copy(page, copy)
-        unchanged = before is not None and before.content == copy.content
+        if not copy.taken:
+            self._in_hand.add(page)
         outcome = Outcome.UNCHANGED if unchanged else Outcome.CHANGED
         self.end(poll, outcome, request, last_modified=last_modified)
-        return before is not None and unchanged and before.taken and not poll.whole
+        return is_had and not poll.whole
+
+    def _is_had(self, page: str, copy: Copy) -> bool:
+        """Whether the spider has got this copy, and has not failed on it."""
+        return copy.taken or page in self._in_hand
 
     def _asks_for_304(self, request: Request) -> bool:
         of_spider = getattr(self._crawler.spider, "handle_httpstatus_list", ())
@@ -189,6 +222,7 @@ class Middleware:
         request = getattr(response, "request", None)
         poll = None if request is None else Poll.latest_of(request)
         if poll is not None and poll.page is not None:
+            self._in_hand.discard(poll.page)
             try:
                 self.store.give_back(poll.page)
             except StoreError as error:

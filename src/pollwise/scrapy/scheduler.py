@@ -19,7 +19,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from pollwise.errors import InputError, StoreError
+from pollwise.errors import InputError, StateError, StoreError
 from pollwise.live.clock import LiveClock
 from pollwise.schedule import Schedule
 from pollwise.scrapy.middleware import Middleware, polled
@@ -40,6 +40,8 @@ _LEASE = 3600.0
 request."""
 _SAVE_AFTER = 60.0
 _SHORTEST_WAIT = 0.001
+_START = "is_start_request"
+"""In the `meta` of requests with which Scrapy begins, and of what is made of them."""
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -97,6 +99,8 @@ class Scheduler(QueueScheduler):
             )
         self._budget = budget_of(self.crawler.settings)
         self._middleware = middleware
+        middleware.is_scheduled = True
+        middleware.before_taking = self._add_new
         self._store = middleware.store
         self._file = Path(f"{self._store.path}.schedule")
         # Scrapy shows what libraries log: of the compiler that would be thousands of lines.
@@ -117,6 +121,12 @@ class Scheduler(QueueScheduler):
         for timer in (self._waking, self._saving):
             if timer is not None:
                 timer.cancel()
+        if self.dqs is None and (lost := super().__len__()):
+            _LOG.warning(
+                "%d requests that were to be made once, such as POST, are lost: with JOBDIR set"
+                " they are kept for the next crawl",
+                lost,
+            )
         self._add_new()
         self._save()
         return super().close(reason)
@@ -131,17 +141,20 @@ class Scheduler(QueueScheduler):
         if poll is not None:
             self._announced = None
             return self._go_on(poll, request)
+        is_start = bool(request.meta.pop(_START, False)) and Poll.latest_of(request) is None
         Poll.detach(request)
         if isinstance(request.errback, _Ending):  # of a request that the spider made this one from
             request.errback = request.errback.errback
         page = page_of(request)
         if page is None:
+            if is_start:
+                request.meta[_START] = True
             return super().enqueue_request(request)
         if self.df.request_seen(request) and not request.dont_filter:
             self.df.log(request, self.spider)
             return False
         if self._knows(page):
-            if not request.meta.get("is_start_request"):
+            if not is_start:
                 self._middleware.begin(page, request, whole=True)
                 self._queue(request)
             return True
@@ -183,12 +196,23 @@ class Scheduler(QueueScheduler):
                 *(len(lost), lost[-1], why),
             )
         if self._file.exists():
-            self._schedule = Schedule.load(self._file, now=self.clock())
+            try:
+                self._schedule = Schedule.load(self._file, now=self.clock())
+            except StateError as error:
+                raise StateError(
+                    f"{self._file} is damaged: delete it, or put a copy of it back; the pages are"
+                    f" kept, and what was learned of them is learned anew ({error})"
+                ) from error
             self._schedule.budget = self._budget
             self._schedule.remove(set(self._schedule) - set(pages), now=self.clock())
         else:
             self._schedule = Schedule(self._budget, crawl_delay=0.0, lease=_LEASE)
         self._add(pages)
+        if pages:
+            _LOG.info(
+                "%d pages are known; the next poll is due in %.0f s",
+                *(len(pages), self._schedule.wait(self.clock())),
+            )
 
     def _knows(self, page: str) -> bool:
         return page in self._new or page in self._schedule
@@ -320,8 +344,12 @@ class Scheduler(QueueScheduler):
         self._saving = None
         began_at = time.monotonic()
         try:
+            if not self._store.path.exists():
+                raise StoreError(
+                    f"{self._store.path} is no more: it was deleted or moved meanwhile"
+                )
             self._schedule.save(self._file)
-        except InputError as error:
+        except (InputError, StoreError) as error:
             self._middleware.fail(error)
         self._save_after = max(_SAVE_AFTER, 100 * (time.monotonic() - began_at))
 

@@ -56,6 +56,11 @@ class CrawlStore(OwnedFile):
         with reported(self.path):
             self.write("INSERT OR REPLACE INTO copy VALUES (?, ?, ?, ?, ?, ?)", (page, *copy))
 
+    def take(self, page: str) -> None:
+        """Note that the spider has taken the latest copy of a page, if there is one."""
+        with reported(self.path):
+            self.write("UPDATE copy SET taken = 1 WHERE page = ? AND NOT taken", (page,))
+
     def give_back(self, page: str) -> None:
         """Note that the spider has not taken the latest copy of a page, if there is one."""
         with reported(self.path):
