@@ -85,6 +85,10 @@ class PostgresConnection(Connection):
     def close(self) -> None:
         """End the session; closing twice is no error."""
         self._is_closed = True
+        if not self._session.closed:
+            # The server would do it a little later, and who opens the store next may be quicker.
+            with contextlib.suppress(psycopg.Error):
+                self._session.execute(SQL["unlock"].encode())
         self._session.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:

@@ -670,6 +670,10 @@ SELECT pg_try_advisory_lock(
     1886350455, (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)::int
 );
 
+-- name: unlock
+-- Give the locks of this session back.
+SELECT pg_advisory_unlock_all();
+
 -- name: writer
 -- Who has that lock, as its session calls itself.
 SELECT a.application_name

@@ -15,7 +15,7 @@ OF_COLLECTIONS = {
 OF_THE_SERVER = {
     "become_writer", "format", "insert_shards", "is_ours", "ledger_to_write", "make_shards",
     "note_format", "save_ledger", "share_budget", "shared_budget", "shards", "transaction_id",
-    "transaction_status", "writer",
+    "transaction_status", "unlock", "writer",
 }  # fmt: skip
 
 
