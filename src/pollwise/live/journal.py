@@ -32,6 +32,8 @@ _RUNS_KEPT = 10
 _TRIES_AT_THE_END = 3
 """How often a run that is to end tries to write into a store that another program has locked. Each
 try takes as long as the store waits for the lock."""
+_SILENT = 30.0
+"""Seconds after which people are told that the store does not answer."""
 _MOST_EVENTS = 15_000
 """Events that are kept of a run that collects: a log of about 150 megabytes, as the links of a
 page take ten kilobytes. They can be re-run without the later ones."""
@@ -171,12 +173,20 @@ class Journal:
     async def write(self, call: Callable[..., T], *arguments: object) -> T:
         """What a method of the store gives, called by the one thread that writes.
 
-        Waits while the store is locked.
+        Waits while the store is locked, and as long as it gives no answer.
         """
         loop = asyncio.get_running_loop()
         tries_at_the_end = _TRIES_AT_THE_END
         waits = False
+
+        def tell() -> None:
+            nonlocal waits
+            if not waits:
+                waits = True
+                self._say(f"the database has not answered for {_SILENT:g} s: polls wait for it")
+
         while True:
+            slow = loop.call_later(_SILENT, tell)
             try:
                 given = await loop.run_in_executor(self._writer, call, *arguments)
             except StoreBusyError as error:
@@ -190,6 +200,8 @@ class Journal:
                 if waits:
                     self._say("the database is free again: going on")
                 return given
+            finally:
+                slow.cancel()
 
     def _begin_run(self) -> None:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)

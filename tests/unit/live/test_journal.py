@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from pollwise.errors import StoreBusyError, StoreError
 from pollwise.events import Poll, Polled
+from pollwise.live import journal
 from pollwise.live.journal import InitialState, rerun
 from pollwise.live.loop import Progress
 from pollwise.live.session import Session
@@ -192,6 +194,34 @@ async def test_a_run_whose_clock_was_ahead_stops_no_later_one(path, ahead):
         recent = [o.polled_at for r in records for o in store.recent_outcomes(r.page.id, 50)]
         assert max(recent) <= 1300.0
         assert len(recent) == sum(min(record.polls, 50) for record in records)
+
+
+async def test_it_says_that_a_database_does_not_answer(store, path, monkeypatch):
+    """As that of a server that is frozen."""
+    said: list[str] = []
+    answers = threading.Event()
+    commit, commits = store.commit, 0
+
+    def frozen(batch: Batch) -> None:
+        nonlocal commits
+        commits += 1
+        if commits == 3:
+            assert answers.wait(60.0)
+        commit(batch)
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "has not answered" in line:
+            answers.set()
+
+    monkeypatch.setattr(store, "commit", frozen)
+    monkeypatch.setattr(journal, "_SILENT", 0.05)
+    web = await run(store, 1000.0, 60.0, say=say)
+    assert store.totals().polls == len(web.asked)
+    assert said[-2:] == [
+        "the database has not answered for 0.05 s: polls wait for it",
+        "the database is free again: going on",
+    ]
 
 
 async def test_it_waits_while_another_program_locks_the_database(store, path, monkeypatch):
