@@ -76,6 +76,8 @@ __all__ = [
 T = TypeVar("T")
 
 _HOUR, _DAY = 3600.0, 86_400.0
+_HURRY = 10.0
+"""Seconds that the end of a run may take before people may hurry."""
 _SILENT = 3.0
 """Seconds after which people are told why nothing happens yet, if it was not clear before."""
 
@@ -448,6 +450,9 @@ def run_until_stopped(
 ) -> T:
     """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
 
+    An end that takes long, as the database gives no answer, is told; another signal then ends the
+    process, and what was not committed is polled again by the next one.
+
     SIGHUP calls `reload` (None: nothing can be taken in, which `say` is told) or, at a terminal,
     which is hung up then, ends the run. The service manager hears of all that.
 
@@ -462,9 +467,17 @@ def run_until_stopped(
 
         def end() -> None:
             nonlocal is_over
+            if not is_over:
+                loop.call_later(_HURRY, hurry)
             is_over = True
             service_manager().stopping()
             stop.set()
+
+        def hurry() -> None:
+            say("the end waits for the database: another Ctrl-C does not")
+            for one in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(one)
+                signal.signal(one, signal.SIG_DFL)
 
         # What is there at the start stays, so it need not be searched for garbage.
         gc.freeze()

@@ -68,6 +68,11 @@ class PostgresServer:
         self.is_running = False
         self._run("pg_ctl", "stop", "-w", "-t", "120", "-m", how)
 
+    @property
+    def process_id(self) -> int:
+        """That of the server, whose sessions are its children."""
+        return int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
+
     def url(self, database: str, more: str = "") -> str:
         """The address of a database by its name."""
         return f"postgresql://{USER}@/{database}?host={self._folder}{more}"
