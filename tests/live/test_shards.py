@@ -23,6 +23,7 @@ from pollwise.errors import (
     StateError,
     StoreBusyError,
     StoreError,
+    StoreInUseError,
     StoreVersionError,
 )
 from pollwise.insight.changes import read_changes
@@ -142,6 +143,23 @@ class TestSplitting:
     def test_a_schema_that_is_not_there_is_one_line(self, empty: PostgresDatabase) -> None:
         with pytest.raises(StoreError, match="has no such schema"):
             Store.open(empty.in_schema("nothing"))
+
+    def test_a_shard_that_is_gone_is_one_line(self, db: PostgresDatabase) -> None:
+        split = split_of(db)
+        execute(db, f'DROP SCHEMA "{split.schemas[1]}" CASCADE')
+        with pytest.raises(StoreError, match="has no such schema"):
+            read_shards(db)
+        assert split.free() == {0, 1, 2}
+
+    def test_the_name_of_a_schema_may_need_quotes(self, empty: PostgresDatabase) -> None:
+        execute(empty, 'CREATE SCHEMA "My Shop"')
+        own = PostgresDatabase(
+            empty.url.replace("csearch_path%3D", "csearch_path%3D%22My%5C%20Shop%22%2C")
+        )
+        with Store.open(own) as store:
+            assert store.pages() == []
+            with pytest.raises(StoreInUseError):
+                Store.open(own)
 
     def test_a_later_format_is_refused(self, db: PostgresDatabase) -> None:
         execute(db, "UPDATE pollwise_shards SET format = 99")

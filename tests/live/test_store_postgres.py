@@ -146,6 +146,8 @@ class TestOpening:
             ("postgresql://pollwise@127.0.0.1:1/x", "cannot be reached .*: start the server"),
             ("postgresql://pollwise@host.invalid/x", "cannot be reached"),
             ("postgresql://pollwise@/x?sslmode=nonsense", "sslmode"),
+            ("postgresql://u:secret%zzword@h/d", "postgresql://u@h/d cannot be read as an address"),
+            ("postgresql://u:sec ret@h/d", "postgresql://u@h/d cannot be read as an address"),
         ],
     )
     def test_an_address_without_a_server_is_one_line(self, wrong: str, message: str) -> None:
@@ -154,6 +156,7 @@ class TestOpening:
                 opening(wrong)
             assert not isinstance(caught.value, StoreBusyError), "which would be waited for"
             assert "\n" not in str(caught.value)
+            assert "sec" not in str(caught.value)
 
     def test_a_database_that_is_not_there_is_one_line(self, server: Server) -> None:
         with pytest.raises(StoreError, match=r'"nothing" does not exist.*correct the address'):

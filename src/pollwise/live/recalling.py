@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
+from pollwise.errors import StoreBusyError
 from pollwise.store import Place, Store
 from pollwise.web.noise.looks import Copy
 from pollwise.web.poller import Recall
@@ -22,7 +23,9 @@ async def recalling(db: Place) -> AsyncIterator[Recall]:
     with Store.open_readonly(db) as store, ThreadPoolExecutor(1, "recalling") as thread:
 
         async def recall(page_id: int) -> Copy | None:
-            return await loop.run_in_executor(thread, _latest, store, page_id)
+            while True:
+                with suppress(StoreBusyError):  # a server that is away: what was found waits too
+                    return await loop.run_in_executor(thread, _latest, store, page_id)
 
         yield recall
 

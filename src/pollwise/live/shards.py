@@ -183,7 +183,10 @@ class SharedBudget:
     def begin(self, pages: int, say: Callable[[str], None]) -> str:
         """The first budget of a shard with so many pages; waits until the others leave it some."""
         with told_if_slow(say, "waiting for a part of the budget", after=_SILENT):
-            while not self._settle(None, pages).rate and pages:
+            while True:
+                with suppress(StoreBusyError):  # a server that is away
+                    if self._settle(None, pages).rate or not pages:
+                        break
                 time.sleep(_ASK_EVERY)
         self._rate = max(self._rate, _IDLE)
         return str(BudgetText(self._rate, per_page=False))

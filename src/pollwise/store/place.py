@@ -22,11 +22,13 @@ class PostgresDatabase:
     url: str
 
     def __str__(self) -> str:
-        parts = urlsplit(self.url)
-        user, at, host = parts.netloc.rpartition("@")
-        named = f"{user.partition(':')[0]}{at}{host}"
-        told = "&".join(part for part in parts.query.split("&") if "password" not in part.lower())
-        return f"{parts.scheme}://{named}{parts.path}{'?' if told else ''}{told}"
+        scheme, _, rest = self.url.partition("://")
+        user = _user_info(rest)
+        if user is not None:
+            rest = f"{user.partition(':')[0]}{rest[len(user) :]}"
+        address, _, query = rest.partition("?")
+        told = "&".join(part for part in query.split("&") if not _is_secret(part))
+        return f"{scheme}://{address}{'?' if told else ''}{told}"
 
     def __repr__(self) -> str:
         return f"PostgresDatabase({str(self)!r})"
@@ -34,7 +36,7 @@ class PostgresDatabase:
     @property
     def name(self) -> str:
         """That of the database, and of the schema if one is told, for a title."""
-        database = unquote(urlsplit(self.url).path.strip("/")) or "postgresql"
+        database = unquote(urlsplit(str(self)).path.strip("/")) or "postgresql"
         schemas = _SCHEMA.findall(unquote(self.url))
         return f"{database}, {schemas[-1]}" if schemas else database
 
@@ -46,6 +48,17 @@ class PostgresDatabase:
         # Of an option that comes twice, the last one holds.
         told["options"] = f"{told.get('options', '')} -csearch_path={schema}".strip()
         return PostgresDatabase(f"{address}?{urlencode(told, safe='/', quote_via=quote)}")
+
+
+def _user_info(address: str) -> str | None:
+    """What is before the host: up to the last @ that no / comes before; None: nothing is."""
+    before, at, _ = address.partition("/")[0].rpartition("@")
+    return before if at else None
+
+
+def _is_secret(parameter: str) -> bool:
+    name = unquote(parameter.partition("=")[0]).lower()
+    return "password" in name or "secret" in name
 
 
 Place = Path | PostgresDatabase
@@ -67,14 +80,17 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
     scheme, separator, _ = text.partition("://")
     if not separator or scheme.lower() not in _SCHEMES:
         return Path(text)
+    address = text[len(scheme) + 3 :]
     try:
         urlsplit(text)
+        if _user_info(address) is None and "@" in address.partition("?")[0]:
+            raise ValueError("in a password / is written %2F, and in a name @ is %40")
     except ValueError as error:
         raise InputError(
             f"--db: the address after {scheme}:// cannot be read ({error}); expected"
             " postgresql://USER@HOST/DATABASE"
         ) from error
-    return PostgresDatabase(text)
+    return PostgresDatabase(f"{scheme.lower()}://{address}")
 
 
 def db_option(place: Place | str) -> str:

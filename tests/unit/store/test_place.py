@@ -28,6 +28,10 @@ def test_all_else_is_the_path_of_a_file(text: str) -> None:
         ("postgresql://h/d?password=x&sslmode=require", "postgresql://h/d?sslmode=require", "d"),
         ("postgresql://h/d?sslPassword=x", "postgresql://h/d", "d"),
         ("postgresql://h1:1,h2:2/d", "postgresql://h1:1,h2:2/d", "d"),
+        ("postgresql://u:se#ss@h/d", "postgresql://u@h/d", "d"),
+        ("postgresql://u:se?ss@h/d", "postgresql://u@h/d", "d"),
+        ("postgresql://h/d?pass%77ord=ss@", "postgresql://h/d", "d"),
+        ("POSTGRESQL://u:ss@h/d", "postgresql://u@h/d", "d"),
     ],
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str, name: str) -> None:
@@ -58,10 +62,12 @@ def test_an_address_is_told_for_a_schema(url: str, told: str) -> None:
     assert (place.url, place.name) == (told, "d, s")
 
 
-def test_an_address_that_cannot_be_one_is_one_line() -> None:
+@pytest.mark.parametrize("told", ["[::1/d", "u:secret/word@h/d"])
+def test_an_address_that_cannot_be_one_is_one_line(told: str) -> None:
     with pytest.raises(InputError, match="expected postgresql://USER@HOST/DATABASE") as caught:
-        parse_place("postgresql://[::1/d")
+        parse_place(f"postgresql://{told}")
     assert "\n" not in str(caught.value)
+    assert "word" not in str(caught.value).replace("password", "")
 
 
 def test_what_needs_a_file_says_so() -> None:

@@ -157,8 +157,11 @@ class PostgresConnection(Connection):
                 yield
                 written = session.execute(SQL["transaction_id"].encode()).fetchone()
             except BaseException:
-                if not session.closed:
-                    session.execute(b"ROLLBACK")
+                try:
+                    if not session.closed:
+                        session.execute(b"ROLLBACK")
+                except psycopg.Error:  # it was lost, and the transaction with it
+                    session.close()
                 raise
             finally:
                 self._is_within = False

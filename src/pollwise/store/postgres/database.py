@@ -24,14 +24,16 @@ __all__ = [
 ]
 
 _OLDEST_SERVER = 130_000
-_SETTINGS = (
-    "SET tcp_keepalives_idle = 5",
-    "SET tcp_keepalives_interval = 3",
-    "SET tcp_keepalives_count = 2",
-    "SET tcp_user_timeout = 11000",
-    "SET lock_timeout = '10s'",
-    "SET client_min_messages = warning",
-)
+_SETTINGS = b"""
+SET tcp_keepalives_idle = 5;
+SET tcp_keepalives_interval = 3;
+SET tcp_keepalives_count = 2;
+SET tcp_user_timeout = 11000;
+SET lock_timeout = '10s';
+SET idle_in_transaction_session_timeout = 0;
+SET client_min_messages = warning;
+SET jit = off;
+"""
 _LONGEST_NAME = 63
 
 
@@ -73,8 +75,12 @@ def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool 
 def reading_session(place: PostgresDatabase) -> Session:
     """A session that cannot write; errors as for `requesting_session`."""
     session = requesting_session(place)
-    with reported(place):
-        session.execute("SET default_transaction_read_only = on")
+    try:
+        with reported(place):
+            session.execute("SET default_transaction_read_only = on")
+    except BaseException:
+        session.close()
+        raise
     return session
 
 
@@ -141,8 +147,7 @@ def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
                     f"{place} is on a server of version {version // 10_000}: pollwise needs"
                     f" PostgreSQL {_OLDEST_SERVER // 10_000} or later"
                 )
-            for statement in _SETTINGS:
-                session.execute(statement.encode())
+            session.execute(_SETTINGS)
     except BaseException:
         session.close()
         raise

@@ -38,7 +38,7 @@ def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection has ended, so that the next one may do better."""
     code = error.sqlstate or ""
     is_of_connection = isinstance(error, psycopg.OperationalError) and not code
-    return is_of_connection or (code.startswith(("08", _ENDED)) and code != "57014")
+    return is_of_connection or code.startswith(("08", _ENDED))
 
 
 @contextmanager
@@ -70,6 +70,12 @@ def reported(place: PostgresDatabase) -> Iterator[None]:
 
 def unreachable(place: PostgresDatabase, error: psycopg.Error) -> StoreError:
     """The error that says why there is no connection; a `StoreBusyError` if there may be one."""
+    if isinstance(error, psycopg.ProgrammingError):
+        # Its words are those of the address, a password included.
+        return StoreError(
+            f"{place} cannot be read as an address: write what is no letter or digit in its parts"
+            " percent-encoded, and a password into PGPASSWORD"
+        )
     why = one_line(error)
     if is_lost(error):
         mend = "start the server, or correct the address after --db"

@@ -86,7 +86,7 @@ SELECT id FROM pages WHERE url = %(url)s ORDER BY id;
 SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::bigint,
        COUNT(*) FILTER (WHERE failures > 0), (SELECT COUNT(*) FROM versions),
        (SELECT SUM(pg_total_relation_size(oid))::bigint FROM pg_class
-        WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace)
+        WHERE relkind = 'r' AND relnamespace = quote_ident(current_schema())::regnamespace)
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_without_copy
@@ -189,7 +189,9 @@ DELETE FROM polls USING (
         ORDER BY polled_at DESC LIMIT 1 OFFSET %(kept)s
     ) AS newest
 ) AS old
-WHERE polls.page_id = old.page_id AND polls.polled_at <= old.polled_at;
+WHERE polls.page_id = old.page_id AND polls.polled_at <= old.polled_at
+    -- See take_out_told_polls.
+    AND polls.page_id = ANY (ARRAY(SELECT page_id FROM told_polls));
 
 -- name: insert_change
 -- Note that a page has changed, or is back after it was gone; the first copy of a page is neither.
@@ -658,7 +660,7 @@ SELECT current_schema(),
        to_regclass(quote_ident(current_schema()) || '.pollwise') IS NOT NULL,
        to_regclass(quote_ident(current_schema()) || '.pollwise_shards') IS NOT NULL,
        EXISTS (SELECT FROM pg_class
-               WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace);
+               WHERE relkind = 'r' AND relnamespace = quote_ident(current_schema())::regnamespace);
 
 -- name: note_format
 -- The tables have this format now.
@@ -667,7 +669,7 @@ UPDATE pollwise SET format = %(format)s;
 -- name: become_writer
 -- Take the lock of the one writer of a schema for this session, if nobody has it.
 SELECT pg_try_advisory_lock(
-    1886350455, (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)::int
+    1886350455, (to_regnamespace(quote_ident(%(schema)s))::oid::bigint & 2147483647)::int
 );
 
 -- name: unlock
@@ -679,7 +681,7 @@ SELECT pg_advisory_unlock_all();
 SELECT a.application_name
 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 1886350455
-    AND l.objid = (quote_ident(%(schema)s)::regnamespace::oid::bigint & 2147483647)
+    AND l.objid = (to_regnamespace(quote_ident(%(schema)s))::oid::bigint & 2147483647)
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 -- name: make_shards
