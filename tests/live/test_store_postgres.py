@@ -273,7 +273,7 @@ class TestLostSessions:
             store.pages()
         Store.open(url).close()
 
-    def test_whoever_took_over_meanwhile_is_the_writer(self, url: str) -> None:
+    def test_whoever_took_over_meanwhile_is_the_writer_for_good(self, url: str) -> None:
         with Store.open(url) as store:
             store.add_pages([A], now=0.0)
             store._connection._session.close()  # as if its machine had been cut off
@@ -281,8 +281,10 @@ class TestLostSessions:
                 with pytest.raises(StoreInUseError, match="is in use by process"):
                     store.add_pages([B], now=0.0)
                 other.add_pages([C], now=0.0)
-            store.add_pages([B], now=0.0)
-            assert [record.page.url for record in store.pages()] == [A.url, C.url, B.url]
+            with pytest.raises(StoreInUseError, match="was written to by another process, while"):
+                store.add_pages([B], now=0.0)
+        with Store.open(url) as store:
+            assert [record.page.url for record in store.pages()] == [A.url, C.url]
 
 
 def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_doubles_nothing() -> None:
@@ -322,6 +324,33 @@ def test_a_full_disk_of_the_server_is_one_line_and_loses_nothing() -> None:
         filler.unlink()
         poll_on(1)
         assert [record.polls for record in store.pages()] == [polls]
+
+
+def test_a_commit_that_a_crash_undid_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although the server gives the number of its transaction to another one afterwards."""
+    with postgres_server() as server:
+        url, other = server.database(), server.database()
+        execute(other, "CREATE TABLE other (id int)")
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+            session = store._connection._session
+            execute_plainly = session.execute
+
+            def crash(statement, *arguments, **options):
+                if statement == b"COMMIT":
+                    server.stop("immediate")
+                    server.start()
+                    for _ in range(3):
+                        execute(other, "INSERT INTO other VALUES (1)")
+                return execute_plainly(statement, *arguments, **options)
+
+            monkeypatch.setattr(session, "execute", crash)
+            batch = Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),))
+            with pytest.raises(StoreBusyError):
+                store.commit(batch)
+            assert store.pages()[0].polls == 0
+            store.commit(batch)
+            assert store.pages()[0].polls == 1
 
 
 def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

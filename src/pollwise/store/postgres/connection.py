@@ -1,8 +1,9 @@
 """The connection that the parts of a store share, with its transactions and one-line errors.
 
-A connection that was lost is made anew at the next call. What was written by it is on the disk if
-its transaction was committed; where the answer of the server to the commit was lost, the server is
-asked what became of it (`pg_xact_status`), so that nothing is written twice.
+A connection that was lost is made anew at the next call. Where the answer of the server to a commit
+of the writer was lost, the new session finds the number of the transaction, or that of the one
+before, so that nothing is written twice. (The server's own numbers of transactions do not do: after
+a crash it gives those out again that had not come to the disk.)
 """
 
 import contextlib
@@ -23,8 +24,6 @@ __all__ = ["PostgresConnection", "PostgresWriter", "Session"]
 _ROWS_AT_ONCE = 2000
 _PATIENCE = 10.0
 """Seconds to wait for a server that is away, such as one that is restarted."""
-_COMMIT_PATIENCE = 60.0
-"""Seconds to wait for the server that has to say whether a commit was kept."""
 _LOOK_EVERY = 0.2
 
 Session = psycopg.Connection[tuple[Any, ...]]
@@ -64,11 +63,16 @@ class PostgresWriter:
 class PostgresConnection(Connection):
     """A connection to the database at `place`, by sessions that `begin` gives.
 
-    `begin` raises a `StoreBusyError` if there may be one later.
+    `begin` raises a `StoreBusyError` if there may be one later. Sessions of the only writer
+    (`is_writer`) number what they commit.
     """
 
-    def __init__(self, place: PostgresDatabase, begin: Callable[[], Session]) -> None:
+    def __init__(
+        self, place: PostgresDatabase, begin: Callable[[], Session], *, is_writer: bool = False
+    ) -> None:
         super().__init__(place)
+        self._is_writer = is_writer
+        self._batch = 0
         self._place = place
         self._begin = begin
         try:
@@ -155,7 +159,7 @@ class PostgresConnection(Connection):
             self._is_within = True
             try:
                 yield
-                written = session.execute(SQL["transaction_id"].encode()).fetchone()
+                is_numbered = self._is_writer and self._number(session)
             except BaseException:
                 try:
                     if not session.closed:
@@ -168,23 +172,26 @@ class PostgresConnection(Connection):
             try:
                 session.execute(b"COMMIT")
             except psycopg.OperationalError as error:
-                number = written[0] if written else None
-                if not (is_lost(error) and number and self._was_committed(number)):
+                if not (is_lost(error) and is_numbered and self._was_committed()):
                     raise
 
-    def _was_committed(self, number: str) -> bool:
-        """What became of a transaction whose commit got no answer; `StoreError` if nobody tells."""
-        give_up_at = time.monotonic() + _COMMIT_PATIENCE
-        while time.monotonic() < give_up_at:
+    def _number(self, session: Session) -> bool:
+        """Number the transaction; whether it has written anything."""
+        values = {"batch": self._batch + 1}
+        is_numbered = session.execute(SQL["count_batch"].encode(), values).rowcount > 0
+        self._batch += is_numbered
+        return is_numbered
+
+    def _was_committed(self) -> bool:
+        """Whether the latest transaction was kept, whose commit got no answer.
+
+        Waits for the server: nobody else knows. The lost session has ended by the time that the new
+        one has its lock.
+        """
+        while True:
             with contextlib.suppress(StoreBusyError):
-                rows = self.rows("transaction_status", id=number)
-                if rows[0][0] != "in progress":
-                    return bool(rows[0][0] == "committed")
-            time.sleep(_LOOK_EVERY)
-        raise StoreError(
-            f"{self._place} was lost while it kept a batch, and is away since: whether the batch is"
-            " there is not known; start the server, then this again"
-        )
+                [(batch,)] = self.rows("latest_batch")
+                return bool(batch == self._batch)
 
     def _live(self) -> Session:
         """The session, or a new one in place of one that was lost."""

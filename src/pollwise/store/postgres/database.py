@@ -38,9 +38,13 @@ _LONGEST_NAME = 63
 
 
 class WriterName:
-    """How a writer calls its sessions, so that it knows those that it has lost."""
+    """How a writer calls its sessions, so that it knows those that it has lost.
+
+    `number` is its own among all that ever opened the store for writing; None: it has not yet.
+    """
 
     def __init__(self) -> None:
+        self.number: int | None = None
         told = f"process {os.getpid()} on {socket.gethostname()}"
         self.text = f"pollwise {secrets.token_hex(4)} {told}"[:_LONGEST_NAME]
 
@@ -53,7 +57,8 @@ class WriterName:
 def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool = True) -> Session:
     """A session of the only writer; the tables are made or converted if need be.
 
-    `StoreInUseError` if another one writes, `StoreBusyError` if this one lost its session and the
+    `StoreInUseError` if another one writes, or has written since a session of this one was lost;
+    `StoreBusyError` if this one lost its session and the
     server has not noticed yet, `StoreError` if the schema is of another program,
     `StoreVersionError` if a later version of pollwise wrote it.
     """
@@ -66,6 +71,7 @@ def writing_session(place: PostgresDatabase, name: WriterName, *, durable: bool 
             if not durable:
                 session.execute("SET synchronous_commit = off")
             _migrate(place, session)
+            _number(place, writer, name)
     except BaseException:
         session.close()
         raise
@@ -191,6 +197,19 @@ def _lock(place: PostgresDatabase, writer: PostgresWriter, schema: str, name: Wr
         f"{place} is in use by {WriterName.told(''.join(holders[:1]))}, which writes to it:"
         " stop that process, or choose another database"
     )
+
+
+def _number(place: PostgresDatabase, writer: PostgresWriter, name: WriterName) -> None:
+    """Number a new writer; one that lost its session must be the latest one still."""
+    if name.number is None:
+        [(name.number,)] = writer.execute("begin_writing").fetchall()
+        return
+    [(latest,)] = writer.execute("latest_writer").fetchall()
+    if latest != name.number:
+        raise StoreInUseError(
+            f"{place} was written to by another process, while this one had lost it: start this"
+            " one again"
+        )
 
 
 def _format(place: PostgresDatabase, writer: PostgresWriter) -> int:

@@ -723,10 +723,18 @@ FROM pollwise_shards FOR UPDATE;
 -- Keep what shards told and were given.
 UPDATE pollwise_shards SET ledger = %(ledger)s;
 
--- name: transaction_id
--- The number of this transaction; none as long as it has written nothing.
-SELECT pg_current_xact_id_if_assigned()::text;
+-- name: begin_writing
+-- One more has opened the store for writing; how many they are.
+UPDATE pollwise SET writer = writer + 1, batch = 0 RETURNING writer;
 
--- name: transaction_status
--- What became of a transaction.
-SELECT pg_xact_status(%(id)s::text::xid8);
+-- name: latest_writer
+-- How many have opened the store for writing.
+SELECT writer FROM pollwise;
+
+-- name: count_batch
+-- Number this transaction, if it has written anything.
+UPDATE pollwise SET batch = %(batch)s WHERE pg_current_xact_id_if_assigned() IS NOT NULL;
+
+-- name: latest_batch
+-- The number of the latest transaction that was kept.
+SELECT batch FROM pollwise;

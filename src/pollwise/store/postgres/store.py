@@ -36,7 +36,7 @@ class PostgresStore(TableStore):
     def writing(cls, place: PostgresDatabase, *, durable: bool = True) -> Self:
         """See `Store.open`."""
         begin = partial(writing_session, place, WriterName(), durable=durable)
-        return cls(PostgresConnection(place, begin))
+        return cls(PostgresConnection(place, begin, is_writer=True))
 
     @classmethod
     def reading(cls, place: PostgresDatabase) -> Self:

@@ -13,9 +13,9 @@ OF_COLLECTIONS = {
     "set_searchable", "terms_after", "unsettled",
 }  # fmt: skip
 OF_THE_SERVER = {
-    "become_writer", "format", "insert_shards", "is_ours", "ledger_to_write", "make_shards",
-    "note_format", "save_ledger", "share_budget", "shared_budget", "shards", "transaction_id",
-    "transaction_status", "unlock", "writer",
+    "become_writer", "begin_writing", "count_batch", "format", "insert_shards", "is_ours",
+    "latest_batch", "latest_writer", "ledger_to_write", "make_shards", "note_format",
+    "save_ledger", "shards", "share_budget", "shared_budget", "unlock", "writer",
 }  # fmt: skip
 
 

@@ -2,10 +2,13 @@
 -- seconds of UTC since 1970, in columns named ..._at. Texts from the web, which may hold anything,
 -- are the bytes of their UTF-8, lone surrogates included.
 
--- Marks the schema as one of pollwise; format counts the migrations.
+-- Marks the schema as one of pollwise; format counts the migrations, writer those that opened it for
+-- writing, and batch the transactions in which the latest of these has written.
 CREATE TABLE pollwise (
-    format int NOT NULL
-);
+    format int NOT NULL,
+    writer bigint NOT NULL DEFAULT 0,
+    batch bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 20);
 INSERT INTO pollwise (format) VALUES (0);
 
 -- Every page ever watched. Rows are never deleted, so that an id is never given twice. Room is left
