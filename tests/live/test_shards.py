@@ -223,10 +223,15 @@ class TestPages:
             with Store.open_readonly(place) as store:
                 assert store.changed_settings()["keep"] == "3"
 
-    @pytest.mark.parametrize("request_", [MarkRead((1,)), ChangeSettings(shares=("x=5%",))])
-    def test_what_is_of_one_shard_is_refused(self, db: PostgresDatabase, request_) -> None:
+    @pytest.mark.parametrize(
+        "request_", [MarkRead((1,)), ChangeSettings(budget="5/hour", shares=("x=5%",))]
+    )
+    def test_what_is_of_one_shard_is_refused_as_a_whole(
+        self, db: PostgresDatabase, request_
+    ) -> None:
         with pytest.raises(InputError, match="are of one shard: name it after --db"):
             ask(db, request_, make=True, say=print)
+        assert split_of(db).shared()[0] == "60/minute"
 
 
 class TestTakingOne:

@@ -288,7 +288,8 @@ def shards(
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="What they share, such as 500/hour. As of a watch if new.")
+        str | None,
+        typer.Option(help="What they share, such as 500/hour. Default: that of a new watch."),
     ] = None,
     db: Db = DB,
     as_json: Json = False,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Added, Budgeted, Event, HostBlocked, Removed, Signalled, Updated
@@ -45,6 +46,9 @@ from pollwise.store.retention import parse_retention
 from pollwise.types import Page
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.rendering.browser import require_renderable
+
+if TYPE_CHECKING:
+    from pollwise.store.postgres.shards import SplitDatabase
 
 __all__ = [
     "Carried",
@@ -169,16 +173,24 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
     if isinstance(request, AddPages | ChangePages):
         require_renderable(request.pages)
     split = split_database(db)
-    if split is None:
-        return _asked(db, request, make=make, say=say)
-    if isinstance(request, ChangeSettings) and request.budget is not None:
+    parts = _addressed(db, split, request)
+    if split is not None and isinstance(request, ChangeSettings) and request.budget is not None:
         parse_budget(request.budget)
         split.share(request.budget)
-        request = replace(request, budget=None)
-    if isinstance(request, ChangeSettings) and not request.told():
-        return Effect()
+        others = replace(request, budget=None)
+        parts = _addressed(db, split, others) if others.told() else []
+    effects = [_asked(place, part, make=make, say=say) for place, part in parts]
+    return effects[0] if len(effects) == 1 else joined(effects)
+
+
+def _addressed(
+    db: Place, split: "SplitDatabase | None", request: Request
+) -> list[tuple[Place, Request]]:
+    """The stores that a request is for, each with its part; `InputError` as for `by_shard`."""
+    if split is None:
+        return [(db, request)]
     each = by_shard(request, len(split.schemas), split.number_of)
-    return joined([_asked(split.shards[n], own, make=make, say=say) for n, own in each.items()])
+    return [(split.shards[number], part) for number, part in each.items()]
 
 
 def _asked(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
@@ -228,22 +240,13 @@ def signal_pages(db: Place, urls: Sequence[str]) -> None:
 
     `InputError` for pages that are not watched; `StoreError` as ever.
     """
-    split = split_database(db)
-    if split is None:
-        _signal(db, SignalPages(tuple(urls)))
-        return
-    each = by_shard(SignalPages(tuple(urls)), len(split.schemas), split.number_of)
-    for number, request in each.items():
-        _signal(split.shards[number], request)
-
-
-def _signal(db: Place, request: Request) -> None:
-    assert isinstance(request, SignalPages)
-    with Store.open_readonly(db) as store:
-        require_watch(store)
-        _watched_pages(store, request.urls)
-    with Requester.open(db) as requester:
-        requester.put_request(encode_request(request), time.time())
+    for place, part in _addressed(db, split_database(db), SignalPages(tuple(urls))):
+        assert isinstance(part, SignalPages)  # as the whole is
+        with Store.open_readonly(place) as store:
+            require_watch(store)
+            _watched_pages(store, part.urls)
+        with Requester.open(place) as requester:
+            requester.put_request(encode_request(part), time.time())
 
 
 def _withdrawn(requester: Requester, numbers: Sequence[int]) -> int:

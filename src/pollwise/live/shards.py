@@ -1,10 +1,9 @@
-"""Watching a shard of a split database: one that nobody polls is claimed, and its budget shared."""
+"""Watching a shard of a split database: one that nobody polls, within a budget that all share."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvloop
@@ -237,11 +236,9 @@ class SharedBudget:
             alone=self._alone,
         )
         sent_at = time.monotonic()
-        allotment = self._keeper.settle(partial(_reported, report))
+        allotment = self._keeper.settle(
+            lambda ledger, budget, now: take_report(ledger, budget, report, now)
+        )
         self._rate, self._alone = max(allotment.rate, _IDLE if self._rate else 0.0), allotment.alone
         self._until = sent_at + allotment.seconds
         return allotment
-
-
-def _reported(report: ShardReport, ledger: str, budget: str, now: float) -> tuple[str, Allotment]:
-    return take_report(ledger, budget, report, now)

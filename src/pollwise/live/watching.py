@@ -150,10 +150,9 @@ def watch_pages(
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
     `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
-    contexts for the run, from what gives its figures. `shard` is what `db` is, if it is
-    one; its budget holds instead of one that is told.
-    `say`: see `Session`. `InputError` and `StoreError` come before anything is changed; later, a
-    `StoreError` ends the run.
+    contexts for the run, from what gives its figures. `shard` is what `db` is, if it is one; its
+    budget holds instead of one that is told. `say`: see `Session`. `InputError` and `StoreError`
+    come before anything is changed; later, a `StoreError` ends the run.
     """
     first = WatchSettings(**told_alone(told, db))
     reach = partial(_reach_outside, secret=secret, receivers=receivers, once=once)
@@ -328,11 +327,7 @@ async def _watch(
                 requests.beside,
                 *_notices(session, outside.receivers, incoming, say),
                 *_listening(session, outside.listener, subscriber, incoming),
-                *(
-                    []
-                    if shared is None
-                    else [shared.keeping(session.scheduler, incoming, session.clock)]
-                ),
+                *_sharing(session, shared, incoming),
             ],
             incoming=incoming,
             traffic=traffic,
@@ -426,6 +421,13 @@ def _notices(
     from pollwise.live.notifying import notifying
 
     return [notifying(session.store, receivers, clock=session.clock, say=say, incoming=incoming)]
+
+
+def _sharing(session: Session, shared: "SharedBudget | None", incoming: Incoming) -> list[Besides]:
+    """What has a run keep to a budget that others share; nothing if it has its own."""
+    if shared is None:
+        return []
+    return [shared.keeping(session.scheduler, incoming, session.clock)]
 
 
 def _subscriber(

@@ -16,6 +16,7 @@ from pollwise.store.postgres.queries import migrations
 __all__ = [
     "WriterName",
     "holds_store",
+    "looked_at",
     "opened_session",
     "reading_session",
     "requesting_session",
@@ -162,11 +163,9 @@ def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
 
 def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty: bool) -> str:
     """The schema of the store."""
-    [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
-    if schema is None:
-        raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
+    schema, ours, is_split, has_tables = looked_at(place, writer)
     if ours:
-        return str(schema)
+        return schema
     if is_split:
         raise StoreError(
             f"{place} is split into shards: name one of them after --db, as `pollwise shards"
@@ -182,7 +181,17 @@ def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty
             f"{place} holds no pages: name another one with --db, or start 'pollwise watch' to"
             " begin"
         )
-    return str(schema)
+    return schema
+
+
+def looked_at(place: PostgresDatabase, writer: PostgresWriter) -> tuple[str, bool, bool, bool]:
+    """The first schema, whether it has the tables of pollwise, whether those of a split database,
+    and whether it has any; `StoreError` if there is no such schema.
+    """
+    [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
+    if schema is None:
+        raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
+    return schema, ours, is_split, has_tables
 
 
 def _lock(place: PostgresDatabase, writer: PostgresWriter, schema: str, name: WriterName) -> None:

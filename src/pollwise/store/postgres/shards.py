@@ -13,10 +13,10 @@ from typing import Self, TypeVar
 
 from psycopg import errors, sql
 
-from pollwise.errors import InputError, StoreError, StoreVersionError
+from pollwise.errors import InputError, StoreVersionError
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres.connection import PostgresConnection, PostgresWriter
-from pollwise.store.postgres.database import opened_session, writer_of
+from pollwise.store.postgres.database import looked_at, opened_session, writer_of
 from pollwise.store.postgres.failures import reported
 from pollwise.store.store import Store
 
@@ -62,9 +62,7 @@ class SplitDatabase:
             raise InputError(f"{count} shards: expected 2 to {MOST_SHARDS:,d}")
         with opened_session(place) as session, reported(place), session.transaction():
             writer = PostgresWriter(session)
-            [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
-            if schema is None:
-                raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
+            schema, ours, is_split, has_tables = looked_at(place, writer)
             if is_split:
                 raise InputError(f"{place} is split already: the number of shards stays")
             if ours or has_tables:
