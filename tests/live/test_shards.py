@@ -20,7 +20,6 @@ from aiohttp.test_utils import TestServer
 
 from pollwise.errors import (
     InputError,
-    StateError,
     StoreBusyError,
     StoreError,
     StoreInUseError,
@@ -166,10 +165,20 @@ class TestSplitting:
         with pytest.raises(StoreVersionError, match="install a newer pollwise"):
             read_shards(db)
 
-    def test_a_damaged_ledger_is_told(self, db: PostgresDatabase) -> None:
-        execute(db, "UPDATE pollwise_shards SET ledger = '{}'")
-        with pytest.raises(StateError, match="the ledger of the shards is damaged"):
-            read_shards(db)
+    def test_the_schema_that_is_split_may_need_quotes(self, server: Server) -> None:
+        names = psycopg.connect(server.url("postgres"), autocommit=True)
+        for number, name in enumerate(("a, b", "back\\slash", 'quo"te', "Großes")):
+            db = PostgresDatabase(server.url("postgres")).in_schema(name)
+            names.execute('CREATE SCHEMA "{}"'.format(name.replace('"', '""')).encode())
+            split_anew(db, 2, "5/hour")
+            add(db, URLS[: number + 1])
+            assert sum(shard.pages for shard in read_shards(db).shards) == number + 1
+        names.close()
+        long = PostgresDatabase(server.url("postgres")).in_schema("ü" * 26)
+        with psycopg.connect(server.url("postgres"), autocommit=True) as session:
+            session.execute(f'CREATE SCHEMA "{"ü" * 26}"'.encode())
+        with pytest.raises(InputError, match="is too long for those of shards"):
+            split_anew(long, 2, None)
 
 
 class TestPages:
@@ -229,9 +238,41 @@ class TestPages:
     def test_what_is_of_one_shard_is_refused_as_a_whole(
         self, db: PostgresDatabase, request_
     ) -> None:
-        with pytest.raises(InputError, match="are of one shard: name it after --db"):
-            ask(db, request_, make=True, say=print)
+        for place in (db, split_of(db).shards[0]):
+            if place == db or isinstance(request_, ChangeSettings):
+                with pytest.raises(InputError, match=r"are of one shard|tags have no shares"):
+                    ask(place, request_, make=True, say=print)
         assert split_of(db).shared()[0] == "60/minute"
+
+    def test_what_is_told_one_shard_is_done_by_that_which_it_is_for(
+        self, db: PostgresDatabase
+    ) -> None:
+        one = split_of(db).shards[1]
+        split = split_of(one)
+        assert (split.named, split.schemas) == (1, split_of(db).schemas)
+        assert stores_of(one) == (one,)
+        add(one, URLS)
+        for url in URLS:
+            place = store_of(one, url)
+            assert place == store_of(split.place, url)
+            with Store.open_readonly(place) as store:
+                assert store.find_page(url) is not None
+        signal_pages(one, URLS[:2])
+        ask(one, RemovePages((URLS[0],)), make=False, say=print)
+        ask(one, ChangeSettings(budget="5/hour"), make=False, say=print)
+        assert sum(shard.pages for shard in read_shards(one).shards) == len(URLS) - 1
+        assert read_shards(db).budget == "5/hour"
+        assert ask(one, MarkRead(up_to=9), make=False, say=print).marked == 0
+
+    def test_a_schema_that_only_looks_like_a_shard_is_none(self, db: PostgresDatabase) -> None:
+        split = split_of(db)
+        other = split.schemas[0].removesuffix("0") + "7"
+        execute(db, f"CREATE SCHEMA {other}")
+        place = db.in_schema(other)
+        assert split_database(place) is None
+        Store.open(place).close()
+        add(place, URLS[:1])
+        assert sum(shard.pages for shard in read_shards(db).shards) == 0
 
 
 class TestTakingOne:
@@ -280,20 +321,50 @@ class TestTakingOne:
             opening = watched_shard(db, [], followed, told, once=once, say=print)
             with pytest.raises(InputError, match=message), opening:
                 pass
+        opening = watched_shard(split_of(db).shards[2], [], [], {}, say=print)
+        with pytest.raises(InputError, match="is shard 2 of a split database"), opening:
+            pass
         assert split_of(db).processes() == [None] * 3
 
     def test_the_first_takes_all_and_makes_room_for_those_that_come(
         self, db: PostgresDatabase
     ) -> None:
-        split = split_of(db)
-        keeper = LedgerKeeper(split)
-        first, other = (SharedBudget(number, keeper) for number in range(2))
-        assert first.begin(10, print) == "86400/day"
-        assert other._settle(None, 30).rate == 0.0, "which the first may spend until it hears"
-        for _ in range(2):  # it is told, and tells that it holds to it
-            assert first._settle(1.0, 10).rate == pytest.approx(0.25)
-        assert other.begin(30, print) == "64800/day"
-        keeper.close()
+        with closing(LedgerKeeper(split_of(db))) as keeper:
+            first, other = (SharedBudget(number, keeper, print) for number in range(2))
+            assert first.fair(10) == "86400/day"
+            assert first._report(None, 10).rate == 1.0
+            assert other.fair(30) == "64800/day"
+            assert other._report(None, 30).rate == 0.0, "which the first may spend until it hears"
+            for _ in range(2):  # it is told, and tells that it holds to it
+                assert first._report(1.0, 10).rate == pytest.approx(0.25)
+            assert other._report(None, 30).rate == pytest.approx(0.75)
+
+    def test_who_takes_a_shard_over_leaves_its_part_until_it_can_poll(
+        self, db: PostgresDatabase
+    ) -> None:
+        with closing(LedgerKeeper(split_of(db))) as keeper:
+            first, other = (SharedBudget(number, keeper, print) for number in range(2))
+            for _ in range(3):
+                first._report(1.0, 10)
+                other._report(1.0, 10)
+            assert (first._rate, other._rate) == (pytest.approx(0.5), pytest.approx(0.5))
+            SharedBudget(1, keeper, print).begin()
+            assert first._report(1.0, 10).rate == pytest.approx(1.0)
+
+    def test_a_damaged_ledger_begins_anew_within_the_budget(self, db: PostgresDatabase) -> None:
+        said: list[str] = []
+        with closing(LedgerKeeper(split_of(db))) as keeper:
+            first, other, new = (SharedBudget(number, keeper, said.append) for number in range(3))
+            for _ in range(3):
+                first._report(1.0, 10)
+                other._report(1.0, 30)
+            for damage in ("", "{}", '{"shards": 5}'):
+                execute(db, f"UPDATE pollwise_shards SET ledger = '{damage}'")
+                assert [shard.rate for shard in read_shards(db).shards] == [0.0] * 3
+                assert new._report(None, 1000).rate == 0.0, "there may be others"
+                assert first._report(1.0, 10).rate + other._report(1.0, 30).rate <= 1.0
+                assert len(said) == 1
+                assert "is damaged" in said.pop()
 
 
 def test_a_server_that_is_away_is_not_waited_for_by_a_report(
@@ -304,13 +375,13 @@ def test_a_server_that_is_away_is_not_waited_for_by_a_report(
         db = PostgresDatabase(server.database())
         split_anew(db, 2, None)
         with closing(LedgerKeeper(split_of(db))) as keeper:
-            budget = SharedBudget(0, keeper)
-            budget.begin(1, print)
+            budget = SharedBudget(0, keeper, print)
+            budget._report(None, 1)
             server.stop()
             with pytest.raises(StoreBusyError):
-                budget._settle(1.0, 1)
+                budget._report(1.0, 1)
             server.start()
-            assert budget._settle(1.0, 1).rate > 0.0
+            assert budget._report(1.0, 1).rate > 0.0
 
 
 class Site:
@@ -412,10 +483,12 @@ async def test_processes_share_the_shards_and_take_over_from_one_that_is_killed(
         assert "all 2 shards" in await spare.hears("waiting to take one over")
         await until(lambda: len(site.asked) == len(site.hosts) and {"one", "two"} <= site.askers())
 
-        # The budget is that of all, and each hears of another one.
+        # The budget is that of all, and each hears of another one, at once.
         assert sum(shard.rate for shard in read_shards(db).shards) <= 20.001
         await asyncio.to_thread(ask, db, ChangeSettings(budget="10/second"), make=True, say=print)
+        changed_at = time.monotonic()
         await until(lambda: sum(shard.rate for shard in read_shards(db).shards) <= 10.001)
+        assert time.monotonic() < changed_at + 7.0, "a report comes every ten seconds"
 
         number = re.search(r"polling shard (\d)", two.said)[1]
         await two.end(signal.SIGKILL)

@@ -262,10 +262,10 @@ def status(db: Db = DB, as_json: Json = False) -> None:
     """What is watched and what was found."""
     from pollwise.console.shards import print_shards
     from pollwise.console.status import print_status
-    from pollwise.insight.shards import read_shards
+    from pollwise.insight.shards import read_shards, stores_of
     from pollwise.insight.status import read_status
 
-    if (split := read_shards(db)) is not None:
+    if len(stores_of(db)) > 1 and (split := read_shards(db)) is not None:
         if as_json:
             print_json(split)
         else:

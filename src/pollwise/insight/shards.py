@@ -1,7 +1,9 @@
 """The shards of a split database: which one has a page, and how they stand."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from pollwise.errors import StateError
 from pollwise.scheduler.ledgers import read_ledger
 from pollwise.store import Place, Store, split_database
 from pollwise.web.urls import scope_of
@@ -39,12 +41,17 @@ class Shards:
 
 
 def read_shards(db: Place) -> Shards | None:
-    """The shards of a database; None: it is not split. `StoreError` if it cannot be read."""
+    """The shards of a database, or of that in which it is one; None: it is not split.
+
+    `StoreError` if it cannot be read.
+    """
     split = split_database(db)
     if split is None:
         return None
     budget, text = split.shared()
-    told = {report.shard: (report, given) for report, given in read_ledger(text, budget).told()}
+    told = {}
+    with suppress(StateError):  # of a damaged ledger, which the next report begins anew
+        told = {report.shard: (report, given) for report, given in read_ledger(text, budget).told()}
     shards = []
     for number, (place, process) in enumerate(zip(split.shards, split.processes(), strict=True)):
         with Store.open_readonly(place) as store:
@@ -63,17 +70,17 @@ def read_shards(db: Place) -> Shards | None:
                 price=None if report is None else report.price,
             )
         )
-    return Shards(str(db), budget, tuple(shards))
+    return Shards(str(split.place), budget, tuple(shards))
 
 
 def stores_of(db: Place) -> tuple[Place, ...]:
     """The shards of a database that is split, else itself."""
     split = split_database(db)
-    return (db,) if split is None else split.shards
+    return (db,) if split is None or split.named is not None else split.shards
 
 
 def store_of(db: Place, url: str) -> Place:
-    """The shard that has a page if it is watched, or itself if the database is not split.
+    """The shard that has a page if it is watched; `db` itself if it is not split.
 
     `InputError` for what is no URL.
     """

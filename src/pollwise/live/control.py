@@ -168,7 +168,7 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
     changed, or of many pages the first were added. Of a split database, each shard is asked for its
-    part, one after the other. `say`: see `Session`.
+    part, one after the other, also if `db` is one of them. `say`: see `Session`.
     """
     if isinstance(request, AddPages | ChangePages):
         require_renderable(request.pages)
@@ -189,7 +189,7 @@ def _addressed(
     """The stores that a request is for, each with its part; `InputError` as for `by_shard`."""
     if split is None:
         return [(db, request)]
-    each = by_shard(request, len(split.schemas), split.number_of)
+    each = by_shard(request, len(split.schemas), split.number_of, split.named)
     return [(split.shards[number], part) for number, part in each.items()]
 
 

@@ -192,28 +192,35 @@ def in_parts(request: Request) -> list[Request]:
     return [AddPages(pages[begin : begin + PAGES_AT_ONCE]) for begin in begins]
 
 
-def by_shard(request: Request, shards: int, number_of: Callable[[str], int]) -> dict[int, Request]:
+def by_shard(
+    request: Request, shards: int, number_of: Callable[[str], int], named: int | None = None
+) -> dict[int, Request]:
     """The requests to so many shards that a request to all of them is made as, by number.
 
-    `number_of` gives that of a politeness scope. `InputError` for what is asked of one shard only.
+    `number_of` gives that of a politeness scope. `InputError` for what shards cannot do, or what is
+    asked of one of them and none is `named`.
     """
     match request:
+        case MarkRead() if named is not None:
+            return {named: request}
+        case MarkRead():
+            raise InputError(
+                "the numbers of changes are of one shard: name it after --db, as `pollwise shards`"
+                " tells"
+            )
         case AddPages(pages) | ChangePages(pages):
             told = _grouped(pages, lambda page: number_of(scope_of(page.url)))
             return {number: type(request)(tuple(own)) for number, own in told.items()}
         case RemovePages(urls) | SignalPages(urls):
-            named = _grouped(urls, lambda url: number_of(scope_of(url)))
-            return {number: type(request)(tuple(own)) for number, own in named.items()}
+            grouped = _grouped(urls, lambda url: number_of(scope_of(url)))
+            return {number: type(request)(tuple(own)) for number, own in grouped.items()}
         case UnmaskPart() | MaskPart():
             return {number_of(scope_of(request.url)): request}
         case LeaveHost():
             return {number_of(request.scope): request}
         case ChangeSettings(shares=None):
             return dict.fromkeys(range(shards), request)
-    raise InputError(
-        "shares of tags, and the numbers of changes, are of one shard: name it after --db, as"
-        " `pollwise shards` tells"
-    )
+    raise InputError("tags have no shares of the budget where a database is split: leave them out")
 
 
 def _grouped(all_of: Iterable[T], number_of: Callable[[T], int]) -> dict[int, list[T]]:

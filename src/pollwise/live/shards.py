@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import InputError, StoreBusyError, StoreInUseError
+from pollwise.errors import InputError, StateError, StoreBusyError, StoreInUseError
 from pollwise.events import Budgeted
+from pollwise.live.bell import Bell
 from pollwise.live.clock import Clock
 from pollwise.live.compiling import has_compiled, rehearse
 from pollwise.live.control import ask, watch_settings
@@ -21,13 +22,18 @@ from pollwise.live.requests import AddPages, ChangeSettings, described
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import Besides
 from pollwise.scheduler.budgets import BudgetText, parse_budget
-from pollwise.scheduler.ledgers import new_ledger, take_report
+from pollwise.scheduler.ledgers import (
+    LEASE,
+    leave_ledger,
+    new_ledger,
+    read_ledger,
+    take_report,
+)
 from pollwise.scheduler.prices import Allotment, ShardReport
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings
-from pollwise.slow_work import told_if_slow
 from pollwise.store import Place, Store, split_database
-from pollwise.store.place import PostgresDatabase
+from pollwise.store.place import PostgresDatabase, db_option
 from pollwise.store.records import NewPage
 from pollwise.store.store import require_postgres
 
@@ -36,11 +42,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedBudget", "WatchedShard", "split_anew", "watched_shard"]
 
+T = TypeVar("T")
+
 _LOOK_EVERY = 1.0
 """Seconds between two looks for a shard that nobody polls."""
 _REPORT_EVERY = 10.0
 _ASK_EVERY = 1.0
-"""Seconds between two reports for which somebody waits."""
+"""Seconds between two reports at least, and of one who waits."""
+_HELD_TO = 0.5
+"""Seconds after which a run surely holds to a smaller budget."""
 _SILENT = 3.0
 _REHEARSED = 1000
 """Pages of a rehearsal."""
@@ -53,9 +63,9 @@ _WORTH_A_CHANGE = 1.01
 class WatchedShard:
     """A shard that this process polls: the `place` of its store, and its `budget`."""
 
-    def __init__(self, number: int, store: Store, keeper: "LedgerKeeper") -> None:
+    def __init__(self, store: Store, budget: "SharedBudget") -> None:
         self.place = store.path
-        self.budget = SharedBudget(number, keeper)
+        self.budget = budget
         self._store: Store | None = store
 
     def open(self, say: Callable[[str], None]) -> Store:
@@ -89,6 +99,11 @@ def watched_shard(
     if split is None:
         yield None
         return
+    if split.named is not None:
+        raise InputError(
+            f"{db} is shard {split.named} of a split database, of which each process takes one that"
+            f" nobody polls: {db_option(split.place)}"
+        )
     if followed:
         raise InputError(
             f"{followed[0].path} cannot be followed, as {db} is split: `pollwise add --file` gives"
@@ -101,8 +116,9 @@ def watched_shard(
     if pages:
         request = AddPages(tuple(pages))
         say(described(request, ask(db, request, make=True, say=say)))
-    if (budget := told.get("budget")) is not None:
+    if (budget := told.get("budget")) is not None and budget != split.shared()[0]:
         ask(db, ChangeSettings(budget=budget), make=True, say=say)
+        say(f"the budget of all shards is {budget} now")
     claimed = _claimed(split, split.free())
     if claimed is None:
         say(f"all {len(split.schemas)} shards of {db} are polled: waiting to take one over")
@@ -112,8 +128,10 @@ def watched_shard(
     number, store = claimed
     with (
         closing(LedgerKeeper(split)) as keeper,
-        closing(WatchedShard(number, store, keeper)) as own,
+        closing(WatchedShard(store, SharedBudget(number, keeper, say))) as own,
     ):
+        with suppress(StoreBusyError):  # a server that is away: the part of the budget waits
+            own.budget.begin()
         say(f"polling shard {number} of {len(split.schemas)}: {own.place}")
         yield own
 
@@ -170,33 +188,52 @@ def _get_ready(split: "SplitDatabase") -> None:
 
 
 class SharedBudget:
-    """What a shard may spend of the budget of all, by reports to their ledger (`ShardedBudget`)."""
+    """What a shard may spend of the budget of all, by reports to their ledger (`ShardedBudget`).
 
-    def __init__(self, number: int, keeper: "LedgerKeeper") -> None:
+    `say` is told what people should know. `StoreError` as ever.
+    """
+
+    def __init__(self, number: int, keeper: "LedgerKeeper", say: Callable[[str], None]) -> None:
         self._number = number
         self._keeper = keeper
+        self._say = say
         self._rate = 0.0
         self._alone = 0.0
         self._until = 0.0
 
-    def begin(self, pages: int, say: Callable[[str], None]) -> str:
-        """The first budget of a shard with so many pages; waits until the others leave it some."""
-        with told_if_slow(say, "waiting for a part of the budget", after=_SILENT):
-            while True:
-                with suppress(StoreBusyError):  # a server that is away
-                    if self._settle(None, pages).rate or not pages:
-                        break
-                time.sleep(_ASK_EVERY)
-        self._rate = max(self._rate, _IDLE)
-        return str(BudgetText(self._rate, per_page=False))
+    def begin(self) -> None:
+        """Have the others spend what the process had that polled the shard before.
 
-    def keeping(self, scheduler: Scheduler, incoming: Incoming, clock: Clock) -> Besides:
+        It has ended, and this one will report once it can poll.
+        """
+
+        def change(ledger: str, budget: str, now: float) -> tuple[str, None]:
+            return leave_ledger(ledger, budget, str(self._number)), None
+
+        self._settle(change)
+        self._keeper.announce()
+
+    def fair(self, pages: int) -> str:
+        """About what a shard with so many pages will have of the budget."""
+
+        def change(ledger: str, budget: str, now: float) -> tuple[str, float]:
+            return ledger, read_ledger(ledger, budget).fair(str(self._number), pages)
+
+        return str(BudgetText(self._settle(change), per_page=False))
+
+    def keeping(
+        self,
+        scheduler: Scheduler,
+        incoming: Incoming,
+        clock: Clock,
+        bell: Bell,
+    ) -> Besides:
         """What has a run keep to it: reports, and the budget that each brings."""
 
         @asynccontextmanager
         async def context(journal: Journal) -> AsyncIterator[None]:
-            self._tell(incoming, clock)  # the settings of a run have the budget of its first start
-            keeping = incoming.begin(self._keep(scheduler, incoming, clock))
+            self._tell(incoming, clock)  # the settings of a run have about what it will be
+            keeping = incoming.begin(self._keep(scheduler, incoming, clock, bell))
             try:
                 yield
             finally:
@@ -205,40 +242,68 @@ class SharedBudget:
 
         return context
 
-    async def _keep(self, scheduler: Scheduler, incoming: Incoming, clock: Clock) -> None:
-        pause = _REPORT_EVERY
+    async def _keep(
+        self, scheduler: Scheduler, incoming: Incoming, clock: Clock, bell: Bell
+    ) -> None:
+        begun_at, is_told = time.monotonic(), False
         while True:
             before = self._rate
-            await asyncio.sleep(pause)
             try:
-                await asyncio.to_thread(self._settle, scheduler.price, scheduler.pages_known)
+                await asyncio.to_thread(self._report, scheduler.price, scheduler.pages_known)
             except StoreBusyError:  # its server is away, so soon nothing can be kept either
                 if time.monotonic() > self._until:
-                    self._rate = max(self._alone, _IDLE)
+                    self._rate = self._alone
             if self._rate < before or self._rate > before * _WORTH_A_CHANGE:
                 self._tell(incoming, clock)
             else:
                 self._rate = before
+            is_waiting = not self._rate and scheduler.pages_known > 0
+            if is_waiting and not is_told and time.monotonic() > begun_at + _SILENT:
+                is_told = True
+                self._say("waiting for a part of the budget, which the others have")
             # Others may have it only when they know that this one holds to less.
-            pause = _ASK_EVERY if self._rate * _WORTH_A_CHANGE < before else _REPORT_EVERY
+            if self._rate * _WORTH_A_CHANGE < before:
+                await asyncio.sleep(_HELD_TO)
+                continue
+            await asyncio.sleep(_ASK_EVERY)
+            if self._rate:
+                await bell.wait("budget", _REPORT_EVERY - _ASK_EVERY)
 
     def _tell(self, incoming: Incoming, clock: Clock) -> None:
-        budget = BudgetText(self._rate, per_page=False).budget(1)
+        budget = BudgetText(max(self._rate, _IDLE), per_page=False).budget(1)
         incoming.put([Budgeted(clock(), budget.rate, budget.burst)])
 
-    def _settle(self, price: float | None, pages: int) -> Allotment:
+    def _report(self, price: float | None, pages: int) -> Allotment:
+        """Tell how the shard stands, and hold to what that brings."""
         report = ShardReport(
             str(self._number),
-            price or None,
+            # That of a shard which hardly polls tells nothing.
+            price or None if self._rate else None,
             capacity=float("inf"),
             pages=pages,
             rate=self._rate,
             alone=self._alone,
         )
+
+        def change(ledger: str, budget: str, now: float) -> tuple[str, Allotment]:
+            return take_report(ledger, budget, report, now)
+
         sent_at = time.monotonic()
-        allotment = self._keeper.settle(
-            lambda ledger, budget, now: take_report(ledger, budget, report, now)
-        )
-        self._rate, self._alone = max(allotment.rate, _IDLE if self._rate else 0.0), allotment.alone
+        allotment = self._settle(change)
+        if pages and not (self._rate or allotment.rate):
+            self._keeper.announce()
+        self._rate, self._alone = allotment.rate, allotment.alone
         self._until = sent_at + allotment.seconds
         return allotment
+
+    def _settle(self, change: Callable[[str, str, float], tuple[str, T]]) -> T:
+        """`LedgerKeeper.settle`; a ledger that is damaged begins anew."""
+
+        def settled(ledger: str, budget: str, now: float) -> tuple[str, T]:
+            try:
+                return change(ledger, budget, now)
+            except StateError as error:
+                self._say(f"{error}: it begins anew, and nobody gets more for {LEASE:.0f} seconds")
+                return change(new_ledger(now), budget, now)
+
+        return self._keeper.settle(settled)

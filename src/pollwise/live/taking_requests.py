@@ -1,4 +1,4 @@
-"""The process that polls looks for requests once a second, and carries them out."""
+"""The process that polls looks for requests, once a second or when told to, and does them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from pollwise.events import Added
+from pollwise.live.bell import Bell
 from pollwise.live.clock import Clock
 from pollwise.live.control import Carried, carry_out_waiting
 from pollwise.live.followed_list import FollowedList
@@ -33,7 +34,8 @@ _LOOK_EVERY = 1.0
 
 
 class RequestTaker:
-    """Carries out requests beside a run and hands their events to its loop.
+    """Carries out requests beside a run, once the `bell` tells of them, and hands their events to
+    its loop.
 
     `scopes` follow the pages. `say` is told of what was done. What is changed in the `followed`
     lists is carried out as well, and what `reloading` has to take in; what polls found of `listed`
@@ -45,6 +47,7 @@ class RequestTaker:
         store: Store,
         clock: Clock,
         *,
+        bell: Bell,
         incoming: Incoming,
         scopes: NamedScopes,
         say: Callable[[str], None],
@@ -55,6 +58,7 @@ class RequestTaker:
     ) -> None:
         self._store = store
         self._clock = clock
+        self._bell = bell
         self._incoming = incoming
         self._scopes = scopes
         self._say = say
@@ -89,7 +93,7 @@ class RequestTaker:
                 )
                 while followed.notices:
                     self._say(followed.notices.pop(0))
-            await asyncio.sleep(_LOOK_EVERY)
+            await self._bell.wait("requests", _LOOK_EVERY)
 
     async def _take_in_all(
         self, journal: Journal, carry_out: Callable[[Store, float], list[Carried]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError, StoreInUseError
 from pollwise.fetch_settings import HeaderLine
+from pollwise.live.bell import Bell
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.control import (
@@ -177,7 +178,7 @@ def watch_pages(
         require_watch(store)
         if shard is not None:
             told = {name: value for name, value in told.items() if name != "budget"}
-            store.change_settings({"budget": shard.budget.begin(store.totals().pages, say)})
+            store.change_settings({"budget": shard.budget.fair(store.totals().pages)})
         settings = replace(watch_settings(store), **told)
         outside = outside or reach(settings, undo=undo)
         done = carry_out_waiting(store, time.time(), polls=False)
@@ -264,11 +265,13 @@ async def _watch(
         if record.outcome in (Outcome.FAILED, Outcome.GONE)
     ]
     incoming, listed = Incoming(), ListedPages()
+    bell = Bell(session.store.path, incoming)
     traffic = Traffic()
     staffing = _Staffing(settings.quiet_hours(), session.clock, say)
     requests = RequestTaker(
         session.store,
         session.clock,
+        bell=bell,
         incoming=incoming,
         scopes=scopes,
         say=say,
@@ -324,10 +327,11 @@ async def _watch(
             on_progress=show,
             staff=staffing,
             beside=[
+                bell.beside,
                 requests.beside,
                 *_notices(session, outside.receivers, incoming, say),
                 *_listening(session, outside.listener, subscriber, incoming),
-                *_sharing(session, shared, incoming),
+                *_sharing(session, shared, incoming, bell),
             ],
             incoming=incoming,
             traffic=traffic,
@@ -423,11 +427,13 @@ def _notices(
     return [notifying(session.store, receivers, clock=session.clock, say=say, incoming=incoming)]
 
 
-def _sharing(session: Session, shared: "SharedBudget | None", incoming: Incoming) -> list[Besides]:
+def _sharing(
+    session: Session, shared: "SharedBudget | None", incoming: Incoming, bell: Bell
+) -> list[Besides]:
     """What has a run keep to a budget that others share; nothing if it has its own."""
     if shared is None:
         return []
-    return [shared.keeping(session.scheduler, incoming, session.clock)]
+    return [shared.keeping(session.scheduler, incoming, session.clock, bell)]
 
 
 def _subscriber(

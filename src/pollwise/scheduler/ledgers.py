@@ -3,20 +3,20 @@
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.prices import Allotment, ShardedBudget, ShardReport
 
-__all__ = ["LEASE", "new_ledger", "read_ledger", "take_report"]
+__all__ = ["LEASE", "leave_ledger", "new_ledger", "read_ledger", "take_report"]
 
 LEASE = 60.0
 """Seconds for which a shard may spend what it was given."""
 
 
-def new_ledger() -> str:
-    """One of no shard yet, which nobody holds to."""
-    return _ledger().state()
+def new_ledger(begun_at: float = 0.0) -> str:
+    """One of no shard yet. Nobody holds to an earlier one by `begun_at` + `LEASE` (UTC seconds)."""
+    return ShardedBudget(1.0, lease=LEASE, begun_at=begun_at).state()
 
 
 def read_ledger(text: str, budget: str) -> ShardedBudget:
     """The ledger as it was kept, with the budget that holds now; errors as for its parts."""
-    ledger = _ledger()
+    ledger = ShardedBudget(1.0, lease=LEASE, begun_at=0.0)
     ledger.load_state(text)
     pages = sum(report.pages for report, _ in ledger.told())
     ledger.rate = parse_budget(budget).total(max(pages, 1))
@@ -30,6 +30,8 @@ def take_report(text: str, budget: str, report: ShardReport, now: float) -> tupl
     return ledger.state(), allotment
 
 
-def _ledger() -> ShardedBudget:
-    # It has known its shards from the beginning, so it need not wait to hear of them.
-    return ShardedBudget(1.0, lease=LEASE, begun_at=-LEASE)
+def leave_ledger(text: str, budget: str, shard: str) -> str:
+    """The ledger to keep after a shard has surely stopped: see `ShardedBudget.leave`."""
+    ledger = read_ledger(text, budget)
+    ledger.leave(shard)
+    return ledger.state()

@@ -152,26 +152,30 @@ class ShardedBudget:
         self._rate = rate
 
     def state(self) -> str:
-        """What the next ledger needs to go on, as JSON: the latest reports, and what was given."""
+        """What the next ledger needs to go on, as JSON: the latest reports, and what was given.
+
+        And when it began, as it may be in its first lease.
+        """
         shards = [
             (_report_row(shard.report), _allotment_row(shard.allotment), shard.until)
             for shard in self._shards.values()
         ]
         factor = self._factor if math.isfinite(self._factor) else None
-        return json.dumps({"shards": shards, "factor": factor})
+        return json.dumps({"shards": shards, "factor": factor, "begun_at": self._begun_at})
 
     def load_state(self, text: str) -> None:
         """Go on from what `state` gave, in a new ledger; `StateError` if it is damaged."""
         try:
             told = json.loads(text)
             factor = math.nan if told["factor"] is None else float(told["factor"])
+            begun_at = float(told["begun_at"])
             shards = [
                 _Shard(ShardReport(*report), Allotment(*allotment), float(until))
                 for report, allotment, until in told["shards"]
             ]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StateError(f"the ledger of the shards is damaged: {error}") from error
-        self._factor = factor
+        self._factor, self._begun_at = factor, begun_at
         self._shards = {shard.report.shard: shard for shard in shards}
 
     def told(self) -> list[tuple[ShardReport, Allotment]]:
@@ -186,6 +190,15 @@ class ShardedBudget:
     def most(self, now: float) -> float:
         """The most that all shards may be spending now, in cost units a second."""
         return math.fsum(shard.most(now) for shard in self._shards.values())
+
+    def fair(self, shard: str, pages: int) -> float:
+        """The part that so many pages of a shard have of the budget, by what all told last.
+
+        A shard without pages has what it would have with as many as another one.
+        """
+        others = [one.report.pages for name, one in self._shards.items() if name != shard]
+        own = pages or max(sum(others) // max(len(others), 1), 1)
+        return self._rate * own / (own + sum(others))
 
     def report(self, report: ShardReport, now: float) -> Allotment:
         """Take a report at the time `now` (UTC seconds); what its shard may spend from now on."""

@@ -12,7 +12,8 @@ from pollwise.errors import InputError
 __all__ = ["Place", "PostgresDatabase", "db_option", "file_of", "parse_place", "place_told"]
 
 _SCHEMES = ("postgresql", "postgres")
-_SCHEMA = re.compile(r"-c ?search_path=(\w+)")
+_SEARCH_PATH = re.compile(r"-c\s*search_path=((?:\\.|[^\s\\])*)", re.DOTALL)
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,32 @@ class PostgresDatabase:
     def name(self) -> str:
         """That of the database, and of the schema if one is told, for a title."""
         database = unquote(urlsplit(str(self)).path.strip("/")) or "postgresql"
-        schemas = _SCHEMA.findall(unquote(self.url))
-        return f"{database}, {schemas[-1]}" if schemas else database
+        paths = _SEARCH_PATH.findall(self._parameters().get("options", ""))
+        if not paths:
+            return database
+        schema = re.sub(r"\\(.)", r"\1", paths[-1]).partition(",")[0]  # of several the last holds
+        schema = schema.strip('"')
+        return f"{database}, {schema}"
 
     def in_schema(self, schema: str) -> "PostgresDatabase":
-        """The same database, with this schema in front of all."""
-        address, _, query = self.url.partition("?")
-        # To libpq a plus sign is no space.
-        told = dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))
-        # Of an option that comes twice, the last one holds.
-        told["options"] = f"{told.get('options', '')} -csearch_path={schema}".strip()
+        """The same database, with this schema in the place of those that are told."""
+        told = self._parameters()
+        others = _SEARCH_PATH.sub("", told.get("options", "")).strip()
+        told["options"] = f"{others} -csearch_path={_option(schema)}".strip()
+        address = self.url.partition("?")[0]
         return PostgresDatabase(f"{address}?{urlencode(told, safe='/', quote_via=quote)}")
+
+    def _parameters(self) -> dict[str, str]:
+        """What is told after the question mark."""
+        query = self.url.partition("?")[2]
+        # To libpq a plus sign is no space.
+        return dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))
+
+
+def _option(schema: str) -> str:
+    """The name of a schema, as an option of a connection has it."""
+    quoted = schema if _PLAIN_NAME.fullmatch(schema) else '"' + schema.replace('"', '""') + '"'
+    return re.sub(r"([\\\s])", r"\\\1", quoted)
 
 
 def _user_info(address: str) -> str | None:

@@ -115,7 +115,10 @@ class Store(StoreReader, StoreRequests, StoreJournal):
 
 
 def split_database(place: Place) -> "SplitDatabase | None":
-    """The shards of a database; None: it is not split. `StoreError` as for `Store.open`."""
+    """The shards of a database, or of that in which it is one; None: it is not split.
+
+    `StoreError` as for `Store.open`.
+    """
     if not isinstance(place, PostgresDatabase):
         return None
     require_postgres()

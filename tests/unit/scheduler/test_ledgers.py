@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
-from pollwise.scheduler.ledgers import LEASE, new_ledger, read_ledger, take_report
+from pollwise.scheduler.ledgers import LEASE, leave_ledger, new_ledger, read_ledger, take_report
 from pollwise.scheduler.prices import ShardedBudget, ShardReport
 
 rates = st.one_of(st.just(0.0), st.floats(1e-6, 20.0))
@@ -27,8 +27,8 @@ reports = st.builds(
 def test_what_is_kept_between_reports_changes_no_answer(
     told: list[tuple[ShardReport, float]],
 ) -> None:
-    whole = ShardedBudget(10.0, lease=LEASE, begun_at=-LEASE)
-    kept, now = new_ledger(), 1e9
+    whole = ShardedBudget(10.0, lease=LEASE, begun_at=1e9)
+    kept, now = new_ledger(1e9), 1e9
     for report, later in told:
         now += later
         kept, allotment = take_report(kept, "10/second", report, now)
@@ -47,6 +47,7 @@ def test_a_budget_for_each_page_counts_those_of_all_shards() -> None:
     "change",
     [
         lambda told: told.pop("shards"),
+        lambda told: told.update(begun_at=None),
         lambda told: told.update(factor="x"),
         lambda told: told["shards"][0].pop(),
         lambda told: told["shards"][0][0].__setitem__(4, -1.0),
@@ -60,6 +61,26 @@ def test_one_that_is_damaged_is_told(change) -> None:
     change(told)
     with pytest.raises(StateError, match="the ledger of the shards is damaged"):
         read_ledger(json.dumps(told), "1/second")
+
+
+def test_one_that_left_is_forgotten() -> None:
+    kept = new_ledger()
+    for shard in "ab":
+        kept, _ = take_report(kept, "1/second", ShardReport(shard, 1.0, 1.0, 1), 1e9)
+    left = read_ledger(leave_ledger(kept, "1/second", "a"), "1/second")
+    assert [report.shard for report, _ in left.told()] == ["b"]
+    assert leave_ledger(kept, "1/second", "c") == kept
+
+
+@pytest.mark.parametrize(
+    ("shard", "pages", "part"), [("a", 10, 0.25), ("c", 40, 0.5), ("c", 0, 1 / 3), ("a", 0, 0.5)]
+)
+def test_a_fair_part_goes_by_pages(shard: str, pages: int, part: float) -> None:
+    budget = ShardedBudget(8.0, lease=LEASE, begun_at=0.0)
+    assert budget.fair(shard, pages) == 8.0, "alone"
+    for name, own in (("a", 10), ("b", 30)):
+        budget.report(ShardReport(name, None, 1.0, own), 1e9)
+    assert budget.fair(shard, pages) == pytest.approx(8.0 * part)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{"])

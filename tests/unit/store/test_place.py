@@ -52,14 +52,24 @@ def test_an_address_is_shown_without_its_password(url: str, shown: str, name: st
         ),
         (
             "postgresql://h/d?options=-cwork_mem%3D9MB%20-csearch_path%3Dt&sslmode=require",
-            "postgresql://h/d?options=-cwork_mem%3D9MB%20-csearch_path%3Dt%20-csearch_path%3Ds"
-            "&sslmode=require",
+            "postgresql://h/d?options=-cwork_mem%3D9MB%20-csearch_path%3Ds&sslmode=require",
+        ),
+        (
+            "postgresql://h/d?options=-c%20search_path%3D%22a%5C%20b%22%2Cc",
+            "postgresql://h/d?options=-csearch_path%3Ds",
         ),
     ],
 )
 def test_an_address_is_told_for_a_schema(url: str, told: str) -> None:
     place = PostgresDatabase(url).in_schema("s")
     assert (place.url, place.name) == (told, "d, s")
+
+
+@pytest.mark.parametrize("schema", ["My Shop", "a\\b", "é_1"])
+def test_a_schema_whose_name_needs_quotes_is_told_with_them(schema: str) -> None:
+    place = PostgresDatabase("postgresql://h/d").in_schema(schema)
+    assert place.name == f"d, {schema}"
+    assert place.in_schema("s").url == "postgresql://h/d?options=-csearch_path%3Ds"
 
 
 @pytest.mark.parametrize("told", ["[::1/d", "u:secret/word@h/d"])

@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+from typing import Any
 
 import psycopg
 from psycopg.rows import tuple_row
@@ -20,6 +21,7 @@ __all__ = [
     "opened_session",
     "reading_session",
     "requesting_session",
+    "session_terms",
     "writer_of",
     "writing_session",
 ]
@@ -127,22 +129,27 @@ def writer_of(writer: PostgresWriter, schema: str) -> str | None:
     return WriterName.told(rows[0][0]) if rows else None
 
 
+def session_terms(name: str) -> dict[str, Any]:
+    """How a session is made that the server shows by this name.
+
+    Both ends know within a quarter of a minute that the other one is gone, its machine included.
+    """
+    return {
+        "application_name": name,
+        "client_encoding": "utf8",
+        "connect_timeout": 10,
+        "keepalives_idle": 5,
+        "keepalives_interval": 3,
+        "keepalives_count": 2,
+        "tcp_user_timeout": 11_000,
+    }
+
+
 def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
     """A session of a server that is new enough, which the server shows by this name."""
     try:
         session: Session = psycopg.connect(
-            place.url,
-            autocommit=True,
-            row_factory=tuple_row,
-            application_name=name,
-            client_encoding="utf8",
-            # Both ends know within a quarter of a minute that the other one is gone, its machine
-            # included.
-            connect_timeout=10,
-            keepalives_idle=5,
-            keepalives_interval=3,
-            keepalives_count=2,
-            tcp_user_timeout=11_000,
+            place.url, autocommit=True, row_factory=tuple_row, **session_terms(name)
         )
     except psycopg.Error as error:
         raise unreachable(place, error) from error

@@ -536,7 +536,14 @@ ORDER BY p.id LIMIT %(limit)s;
 
 -- name: put_request
 -- Ask the process that polls for something.
-INSERT INTO requests (made_at, request) VALUES (%(made_at)s, %(request)s) RETURNING id;
+INSERT INTO requests (made_at, request)
+SELECT %(made_at)s, %(request)s
+FROM (
+    SELECT pg_notify(
+        'pollwise_' || to_regnamespace(quote_ident(current_schema()))::oid, 'requests'
+    )
+) AS announced
+RETURNING id;
 
 -- name: waiting_requests
 -- What was asked for and not answered yet, in the order in which it was asked.
@@ -706,6 +713,15 @@ VALUES (1, %(format)s, %(shards)s, %(budget)s, %(ledger)s);
 -- Into how many shards the database is split.
 SELECT format, shards FROM pollwise_shards;
 
+-- name: split_around
+-- The first schema, and that of the split database of which it may be a shard by its name.
+SELECT named.schema, CASE
+    WHEN to_regclass(quote_ident(named.around) || '.pollwise_shards') IS NOT NULL THEN named.around
+END
+FROM (
+    SELECT current_schema() AS schema, substring(current_schema() FROM '^(.+)_shard_[0-9]+$') AS around
+) AS named;
+
 -- name: share_budget
 -- Change the budget of all shards.
 UPDATE pollwise_shards SET budget = %(budget)s;
@@ -718,6 +734,14 @@ SELECT budget, ledger FROM pollwise_shards;
 -- The same, which nobody else reads to write it until this transaction ends; and the server's time.
 SELECT budget, ledger, EXTRACT(EPOCH FROM clock_timestamp())::float8
 FROM pollwise_shards FOR UPDATE;
+
+-- name: channel
+-- Where what is written into the first schema is announced.
+SELECT 'pollwise_' || to_regnamespace(quote_ident(current_schema()))::oid;
+
+-- name: announce_budget
+-- Have the shards in these schemas report at once.
+SELECT pg_notify('pollwise_' || oid, 'budget') FROM pg_namespace WHERE nspname = ANY(%(schemas)s);
 
 -- name: save_ledger
 -- Keep what shards told and were given.

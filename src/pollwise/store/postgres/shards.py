@@ -7,7 +7,7 @@ by its only writer, whose lock ends with it.
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
 
@@ -27,21 +27,34 @@ T = TypeVar("T")
 MOST_SHARDS = 1000
 _FORMAT = 1
 _LONGEST_SCHEMA = 50
+"""Bytes of UTF-8: PostgreSQL cuts names off at 63."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDatabase:
-    """A database with its shards, by the number of their schema."""
+    """A database with its shards, by the number of their schema.
+
+    `named` is the shard of which the address was told; None: that of the whole was.
+    """
 
     place: PostgresDatabase
     schemas: tuple[str, ...]
+    named: int | None = None
 
     @classmethod
     def read(cls, place: PostgresDatabase) -> Self | None:
-        """That of an address; None: it is not split. `StoreError` as for `Store.open`."""
+        """That of an address, its own or that of a shard; None: it is not split.
+
+        `StoreError` as for `Store.open`.
+        """
         with opened_session(place) as session, reported(place):
             writer = PostgresWriter(session)
-            [(schema, _, is_split, _)] = writer.execute("is_ours").fetchall()
+            [(schema, around)] = writer.execute("split_around").fetchall()
+            if around is not None:
+                whole = cls.read(place.in_schema(around))
+                if whole is not None and schema in whole.schemas:
+                    return replace(whole, named=whole.schemas.index(schema))
+            [(_, _, is_split, _)] = writer.execute("is_ours").fetchall()
             if not is_split:
                 return None
             [(version, count)] = writer.execute("shards").fetchall()
@@ -70,7 +83,7 @@ class SplitDatabase:
                     f"{place} holds tables, and a database is split before it has any: name an"
                     " empty one, or a schema of its own by ?options=-csearch_path%3DSCHEMA"
                 )
-            if len(schema) > _LONGEST_SCHEMA:
+            if len(schema.encode()) > _LONGEST_SCHEMA:
                 raise InputError(f"the name of schema {schema} is too long for those of shards")
             schemas = _schemas(schema, count)
             for one in schemas:
@@ -104,9 +117,11 @@ class SplitDatabase:
         return budget, ledger
 
     def share(self, budget: str) -> None:
-        """Keep another budget for all shards."""
-        with opened_session(self.place) as session, reported(self.place):
-            PostgresWriter(session).execute("share_budget", {"budget": budget})
+        """Keep another budget for all shards, which is announced to them."""
+        with opened_session(self.place) as session, reported(self.place), session.transaction():
+            writer = PostgresWriter(session)
+            writer.execute("share_budget", {"budget": budget})
+            writer.execute("announce_budget", {"schemas": list(self.schemas)})
 
     def processes(self) -> list[str | None]:
         """Who polls the shards, by number and in words; None: nobody."""
@@ -123,6 +138,7 @@ class LedgerKeeper:
     """Changes the ledger of a split database, until it is closed."""
 
     def __init__(self, split: SplitDatabase) -> None:
+        self._schemas = list(split.schemas)
         self._connection = PostgresConnection(split.place, partial(opened_session, split.place))
 
     def close(self) -> None:
@@ -140,6 +156,11 @@ class LedgerKeeper:
             changed, answer = change(ledger, budget, now)
             writer.execute("save_ledger", {"ledger": changed})
         return answer
+
+    def announce(self) -> None:
+        """Have all shards report at once, as what they may spend has changed."""
+        with self._connection.transaction() as writer:
+            writer.execute("announce_budget", {"schemas": self._schemas})
 
 
 def _schemas(schema: str, count: int) -> tuple[str, ...]:
