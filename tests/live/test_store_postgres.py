@@ -174,6 +174,14 @@ class TestOpening:
         with pytest.raises(StoreError, match=r"of version \d+: pollwise needs PostgreSQL 99"):
             Store.open(url)
 
+    def test_a_database_that_cannot_hold_all_text_is_refused(self, server: Server) -> None:
+        execute(
+            server.url("postgres"),
+            "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0",
+        )
+        with pytest.raises(StoreError, match="keeps text as LATIN1: name a database that was made"):
+            Store.open(server.url("latin"))
+
     def test_only_a_durable_store_waits_for_the_disk(self, url: str) -> None:
         for durable, told in ((True, "on"), (False, "off")):
             with Store.open(url, durable=durable) as store:
@@ -182,12 +190,14 @@ class TestOpening:
 
 
 class TestValues:
-    def test_a_url_that_is_too_long_for_an_index_is_one_line(self, url: str) -> None:
-        noise = np.random.default_rng(1).bytes(5000).hex()
+    def test_a_url_may_be_longer_than_a_row_of_an_index(self, url: str) -> None:
+        noise = np.random.default_rng(1).bytes(50_000).hex()
+        long = [f"https://a.example/{noise}{number}" for number in range(3)]
         with Store.open(url) as store:
-            with pytest.raises(InputError, match="cannot hold so long a URL"):
-                store.add_pages([NewPage(f"https://a.example/{noise}")], now=0.0)
-            assert store.pages() == []
+            store.add_pages([NewPage(one) for one in long], now=0.0)
+            assert set(store.find_pages(long[1:])) == set(long[1:])
+            store.add_pages([NewPage(one, weight=2.0) for one in long[:2]], now=1.0)
+            assert [record.page.weight for record in store.pages()] == [2.0, 2.0, 1.0]
 
     def test_what_is_no_text_is_one_line(self, url: str) -> None:
         with Store.open(url) as store, pytest.raises(InputError, match="cannot hold a value"):

@@ -161,6 +161,12 @@ def opened_session(place: PostgresDatabase, name: str = "pollwise") -> Session:
                     f"{place} is on a server of version {version // 10_000}: pollwise needs"
                     f" PostgreSQL {_OLDEST_SERVER // 10_000} or later"
                 )
+            encoding = session.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise StoreError(
+                    f"{place} keeps text as {encoding}: name a database that was made with"
+                    " ENCODING 'UTF8' TEMPLATE template0"
+                )
             session.execute(_SETTINGS)
     except BaseException:
         session.close()

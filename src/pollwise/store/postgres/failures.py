@@ -30,6 +30,7 @@ _CAUSES = {
     "XX002": "is damaged: restore a copy, or REINDEX it",
 }
 _OF_DISK = {"53100", "53200", "58030"}
+_TOO_LARGE = "54000"
 _MISSING = {"42P01", "42703"}
 """The codes for a table and for a column that is not there."""
 
@@ -59,11 +60,9 @@ def reported(place: PostgresDatabase) -> Iterator[None]:
             raise kind(f"{place} {_CAUSES[code]} ({why})") from error
         if code in _MISSING:
             raise damaged(place, why) from error
-        if code == "54000":
-            raise InputError(f"{place} cannot hold so long a URL or name ({why})") from error
         if code in _BUSY or is_lost(error):
             raise StoreBusyError(f"{place} does not answer ({why})") from error
-        if isinstance(error, psycopg.DataError):
+        if isinstance(error, psycopg.DataError) or code == _TOO_LARGE:
             raise InputError(f"{place} cannot hold a value ({why})") from error
         raise
 

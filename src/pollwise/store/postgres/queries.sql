@@ -64,13 +64,17 @@ SELECT id, url, scope, weight, cost, seen_at,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
        listed_in, name, rendered, gone
-FROM pages WHERE url IN (SELECT jsonb_array_elements_text(%(urls)s::jsonb)) AND removed_at IS NULL;
+FROM pages WHERE CAST(md5(url) AS uuid) IN (
+    SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
+) AND removed_at IS NULL;
 
 -- name: wishes_by_url
 -- What users want of the watched pages with these URLs, a JSON array.
 SELECT url, scope, listed_in, weight, cost, longest_interval, shortest_interval, paused, tags,
        selected, ignored, name, rendered
-FROM pages WHERE url IN (SELECT jsonb_array_elements_text(%(urls)s::jsonb)) AND removed_at IS NULL;
+FROM pages WHERE CAST(md5(url) AS uuid) IN (
+    SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
+) AND removed_at IS NULL;
 
 -- name: listed_urls
 -- The watched pages that lists with these paths, a JSON array, have brought.

@@ -69,7 +69,8 @@ CREATE TABLE pages (
     relevance float8,
     duplicate_of bigint
 ) WITH (fillfactor = 80);
-CREATE UNIQUE INDEX pages_by_url ON pages (url) WHERE removed_at IS NULL;
+-- A row of an index holds 2,700 bytes at most, and a URL may be longer.
+CREATE UNIQUE INDEX pages_by_url ON pages (CAST(md5(url) AS uuid)) WHERE removed_at IS NULL;
 
 -- The latest polls of each page, for explanations; older ones are dropped as new ones come.
 CREATE TABLE polls (
