@@ -56,7 +56,9 @@ _REHEARSED = 1000
 """Pages of a rehearsal."""
 _IDLE = 1.0 / 86_400.0
 """The rate of a shard without pages: that of a scheduler is above 0."""
-_WORTH_A_CHANGE = 1.01
+_NEARLY = 0.99
+"""Of its share by pages, which a shard has had then."""
+_WORTH_A_CHANGE = 1.002
 """By this factor a rate has to rise for the scheduler to be told."""
 
 
@@ -200,6 +202,7 @@ class SharedBudget:
         self._rate = 0.0
         self._alone = 0.0
         self._until = 0.0
+        self._has_had_its_share = False
 
     def begin(self) -> None:
         """Have the others spend what the process had that polled the shard before.
@@ -257,16 +260,16 @@ class SharedBudget:
                 self._tell(incoming, clock)
             else:
                 self._rate = before
-            is_waiting = not self._rate and scheduler.pages_known > 0
+            is_waiting = self._waits(scheduler.pages_known)
             if is_waiting and not is_told and time.monotonic() > begun_at + _SILENT:
                 is_told = True
-                self._say("waiting for a part of the budget, which the others have")
+                self._say("waiting for its part of the budget, which the others have")
             # Others may have it only when they know that this one holds to less.
             if self._rate * _WORTH_A_CHANGE < before:
                 await asyncio.sleep(_HELD_TO)
                 continue
             await asyncio.sleep(_ASK_EVERY)
-            if self._rate:
+            if not is_waiting:
                 await bell.wait("budget", _REPORT_EVERY - _ASK_EVERY)
 
     def _tell(self, incoming: Incoming, clock: Clock) -> None:
@@ -277,8 +280,7 @@ class SharedBudget:
         """Tell how the shard stands, and hold to what that brings."""
         report = ShardReport(
             str(self._number),
-            # That of a shard which hardly polls tells nothing.
-            price or None if self._rate else None,
+            price or None if self._has_had_its_share else None,
             capacity=float("inf"),
             pages=pages,
             rate=self._rate,
@@ -290,11 +292,17 @@ class SharedBudget:
 
         sent_at = time.monotonic()
         allotment = self._settle(change)
-        if pages and not (self._rate or allotment.rate):
+        if pages and allotment.rate >= _NEARLY * allotment.fair:
+            self._has_had_its_share = True
+        if self._waits(pages):
             self._keeper.announce()
         self._rate, self._alone = allotment.rate, allotment.alone
         self._until = sent_at + allotment.seconds
         return allotment
+
+    def _waits(self, pages: int) -> bool:
+        """Whether a shard of so many pages has not had its share yet, which the others have."""
+        return pages > 0 and not self._has_had_its_share
 
     def _settle(self, change: Callable[[str, str, float], tuple[str, T]]) -> T:
         """`LedgerKeeper.settle`; a ledger that is damaged begins anew."""

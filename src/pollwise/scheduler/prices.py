@@ -75,13 +75,15 @@ class Allotment:
 
     These begin when it sent its report, so no clocks are compared. Both rates are in cost units a
     second; 0: it has to wait for its next report. `price` is the common one; None: no shard knows
-    any yet.
+    any yet. `fair` is its share by pages. A shard that was given less so far should tell no price:
+    from a small rate a price raises it slowly.
     """
 
     rate: float
     seconds: float
     alone: float
     price: float | None
+    fair: float
 
 
 _report_row = attrgetter(*(field.name for field in fields(ShardReport)))
@@ -203,7 +205,9 @@ class ShardedBudget:
     def report(self, report: ShardReport, now: float) -> Allotment:
         """Take a report at the time `now` (UTC seconds); what its shard may spend from now on."""
         until = now + self._lease
-        self._shards[report.shard] = _Shard(report, Allotment(0.0, self._lease, 0.0, None), until)
+        self._shards[report.shard] = _Shard(
+            report, Allotment(0.0, self._lease, 0.0, None, 0.0), until
+        )
         others = math.fsum(
             shard.most(now) for name, shard in self._shards.items() if name != report.shard
         )
@@ -213,7 +217,7 @@ class ShardedBudget:
         wanted, fair = self._target(report.shard, now)
         # What it holds to is in the budget, or above it for a while, if that was made smaller.
         rate = min(wanted, max(room, report.rate))
-        allotment = Allotment(rate, self._lease, min(rate, fair), self.price)
+        allotment = Allotment(rate, self._lease, min(rate, fair), self.price, fair)
         self._shards[report.shard] = _Shard(report, allotment, until)
         return allotment
 

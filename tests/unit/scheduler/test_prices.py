@@ -27,7 +27,7 @@ class Shard:
     name: str
     rates: np.ndarray
     capacity: float = math.inf
-    allotment: Allotment = Allotment(0.0, 0.0, 0.0, None)  # noqa: RUF009
+    allotment: Allotment = Allotment(0.0, 0.0, 0.0, None, 0.0)  # noqa: RUF009
     sent_at: float = 0.0
 
     def spends(self, now: float) -> float:
@@ -189,7 +189,7 @@ def test_the_budget_holds_whatever_is_lost_or_late(actions):
                 shard.talk(budget, None, now)
             case "leave":
                 budget.leave(shard.name)
-                shard.allotment = Allotment(0.0, 0.0, 0.0, None)
+                shard.allotment = Allotment(0.0, 0.0, 0.0, None, 0.0)
             case "wait":
                 now += value
             case "capacity":
