@@ -35,6 +35,7 @@ from pollwise.live.requests import (
     encode_request,
     in_parts,
     joined,
+    pages_of,
 )
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
@@ -167,7 +168,7 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
-    changed, or of many pages the first were added. Of a split database, each shard is asked for its
+    changed, or of many pages the first were done. Of a split database, each shard is asked for its
     part, one after the other, also if `db` is one of them. `say`: see `Session`.
     """
     if isinstance(request, AddPages | ChangePages):
@@ -205,7 +206,8 @@ def _asked(db: Place, request: Request, *, make: bool, say: Callable[[str], None
         while len(answers) < len(parts):
             try:
                 with opened(db, say) if make else opened_again(db, say) as store:
-                    require_watch(store)
+                    if requester is None:
+                        _require_known(store, request)
                     with store.together():
                         if requester is None:
                             numbers = [store.put_request(text, time.time()) for text in texts]
@@ -214,7 +216,8 @@ def _asked(db: Place, request: Request, *, make: bool, say: Callable[[str], None
             except StoreInUseError as error:
                 if requester is None:
                     requester = undo.enter_context(Requester.open(db))
-                    _require_watched(db)
+                    with Store.open_readonly(db) as store:
+                        _require_known(store, request)
                     with requester.together():
                         numbers = [requester.put_request(text, time.time()) for text in texts]
                     undo.callback(_withdrawn, requester, numbers)
@@ -260,10 +263,13 @@ def _withdrawn(requester: Requester, numbers: Sequence[int]) -> int:
 
 def _done(parts: Sequence[Request]) -> str:
     """What was done of a request, if only these parts were."""
-    pages = sum(len(part.pages) for part in parts if isinstance(part, AddPages))
+    pages = sum(map(pages_of, parts))
     if pages == 0:
         return "nothing was changed"
-    return f"the first {pages:,d} pages were added, the others not"
+    return f"the first {pages:,d} pages were {_DONE[type(parts[0])]}, the others not"
+
+
+_DONE = {AddPages: "added", ChangePages: "changed", RemovePages: "removed"}
 
 
 def require_watch(store: StoreReader) -> None:
@@ -289,9 +295,17 @@ def unused_shares(store: StoreReader) -> list[str]:
     return [f"share of {tag}: no page has this tag yet" for tag in shares if tag not in used]
 
 
-def _require_watched(db: Place) -> None:
-    with Store.open_readonly(db) as store:
-        require_watch(store)
+def _require_known(store: StoreReader, request: Request) -> None:
+    """`InputError` if the database holds a collection, or a page to be changed is not watched.
+
+    What is done in parts could else be refused when some of it was done.
+    """
+    require_watch(store)
+    match request:
+        case ChangePages(pages):
+            _records(store, [page.url for page in pages])
+        case RemovePages(urls):
+            _records(store, urls)
 
 
 def _watched(store: StoreReader, url: str) -> PageRecord:

@@ -32,6 +32,7 @@ __all__ = [
     "encode_request",
     "in_parts",
     "joined",
+    "pages_of",
 ]
 
 T = TypeVar("T")
@@ -177,19 +178,39 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def in_parts(request: Request) -> list[Request]:
-    """The requests that a request to add pages is made as, one after the other.
+    """The requests that a request for many pages is made as, one after the other.
 
     So polls go on meanwhile. Other requests are done as a whole or not at all.
 
-    >>> pages = tuple(NewPage(f"http://a.example/{number}") for number in range(2200))
-    >>> [len(part.pages) for part in in_parts(AddPages(pages))]
+    >>> urls = tuple(f"http://a.example/{number}" for number in range(2200))
+    >>> [len(part.urls) for part in in_parts(RemovePages(urls))]
     [1000, 1000, 200]
     """
-    if not isinstance(request, AddPages):
-        return [request]
-    pages = request.pages
-    begins = range(0, max(len(pages), 1), PAGES_AT_ONCE)
-    return [AddPages(pages[begin : begin + PAGES_AT_ONCE]) for begin in begins]
+    match request:
+        case AddPages(pages) | ChangePages(pages):
+            return [type(request)(part) for part in _portions(pages)]
+        case RemovePages(urls):
+            return [RemovePages(part) for part in _portions(urls)]
+    return [request]
+
+
+def _portions(all_of: tuple[T, ...]) -> list[tuple[T, ...]]:
+    begins = range(0, max(len(all_of), 1), PAGES_AT_ONCE)
+    return [all_of[begin : begin + PAGES_AT_ONCE] for begin in begins]
+
+
+def pages_of(request: Request) -> int:
+    """How many pages a request is to add, change or remove.
+
+    >>> pages_of(RemovePages(("http://a.example/",))), pages_of(MarkRead((1,)))
+    (1, 0)
+    """
+    match request:
+        case AddPages(pages) | ChangePages(pages):
+            return len(pages)
+        case RemovePages(urls):
+            return len(urls)
+    return 0
 
 
 def by_shard(

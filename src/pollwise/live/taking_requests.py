@@ -17,14 +17,12 @@ from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.reloading import Reloading
 from pollwise.live.requests import (
     PAGES_AT_ONCE,
-    AddPages,
-    ChangePages,
     ChangeSettings,
     Effect,
-    RemovePages,
     Request,
     described,
     joined,
+    pages_of,
 )
 from pollwise.store import Store
 
@@ -103,7 +101,7 @@ class RequestTaker:
         while done := await journal.write(carry_out, self._store, self._clock()):
             self._take_in(done)
             rounds.append(done)
-            if sum(map(_pages_written, done)) < PAGES_AT_ONCE:
+            if sum(pages_of(carried.request) for carried in done) < PAGES_AT_ONCE:
                 break
         for request, effect in _told(rounds):
             self._say(described(request, effect))
@@ -122,20 +120,11 @@ class RequestTaker:
                 self._on_settings(carried.request)
 
 
-def _pages_written(carried: Carried) -> int:
-    match carried.request:
-        case AddPages(pages) | ChangePages(pages):
-            return len(pages)
-        case RemovePages(urls):
-            return len(urls)
-    return 0
-
-
 def _told(rounds: Sequence[Sequence[Carried]]) -> Iterator[tuple[Request, Effect]]:
     """What was carried out, as it is told: what took several rounds by its kind."""
     kinds: dict[object, list[Carried]] = {}
     for carried in (carried for done in rounds for carried in done):
-        is_part = len(rounds) > 1 and _pages_written(carried) > 0
+        is_part = len(rounds) > 1 and pages_of(carried.request) > 0
         kinds.setdefault(type(carried.request) if is_part else id(carried), []).append(carried)
     for parts in kinds.values():
         effects = [carried.effect for carried in parts]

@@ -4,7 +4,9 @@ import asyncio
 import threading
 import time
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -260,6 +262,30 @@ def test_many_pages_are_added_in_parts(db, store):
     asking.join()
     assert counts == [1000, 1000, 500]
     assert asked == [Effect(added=tuple(page.url for page in pages))]
+
+
+@pytest.mark.parametrize("kind", [ChangePages, RemovePages])
+def test_many_pages_are_changed_or_removed_in_parts_and_none_if_one_is_unknown(db, store, kind):
+    pages = tuple(new(f"http://a.example/{number}") for number in range(2500))
+    store.add_pages(pages, now=0.0)
+    if kind is ChangePages:
+        told, unknown = tuple(replace(page, paused=True) for page in pages), new(B)
+    else:
+        told, unknown = tuple(page.url for page in pages), B
+    with pytest.raises(InputError, match=f"{B} is not watched"):
+        ask(db, kind((*told, unknown)), make=False, say=print)
+    assert store.waiting_requests() == []
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(ask, db, kind(told), make=False, say=print)
+        while not store.waiting_requests():
+            time.sleep(0.01)
+        counts = []
+        while done := carry_out_waiting(store, 5.0):
+            counts += [len(one.effect.changed + one.effect.removed) for one in done]
+        effect = asked.result()
+    assert counts == [1000, 1000, 500]
+    assert set(effect.changed + effect.removed) == {page.url for page in pages}
+    assert [record.page.paused for record in store.pages()] == [True] * len(effect.changed)
 
 
 def test_the_parts_that_nobody_answers_are_withdrawn(db, store, monkeypatch):

@@ -165,6 +165,12 @@ def test_one_shard_is_asked_for_what_is_of_one_host(request_) -> None:
 def test_all_shards_are_asked_for_settings_but_shares() -> None:
     request = ChangeSettings(keep="3")
     assert by_shard(request, 3, number_of) == dict.fromkeys(range(3), request)
-    for refused in (ChangeSettings(shares=("a=5%",)), MarkRead((1,))):
-        with pytest.raises(InputError, match="are of one shard: name it after --db"):
-            by_shard(refused, 3, number_of)
+    with pytest.raises(InputError, match="tags have no shares of the budget where"):
+        by_shard(ChangeSettings(shares=("a=5%",)), 3, number_of)
+
+
+def test_the_numbers_of_changes_are_of_the_shard_that_is_named() -> None:
+    request = MarkRead((1,))
+    assert by_shard(request, 3, number_of, 2) == {2: request}
+    with pytest.raises(InputError, match="are of one shard: name it after --db"):
+        by_shard(request, 3, number_of)
