@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import aiohttp
 import psycopg
@@ -28,9 +29,13 @@ from pollwise.errors import (
 from pollwise.insight.changes import read_changes
 from pollwise.insight.page_list import Order, read_page_list
 from pollwise.insight.shards import read_shards, store_of, stores_of
+from pollwise.live import shards as shards_module
+from pollwise.live.bell import Bell
 from pollwise.live.control import ask, signal_pages
+from pollwise.live.incoming import Incoming
 from pollwise.live.requests import AddPages, ChangeSettings, MarkRead, RemovePages
 from pollwise.live.shards import SharedBudget, split_anew, watched_shard
+from pollwise.scheduler.ledgers import new_ledger, read_ledger
 from pollwise.store import Requester, Store, split_database
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres import connection
@@ -81,12 +86,18 @@ def execute(db: PostgresDatabase, statement: str) -> None:
         session.execute(statement.encode())
 
 
+def held(budget: SharedBudget, price: float | None, pages: int) -> float:
+    """The rate that a shard holds to after a report."""
+    budget._hold_to(price, pages)
+    return budget._rate
+
+
 class TestSplitting:
     def test_each_shard_is_a_store(self, db: PostgresDatabase) -> None:
-        shards = read_shards(db)
-        assert shards is not None
-        assert (shards.budget, len(shards.shards)) == ("60/minute", 3)
-        assert [shard.process for shard in shards.shards] == [None] * 3
+        found = read_shards(db)
+        assert found is not None
+        assert (found.budget, len(found.shards)) == ("60/minute", 3)
+        assert [shard.process for shard in found.shards] == [None] * 3
         for place in split_of(db).shards:
             with Store.open(place) as store:
                 assert store.pages() == []
@@ -332,12 +343,12 @@ class TestTakingOne:
         with closing(LedgerKeeper(split_of(db))) as keeper:
             first, other = (SharedBudget(number, keeper, print) for number in range(2))
             assert first.fair(10) == "86400/day"
-            assert first._report(None, 10).rate == 1.0
+            assert held(first, None, 10) == 1.0
             assert other.fair(30) == "64800/day"
-            assert other._report(None, 30).rate == 0.0, "which the first may spend until it hears"
+            assert held(other, None, 30) == 0.0, "which the first may spend until it hears"
             for _ in range(2):  # it is told, and tells that it holds to it
-                assert first._report(1.0, 10).rate == pytest.approx(0.25)
-            assert other._report(None, 30).rate == pytest.approx(0.75)
+                assert held(first, 1.0, 10) == pytest.approx(0.25)
+            assert held(other, None, 30) == pytest.approx(0.75)
 
     def test_who_takes_a_shard_over_leaves_its_part_until_it_can_poll(
         self, db: PostgresDatabase
@@ -345,24 +356,24 @@ class TestTakingOne:
         with closing(LedgerKeeper(split_of(db))) as keeper:
             first, other = (SharedBudget(number, keeper, print) for number in range(2))
             for _ in range(3):
-                first._report(1.0, 10)
-                other._report(1.0, 10)
+                held(first, 1.0, 10)
+                held(other, 1.0, 10)
             assert (first._rate, other._rate) == (pytest.approx(0.5), pytest.approx(0.5))
             SharedBudget(1, keeper, print).begin()
-            assert first._report(1.0, 10).rate == pytest.approx(1.0)
+            assert held(first, 1.0, 10) == pytest.approx(1.0)
 
     def test_a_damaged_ledger_begins_anew_within_the_budget(self, db: PostgresDatabase) -> None:
         said: list[str] = []
         with closing(LedgerKeeper(split_of(db))) as keeper:
             first, other, new = (SharedBudget(number, keeper, said.append) for number in range(3))
             for _ in range(3):
-                first._report(1.0, 10)
-                other._report(1.0, 30)
+                held(first, 1.0, 10)
+                held(other, 1.0, 30)
             for damage in ("", "{}", '{"shards": 5}'):
                 execute(db, f"UPDATE pollwise_shards SET ledger = '{damage}'")
                 assert [shard.rate for shard in read_shards(db).shards] == [0.0] * 3
-                assert new._report(None, 1000).rate == 0.0, "there may be others"
-                assert first._report(1.0, 10).rate + other._report(1.0, 30).rate <= 1.0
+                assert held(new, None, 1000) == 0.0, "there may be others"
+                assert held(first, 1.0, 10) + held(other, 1.0, 30) <= 1.0
                 assert len(said) == 1
                 assert "is damaged" in said.pop()
 
@@ -376,12 +387,49 @@ def test_a_server_that_is_away_is_not_waited_for_by_a_report(
         split_anew(db, 2, None)
         with closing(LedgerKeeper(split_of(db))) as keeper:
             budget = SharedBudget(0, keeper, print)
-            budget._report(None, 1)
+            held(budget, None, 1)
             server.stop()
             with pytest.raises(StoreBusyError):
-                budget._report(1.0, 1)
+                held(budget, 1.0, 1)
             server.start()
-            assert budget._report(1.0, 1).rate > 0.0
+            assert held(budget, 1.0, 1) > 0.0
+
+
+class Memory:
+    """A ledger without a database, and the reports of shard 0 to it."""
+
+    def __init__(self) -> None:
+        self.ledger = new_ledger()
+        self.rates: list[float] = []
+
+    def settle(self, change):
+        self.ledger, answer = change(self.ledger, "1/second", time.time())
+        told = dict(read_ledger(self.ledger, "1/second").told())
+        self.rates += [report.rate for report in told if report.shard == "0"]
+        return answer
+
+    def announce(self) -> None:
+        pass
+
+
+async def test_a_rate_falls_by_one_step_in_each_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although a shard reports again at once that it holds to less."""
+    for name, seconds in (("_HELD_TO", 0.02), ("_ASK_EVERY", 0.05), ("_REPORT_EVERY", 0.4)):
+        monkeypatch.setattr(shards_module, name, seconds)
+    keeper = Memory()
+    own, other = (SharedBudget(number, keeper, print) for number in range(2))
+    for _ in range(4):
+        held(own, 1.0, 10)
+        held(other, 1000.0, 10)
+    incoming = Incoming()
+    scheduler = SimpleNamespace(price=1.0, pages_known=10)
+    del keeper.rates[:]
+    async with own.keeping(scheduler, incoming, time.time, Bell(Path("x"), incoming))(None):
+        await asyncio.sleep(1.0)
+    rates = list(dict.fromkeys(keeper.rates))
+    assert len(keeper.rates) > len(rates) >= 3
+    assert len(rates) <= 4, "one more than there were periods"
+    assert all(after > 0.3 * before for before, after in pairwise(rates))
 
 
 class Site:

@@ -252,7 +252,7 @@ class SharedBudget:
         while True:
             before = self._rate
             try:
-                await asyncio.to_thread(self._report, scheduler.price, scheduler.pages_known)
+                await asyncio.to_thread(self._hold_to, scheduler.price, scheduler.pages_known)
             except StoreBusyError:  # its server is away, so soon nothing can be kept either
                 if time.monotonic() > self._until:
                     self._rate = self._alone
@@ -264,10 +264,12 @@ class SharedBudget:
             if is_waiting and not is_told and time.monotonic() > begun_at + _SILENT:
                 is_told = True
                 self._say("waiting for its part of the budget, which the others have")
-            # Others may have it only when they know that this one holds to less.
             if self._rate * _WORTH_A_CHANGE < before:
+                # Others may have it only when they know that this one holds to less. What this
+                # report brings is left: the steps of a rate are made for one in ten seconds.
                 await asyncio.sleep(_HELD_TO)
-                continue
+                with suppress(StoreBusyError):
+                    await asyncio.to_thread(self._report, scheduler.price, scheduler.pages_known)
             await asyncio.sleep(_ASK_EVERY)
             if not is_waiting:
                 await bell.wait("budget", _REPORT_EVERY - _ASK_EVERY)
@@ -276,8 +278,19 @@ class SharedBudget:
         budget = BudgetText(max(self._rate, _IDLE), per_page=False).budget(1)
         incoming.put([Budgeted(clock(), budget.rate, budget.burst)])
 
+    def _hold_to(self, price: float | None, pages: int) -> None:
+        """Report, and hold to what that brings."""
+        sent_at = time.monotonic()
+        allotment = self._report(price, pages)
+        if pages and allotment.rate >= _NEARLY * allotment.fair:
+            self._has_had_its_share = True
+        if self._waits(pages):
+            self._keeper.announce()
+        self._rate, self._alone = allotment.rate, allotment.alone
+        self._until = sent_at + allotment.seconds
+
     def _report(self, price: float | None, pages: int) -> Allotment:
-        """Tell how the shard stands, and hold to what that brings."""
+        """Tell how the shard stands; what it may spend."""
         report = ShardReport(
             str(self._number),
             price or None if self._has_had_its_share else None,
@@ -290,15 +303,7 @@ class SharedBudget:
         def change(ledger: str, budget: str, now: float) -> tuple[str, Allotment]:
             return take_report(ledger, budget, report, now)
 
-        sent_at = time.monotonic()
-        allotment = self._settle(change)
-        if pages and allotment.rate >= _NEARLY * allotment.fair:
-            self._has_had_its_share = True
-        if self._waits(pages):
-            self._keeper.announce()
-        self._rate, self._alone = allotment.rate, allotment.alone
-        self._until = sent_at + allotment.seconds
-        return allotment
+        return self._settle(change)
 
     def _waits(self, pages: int) -> bool:
         """Whether a shard of so many pages has not had its share yet, which the others have."""
